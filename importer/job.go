@@ -35,7 +35,6 @@ type Ledger interface {
 	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
 	StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error)
 	AddressOwners(ctx context.Context, environment string, addresses []string) (map[string][]ledger.AddressOwner, error)
-	ClientsWithID(ctx context.Context, environment, id string) iter.Seq2[ledger.ClientKey, error]
 	Erasures(ctx context.Context, environment string) (ledger.Erasures, error)
 
 	// Who works on which client, where several processes write the ledger.

@@ -602,16 +602,13 @@ func (r *clientRun) ownerOfKnownID(known map[string]ledger.Step) (map[string]led
 	if !givesID(r.plan) || known[string(mapping.ClientStep)].To != "" || !j.readsLedger() {
 		return known, nil
 	}
-	id := r.plan.Steps[0].KnownID
 	// It is read whether or not the run is being stopped.
-	for owner, err := range j.Ledger.ClientsWithID(context.Background(), j.Environment, id) {
-		if err != nil {
-			return nil, err
-		}
-		r.plan.Client = mapping.Identity{Space: owner.Space, Key: owner.Client}
-		return j.readSteps(r.plan)
+	holder, isKnown, err := j.Ledger.StepWithID(context.Background(), ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Environment: j.Environment}}, Kind: ledger.KindClient, ID: r.plan.Steps[0].KnownID})
+	if !isKnown || err != nil {
+		return known, err
 	}
-	return known, nil
+	r.plan.Client = mapping.Identity{Space: holder.Holder.Space, Key: holder.Holder.Client}
+	return j.readSteps(r.plan)
 }
 
 // takeKnownID takes over a client or claim whose id the sheet gives. Nothing is sent. It is

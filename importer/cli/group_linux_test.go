@@ -185,7 +185,7 @@ func (p *group) join(command string, args ...string) {
 	name := fmt.Sprintf("%s-%d", command, len(p.members))
 	m := &member{name: name, workbook: name + ".results.xlsx", ownNamespace: os.Getuid() == 0 && p.rng.IntN(2) == 0,
 		isWorker: command == "worker", coordinates: slices.Contains(args, "--workers")}
-	m.env = []string{"TRIAL_LEASE=" + silenceOfTrial.String(), "TRIAL_SETTLE=6s"} // longer than a look-up is used
+	m.env = []string{"TRIAL_LEASE=" + silenceOfTrial.String()}
 	m.args = []string{command, "--environments", p.path(name + ".yaml"), "--state", p.path("state-" + name)}
 	if !m.isWorker {
 		m.args = append(m.args, "-o", p.path(m.workbook))

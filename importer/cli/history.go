@@ -291,17 +291,15 @@ func (l *ledgerSession) everyOwner(ctx context.Context, key string) (all []ledge
 	text := strings.Join(strings.Fields(key), " ")
 	space, rest, _ := strings.Cut(text, ":")
 	for _, scope := range scopes {
-		for _, named := range []func(context.Context, string, string) ([]ledger.ClientKey, error){l.ledger.ClientsNamed, l.ledger.ErasedNamed} {
-			owners, err := named(ctx, scope, text)
-			if err != nil {
-				return nil, err
-			}
-			inSpace, err := named(ctx, scope, rest)
-			if err != nil {
-				return nil, err
-			}
-			all = slices.Concat(all, owners, slices.DeleteFunc(inSpace, func(o ledger.ClientKey) bool { return o.Space != space }))
+		owners, err := l.ledger.ClientsNamed(ctx, scope, text)
+		if err != nil {
+			return nil, err
 		}
+		inSpace, err := l.ledger.ClientsNamed(ctx, scope, rest)
+		if err != nil {
+			return nil, err
+		}
+		all = slices.Concat(all, owners, slices.DeleteFunc(inSpace, func(o ledger.ClientKey) bool { return o.Space != space }))
 	}
 	return all, nil
 }
@@ -334,7 +332,7 @@ func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey, isRu
 			step.Events = append(step.Events, eventJSON{e.At, string(e.To), run, e.Via, e.Status, e.Reason, e.ID})
 		}
 		for _, e := range tracked {
-			if e.StepID == s.StepID {
+			if e.Of.StepID == s.StepID {
 				step.Tracked = append(step.Tracked, trackedJSON{e.At, e.Kind, e.Status, e.Tracked.Activity, l.session.Env.Tracking.Completed.Means(e.Kind, e.Status)})
 			}
 		}

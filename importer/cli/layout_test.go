@@ -60,7 +60,6 @@ var arrows = map[string][]string{
 	"reports":              {"importer/result", "importer/safefile", "mapping/cell", "reports/xlsx"},
 	"reports/xlsx":         {"mapping/cell"},
 
-	"importer/ledger/ledgertest":      {"importer/ledger", "importer/result"},
 	"importer/ledger/postgres":        {"importer/ledger", "apiclient/rate"},
 	"importer/ledger/postgres/pgtest": {},
 	"importer/dispatch":               {"importer/ledger", "importer/ledger/postgres", "importer/stoprule"},

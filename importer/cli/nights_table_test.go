@@ -486,7 +486,7 @@ var nightCases = []nightCase{
 	}},
 	{name: "the ledger is gone after a kill", mapping: creating, nights: []sheetNight{
 		{rows: []string{"1 A-1"}, posts: "client 1, link 1"},
-		{do: []string{"make ledger.db.holder", "lose ledger.db", "lose workbook"}, code: 3, says: []string{"[ledger-missing]"}},
+		{do: []string{"lose ledger.db", "lose workbook"}, code: 3, says: []string{"[ledger-missing]"}},
 		{idle: true, do: []string{"history → 3 [ledger-missing]", "report → 3 [ledger-missing]", "settle → 3 [ledger-missing]", "copy-ledger --to DIR/copy.db → 3 [ledger-missing]"}},
 	}},
 	{name: "a killed run has made no ledger", mapping: creating, nights: []sheetNight{

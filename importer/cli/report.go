@@ -115,7 +115,7 @@ func (r *pastRun) usualOutput(ctx context.Context) (string, error) {
 		input := cmp.Or(workbook.FromProperties("", r.kept.Binding).Input, r.run.Input)
 		path = strings.TrimSuffix(input, filepath.Ext(input)) + ".results.xlsx"
 	}
-	by, known, err := r.ledger.OutputOf(ctx, path)
+	by, _, known, err := r.ledger.OutputOf(ctx, path)
 	if known && by != r.run.ID {
 		err = problem.At(problem.Where{File: path}, "output-of-another-run", "this file has the results of another run, %s", by).
 			Hinted("name another file with -o")

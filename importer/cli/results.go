@@ -473,7 +473,7 @@ func readSummary(text []byte) (s runSummary, err error) {
 
 // placement decides where a workbook goes.
 func placement(ctx context.Context, l *ledger.Ledger, path string, dryRun bool) (reports.Placement, error) {
-	digest, _, err := l.LastOutput(ctx, safefile.Absolute(path))
+	_, digest, _, err := l.OutputOf(ctx, safefile.Absolute(path))
 	if err != nil {
 		return reports.Placement{}, err
 	}

@@ -641,11 +641,7 @@ func (r *importRun) mark(ctx context.Context, path string, of *sheetRun) error {
 	if err != nil {
 		return err
 	}
-	last, _, err := l.LastOutput(ctx, safefile.Absolute(path))
-	if err != nil {
-		return err
-	}
-	by, _, err := l.OutputOf(ctx, safefile.Absolute(path))
+	by, last, _, err := l.OutputOf(ctx, safefile.Absolute(path))
 	if err != nil {
 		return err
 	}

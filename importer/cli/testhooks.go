@@ -1,9 +1,10 @@
 package cli
 
 import (
+	"time"
+
 	"claimsheet/importer"
 	"claimsheet/importer/cli/load"
-	"claimsheet/importer/ledger/postgres"
 )
 
 // hooks are where importer/cli/trial puts something between the parts of a run: in
@@ -13,13 +14,14 @@ var hooks interface {
 	// LedgerMayBeLost reports whether the run is to take a lost ledger for a new one.
 	LedgerMayBeLost() bool
 	Connection(load.Connection) load.Connection
-	Sharing(*postgres.Sharing) *postgres.Sharing
+	// Silence returns how long a session of a shared ledger may be silent, 0 for the usual time.
+	Silence() time.Duration
 	Job(*importer.Job) *importer.Job
 } = noHooks{}
 
 type noHooks struct{}
 
-func (noHooks) LedgerMayBeLost() bool                         { return false }
-func (noHooks) Connection(c load.Connection) load.Connection  { return c }
-func (noHooks) Sharing(s *postgres.Sharing) *postgres.Sharing { return s }
-func (noHooks) Job(j *importer.Job) *importer.Job             { return j }
+func (noHooks) LedgerMayBeLost() bool                        { return false }
+func (noHooks) Connection(c load.Connection) load.Connection { return c }
+func (noHooks) Silence() time.Duration                       { return 0 }
+func (noHooks) Job(j *importer.Job) *importer.Job            { return j }

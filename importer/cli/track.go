@@ -208,10 +208,10 @@ func (l *ledgerSession) progress(ctx context.Context, scope string, survey *impo
 	var lines []reports.Progress
 	at := map[ledger.StepID]int{}
 	for _, e := range events {
-		i, ok := at[e.StepID]
+		i, ok := at[e.Of.StepID]
 		if !ok {
 			i = len(lines)
-			at[e.StepID] = i
+			at[e.Of.StepID] = i
 			lines = append(lines, progressOf(e))
 		}
 		line := &lines[i]
@@ -226,11 +226,11 @@ func (l *ledgerSession) progress(ctx context.Context, scope string, survey *impo
 // progressOf is the line of an event's step, without what events say of it.
 func progressOf(e ledger.TrackedStep) reports.Progress {
 	p := reports.Progress{ClientKey: e.Of.Client, Activity: e.Activity}
-	_, p.Claim, _ = strings.Cut(e.Step, "/") // of a claim
+	_, p.Claim, _ = strings.Cut(e.Of.Step, "/") // of a claim
 	if e.Of.Kind == ledger.KindActivity {
 		_, p.SentAs = importer.SentActivity(e.Of.Data)
 		p.Activity = activityName(e.Of)
-		_, p.Claim, _ = strings.Cut(e.Step, "@")
+		_, p.Claim, _ = strings.Cut(e.Of.Step, "@")
 	}
 	if p.Claim == ledger.KindClient {
 		p.Claim = ""

@@ -322,7 +322,7 @@ func (w *worker) joinRun(id string, r *workerRun) (err error) {
 	}
 	job := hooks.Job(&importer.Job{
 		Runs: spec.Runs, Environment: spec.Environment, Binding: r.session.Binding, Service: r.session.Client, Ledger: w.ledger.ledger, Journal: w.journal,
-		Concurrency: w.concurrency, MaxFailures: spec.MaxFailures, SimilarKeys: spec.SimilarKeys, Rules: w.broker.Rules(id),
+		Concurrency: w.concurrency, MaxFailures: spec.MaxFailures, SimilarKeys: spec.SimilarKeys, Rules: w.broker.Run(id),
 		LookAgain: w.pace.LookAgain, FirstWait: w.pace.AskAgain, Believable: w.pace.Believable, Clock: w.pace.Clock,
 	})
 	if err := job.Join(w.ctx); err != nil {

@@ -190,7 +190,7 @@ func TestBesideWorkers(t *testing.T) {
 
 	a, err := postgres.Parse(url)
 	must(t, err)
-	other, err := postgres.OpenShared(t.Context(), a, postgres.Sharing{})
+	other, err := postgres.OpenShared(t.Context(), a, 0)
 	must(t, err)
 	environments, err := other.Environments(t.Context())
 	must(t, err)

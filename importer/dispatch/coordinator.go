@@ -14,12 +14,16 @@ import (
 	"claimsheet/importer/ledger/postgres"
 )
 
-// Run is a run that this process coordinates. It is an importer.Dispatcher; its errors are as of
-// Broker.
+// Run is a run that this process coordinates, or of which it is a worker. It is an
+// importer.Dispatcher for the one, and importer.SharedRules for both; its errors are as of Broker.
 type Run struct {
-	Rules
-	queue string
+	broker *Broker
+	run    string
+	queue  string // "" for a worker
 }
+
+// Run returns a run that another process coordinates, and that may have ended.
+func (b *Broker) Run(id string) *Run { return &Run{broker: b, run: id} }
 
 // Start begins a run, without stop rules yet. id is letters, digits and hyphens; spec is what
 // workers need for all of the run's clients, as JSON. It removes runs whose coordinator has no session any
@@ -32,7 +36,7 @@ func (b *Broker) Start(ctx context.Context, id, queue string, spec any) (*Run, e
 		batch.Queue(`INSERT INTO dispatched_runs (run, coordinator, spec) VALUES ($1, $2, $3) ON CONFLICT (run) DO NOTHING`, id, b.session, spec)
 		return b.pool.SendBatch(ctx, batch).Close()
 	})
-	return &Run{b.Rules(id), queue}, err
+	return &Run{b, id, queue}, err
 }
 
 // Add hands groups of plans over, by numbers of their own in the run.

@@ -175,21 +175,12 @@ func (b *Broker) exec(ctx context.Context, statement string, args ...any) error 
 	})
 }
 
-// Rules are the stop rules of a run, which all of its processes change.
-type Rules struct {
-	broker *Broker
-	run    string
-}
-
-// Rules returns the rules of a run, which may have ended.
-func (b *Broker) Rules(run string) Rules { return Rules{b, run} }
-
 // rulesPatience is how long a process waits for the rules before it sends nothing more.
 const rulesPatience = 10 * time.Second
 
-// Change is that of importer.SharedRules. When the rules say that the run stops, nothing of it is
-// begun any more. The error is ErrEnded for a run that is not there, else as of Broker.
-func (r Rules) Change(update func(*stoprule.Rules)) error {
+// Change changes the stop rules of the run, as importer.SharedRules has it; all processes that carry the
+// run out change them. When they say that the run stops, nothing of it is begun any more. The error is ErrEnded for a run that is not there, else as of Broker.
+func (r *Run) Change(update func(*stoprule.Rules)) error {
 	ctx, cancel := context.WithTimeout(context.Background(), rulesPatience)
 	defer cancel()
 	return r.broker.again(ctx, func(ctx context.Context) error {

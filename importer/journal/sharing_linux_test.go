@@ -22,7 +22,7 @@ func TestReplayBesideOthers(t *testing.T) {
 	}
 	s := &scene{T: t, path: journal.Path(filepath.Join(t.TempDir(), "ledger"))}
 	open := func() *ledger.Ledger {
-		l, err := postgres.OpenShared(t.Context(), address, postgres.Sharing{})
+		l, err := postgres.OpenShared(t.Context(), address, 0)
 		s.do(err)
 		t.Cleanup(func() { _ = l.Close() })
 		return l

@@ -3,7 +3,6 @@ package ledger
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -216,30 +215,24 @@ func (t *transaction) findClient(key ClientKey) (n clientNumber, ok bool, err er
 // such a step belongs to a process that was killed. On a server, those of clients that
 // another process has locked stay as they are.
 func (l *Ledger) MarkInterrupted(run string, at time.Time) (n int, err error) {
+	const reason = "the run that was sending it ended before it could record the answer"
 	err = l.submit(func(t *transaction) error {
 		n = 0
 		open, err := gather(stream(context.Background(), t, scanRow, stepsOf+`WHERE s.state = 1 ORDER BY s.version`))
 		for _, r := range open {
-			var marked bool
-			if marked, err = t.abandoned(r.ClientKey, func() error { return t.interrupt(r, run, at) }); errors.Is(err, ErrTransition) {
-				marked, err = false, nil // it was concluded since it was read
-			}
-			if err != nil {
-				break
-			}
-			if marked {
+			marked, err := t.abandoned(r.ClientKey, func() error {
+				return t.append(Event{StepID: r.StepID, To: Uncertain, At: at, Run: run, Reason: reason})
+			})
+			switch {
+			case marked:
 				n++
+			case err != nil && !errors.Is(err, ErrTransition): // else it was concluded since it was read
+				return err
 			}
 		}
 		return err
 	})
 	return n, err
-}
-
-// interrupt makes a step uncertain that was an intent of a process that is gone.
-func (t *transaction) interrupt(r row, run string, at time.Time) error {
-	return t.append(Event{StepID: r.StepID, To: Uncertain, At: at, Run: run,
-		Reason: "the run that was sending it ended before it could record the answer"})
 }
 
 // Taken is wrapped by the error of an Append that would have made a step done
@@ -278,25 +271,30 @@ func (l *Ledger) StepWithID(ctx context.Context, e Event) (t Taken, ok bool, err
 
 func stepWithID(ctx context.Context, db querier, e Event) (t Taken, ok bool, err error) {
 	t.Step = e.StepID
-	find := func(isOther func(row) bool, condition string, args ...any) error {
-		return each(ctx, db, func(rows *sql.Rows) (bool, error) {
-			r, err := scanRow(rows)
-			if ok = err == nil && isOther(r); ok {
-				t.Holder = r.StepID
-			}
-			return !ok, err
-		}, stepsOf+condition, args...)
-	}
 	if e.ID != "" {
 		// The kind stands in the text: with it as a parameter SQLite compiles the statement each time.
-		err = find(func(r row) bool { return r.StepID != e.StepID },
-			fmt.Sprintf(`WHERE s.environment = `+numberOf+` AND s.kind = %d AND s.remote_id = ? AND `, code(kinds, e.Kind))+hasID, e.Environment, idBytes(e.ID))
+		found, err := gather(stream(ctx, db, scanRow, fmt.Sprintf(stepsOf+`WHERE s.environment = `+numberOf+` AND s.kind = %d AND s.remote_id = ? AND `+hasID, code(kinds, e.Kind)), e.Environment, idBytes(e.ID)))
+		for _, r := range found {
+			if r.StepID != e.StepID {
+				t.Holder = r.StepID
+				return t, true, err
+			}
+		}
+		if err != nil {
+			return t, false, err
+		}
 	}
-	if e.URL != "" && !ok && err == nil {
-		err = find(func(r row) bool { return r.Environment == e.Environment && r.ClientKey != e.ClientKey }, `WHERE s.url = ? AND `+hasURL+` ORDER BY s.id`, e.URL)
-		t.URL = ok
+	if e.URL != "" {
+		found, err := gather(stream(ctx, db, scanRow, stepsOf+`WHERE s.url = ? AND `+hasURL+` ORDER BY s.id`, e.URL))
+		for _, r := range found {
+			if r.Environment == e.Environment && r.ClientKey != e.ClientKey {
+				t.Holder, t.URL = r.StepID, true
+				return t, true, err
+			}
+		}
+		return t, false, err
 	}
-	return t, ok, err
+	return t, false, nil
 }
 
 // idTaken is the error of a step that may not become done, because another has its id. On a
@@ -305,21 +303,14 @@ func (t *transaction) idTaken(now row) error {
 	if t.server != nil && !t.alone {
 		return errAlone
 	}
-	err := t.reject(now, Event{Kind: now.kind, ID: now.remoteID})
-	if err == nil {
-		err = errors.New("an id is taken that no step has")
+	taken, ok, err := stepWithID(context.Background(), t, Event{StepID: now.StepID, Kind: now.kind, ID: now.remoteID})
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return errors.New("an id is taken that no step has")
 	}
-	return err
-}
-
-// reject rejects what would make a step done with the id or url of another.
-func (t *transaction) reject(now row, e Event) error {
-	e.StepID = now.StepID
-	taken, ok, err := stepWithID(context.Background(), t, e)
-	if ok && err == nil {
-		err = rejected{taken}
-	}
-	return err
+	return rejected{taken}
 }
 
 // rejectTaken rejects a row with the id of another step or the url of another client, as far as the
@@ -329,17 +320,20 @@ func (t *transaction) rejectTaken(e Event, was row, now *row) error {
 	if now.state != Done {
 		return nil
 	}
-	if now.url != "" && (was.state != Done || was.url != now.url) {
-		err := t.reject(*now, Event{URL: now.url})
-		if _, taken := errors.AsType[Taken](err); taken && e.URL == "" {
-			now.url, err = "", nil
-		}
-		if err != nil {
-			return err
-		}
+	wasDone, brought := was.state == Done, Event{StepID: now.StepID, Kind: now.kind}
+	if !wasDone || was.url != now.url {
+		brought.URL = now.url
 	}
-	if t.server != nil && t.alone && now.remoteID != "" && (was.state != Done || was.remoteID != now.remoteID) {
-		return t.reject(*now, Event{Kind: now.kind, ID: now.remoteID})
+	if t.alone && (!wasDone || was.remoteID != now.remoteID) {
+		brought.ID = now.remoteID
 	}
-	return nil
+	taken, ok, err := stepWithID(context.Background(), t, brought)
+	switch {
+	case !ok || err != nil:
+		return err
+	case taken.URL && e.URL == "":
+		now.url = ""
+		return nil
+	}
+	return rejected{taken}
 }

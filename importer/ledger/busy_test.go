@@ -38,7 +38,7 @@ func TestOpenWaitsForReaders(t *testing.T) {
 	}
 	opened := make(chan result, 1)
 	go func() {
-		l, err := ledger.OpenImpatient(path)
+		l, err := ledger.Open(path)
 		opened <- result{l, err}
 	}()
 	for range 3 {

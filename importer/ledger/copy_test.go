@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/testform"
 	"claimsheet/mapping/problem"
 )
 
@@ -21,7 +22,7 @@ func TestCopyOfOpenLedger(t *testing.T) {
 	release, err := ledger.Lock(path) // as a run that goes on
 	do(t, err)
 	defer release()
-	do(t, l.Append(finished(jane("", "client"), "client", "x1", "")...))
+	do(t, l.Append(finished(jane("", "client"), "x1", "")...))
 	id := jane("m", "claim/c/1")
 	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Sent, At: noon, Kind: "claim"}))
 	done, err := copied(t.Context(), path, backup)
@@ -57,7 +58,7 @@ func TestCopyRefuses(t *testing.T) {
 	}
 	target := filepath.Join(dir, "copy.db")
 	l := open(t, path)
-	do(t, l.Append(finished(jane("", "client"), "client", "x1", "")...))
+	do(t, l.Append(finished(jane("", "client"), "x1", "")...))
 	do(t, l.Close())
 	for _, suffix := range []string{"", "-wal"} {
 		do(t, os.WriteFile(target+suffix, []byte("mine"), 0o600))
@@ -106,7 +107,7 @@ func entries(t *testing.T, dir string) (names []string) {
 func TestHalfWrittenLedger(t *testing.T) {
 	source := filepath.Join(t.TempDir(), "ledger.db")
 	l := open(t, source)
-	ids := storySteps(longOr(200, 60))
+	ids := storySteps(testform.LongOr(200, 60))
 	storied(t, l, ids)
 	want, err := told(t, l, ids)
 	do(t, err)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/testform"
 )
 
 // children are what this binary does as the other process of a test.
@@ -75,7 +76,7 @@ func TestKilledWhileAppending(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	taken := map[string]ledger.State{}
-	kills := longOr(15, 3)
+	kills := testform.LongOr(15, 3)
 	if racing {
 		kills = min(kills, 6)
 	}
@@ -132,7 +133,7 @@ func closeForever(path string) {
 		key := fmt.Sprintf("claim/c/%d-%d", os.Getpid(), i)
 		l, err := ledger.Open(path)
 		if err == nil {
-			err = l.Append(finished(jane("m", key), "claim", key, "")...)
+			err = l.Append(finished(jane("m", key), key, "")...)
 		}
 		if err != nil {
 			fmt.Println("error", err)
@@ -152,7 +153,7 @@ func TestKilledWhileClosing(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
-	kills := longOr(200, 1)
+	kills := testform.LongOr(200, 1)
 	if racing {
 		kills = min(kills, 10)
 	}
@@ -228,7 +229,7 @@ func TestLogCutAnywhere(t *testing.T) {
 	log, err := os.ReadFile(filepath.Join(whole, "ledger.db-wal"))
 	do(t, err)
 
-	most, cuts := 0, longOr(45, 12)
+	most, cuts := 0, testform.LongOr(45, 12)
 	if racing {
 		cuts = min(cuts, 15)
 	}

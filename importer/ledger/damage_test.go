@@ -15,17 +15,6 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// long asks for what takes long: .ci/run gives it.
-var long = testform.Long
-
-// longOr returns how much of something a test does, with -long and without.
-func longOr(inLong, inShort int) int {
-	if *long {
-		return inLong
-	}
-	return inShort
-}
-
 // places yields places below n that are a stride apart, from one on that is new each
 // time and is logged. The stride is odd, so that all bits of a byte come up. With -long
 // there are many times as many places as without.
@@ -34,7 +23,7 @@ func places(t *testing.T, n, usual, underRace int) iter.Seq[int] {
 	if racing {
 		stride = underRace
 	}
-	stride = longOr(max(1, stride/8), 4*stride) | 1
+	stride = testform.LongOr(max(1, stride/8), 4*stride) | 1
 	first := rand.IntN(min(stride, n))
 	t.Logf("places %d, %d and so on, below %d", first, first+stride, n)
 	return func(yield func(int) bool) {
@@ -89,7 +78,7 @@ func manyClients(t *testing.T, l *ledger.Ledger, from, to int) {
 	for i := from; i < to; i++ {
 		id := jane("", "client")
 		id.Client = fmt.Sprintf("client-%04d@example.com", i)
-		do(t, l.Append(finished(id, "client", fmt.Sprint("id-", i), "")...))
+		do(t, l.Append(finished(id, fmt.Sprint("id-", i), "")...))
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // database runs the ledger's statements, which are the same for SQLite and PostgreSQL, on a
-// pool of connections or on one, and keeps them prepared.
+// pool of connections, on one or in a transaction of one, and keeps them prepared.
 type database struct {
 	on       preparer
 	server   *Server // nil for a file
@@ -22,7 +22,7 @@ type database struct {
 	prepared map[string]*sql.Stmt
 }
 
-// preparer is a pool of connections, or one connection.
+// preparer is a pool of connections, one connection, or a transaction.
 type preparer interface {
 	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -155,7 +155,7 @@ func (d *database) plainly(text string) error {
 	return d.explained(err)
 }
 
-// querier is a database, or one state of it.
+// querier is a database, or what has one.
 type querier interface {
 	query(ctx context.Context, text string, args ...any) (*sql.Rows, error)
 	explained(err error) error
@@ -163,17 +163,6 @@ type querier interface {
 }
 
 func (d *database) isServer() bool { return d.server != nil }
-
-// moment is the ledger as it is at one moment, whatever others write meanwhile.
-type moment struct {
-	*database
-	tx *sql.Tx
-}
-
-func (m moment) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
-	rows, err := m.tx.QueryContext(context.WithoutCancel(ctx), m.words(text), storable(args)...)
-	return rows, m.explained(err)
-}
 
 // snapshot calls do with the ledger as it is at one moment.
 func (l *Ledger) snapshot(ctx context.Context, do func(querier) error) error {
@@ -185,8 +174,10 @@ func (l *Ledger) snapshot(ctx context.Context, do func(querier) error) error {
 	if err != nil {
 		return l.read.explained(err)
 	}
-	defer tx.Rollback() // it has written nothing
-	return do(moment{l.read, tx})
+	defer tx.Rollback() // it has written nothing; the statements end with it
+	moment := newDatabase(tx, l.server)
+	moment.reads = true
+	return do(moment)
 }
 
 // stream yields the rows of a query one by one, until an error or the end of ctx. Those of a

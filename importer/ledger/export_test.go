@@ -3,23 +3,8 @@ package ledger
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"time"
 )
-
-// OpenImpatient is Open with a connection that does not wait for locks.
-func OpenImpatient(path string) (*Ledger, error) {
-	return open(path, []string{"synchronous(OFF)"})
-}
-
-// OpenScratch makes a ledger in dir that does not wait for the disk.
-func OpenScratch(dir string) (*Ledger, error) {
-	path := filepath.Join(dir, "scratch.db")
-	if err := create(path); err != nil {
-		return nil, err
-	}
-	return open(path, []string{"synchronous(OFF)", "foreign_keys(1)"})
-}
 
 // OpenNamed opens a ledger for reading that does not wait for locks.
 func OpenNamed(path string) (*Ledger, error) {

@@ -88,7 +88,7 @@ func TestPanicOfTheWriter(t *testing.T) {
 	if !errors.Is(err, ledger.ErrStopped) || strings.Contains(err.Error(), "jane") {
 		t.Errorf("got %v; want ErrStopped without the value", err)
 	}
-	if err := l.Append(finished(jane("m", "claim/c/1"), "claim", "c-1", "")...); !errors.Is(err, ledger.ErrStopped) {
+	if err := l.Append(finished(jane("m", "claim/c/1"), "c-1", "")...); !errors.Is(err, ledger.ErrStopped) {
 		t.Errorf("afterwards: got %v; want ErrStopped", err)
 	}
 }

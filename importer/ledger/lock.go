@@ -3,6 +3,7 @@ package ledger
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,11 +14,18 @@ import (
 	"claimsheet/mapping/problem"
 )
 
+// A lock file has the process that holds it, or held it last, from holderAt on, and the mark that the
+// ledger was opened at openedAt. On Windows the first byte is locked, and nobody else can read it.
+const (
+	holderAt = 1
+	openedAt = 64
+)
+
 // WasOpened reports whether a ledger that is locked at path was ever opened for writing: its
 // lock file has the mark of NoteOpened. It says nothing of whether the ledger is there now.
 func WasOpened(path string) bool {
 	info, err := os.Lstat(path + ".lock")
-	return err == nil && info.Size() > 0
+	return err == nil && info.Size() > openedAt
 }
 
 // NoteOpened marks the lock file of a ledger that is there. The caller holds the lock. It is
@@ -26,12 +34,17 @@ func NoteOpened(path string) error {
 	if WasOpened(path) {
 		return nil
 	}
+	return note(path, openedAt, "\n")
+}
+
+// note writes a text into the lock file of a ledger, durably. The caller holds the lock.
+func note(path string, at int64, text string) error {
 	f, err := os.OpenFile(path+".lock", safefile.LockFlags&^os.O_CREATE, 0)
-	if err != nil {
-		return unwritable(path+".lock", err, "the ledger's lock file cannot be opened: %v", problem.Cause(err))
+	if err == nil {
+		_, err = f.WriteAt([]byte(text), at)
+		err = errors.Join(err, f.Sync(), f.Close())
 	}
-	_, err = f.WriteAt([]byte("\n"), 1) // on Windows the first byte is locked
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+	if err != nil {
 		return unwritable(path+".lock", err, "the ledger's lock file cannot be written: %v", problem.Cause(err))
 	}
 	return nil
@@ -40,8 +53,7 @@ func NoteOpened(path string) error {
 // Lock locks the ledger at path for this process. When another process has it, Lock
 // fails at once with ErrLocked and names that process and its start. The lock is the
 // operating system's, on path with ".lock" added: it ends with the process, however
-// that ends, and the file stays. The holder is in a file of its own, path with
-// ".holder" added, because a locked file cannot be read on Windows.
+// that ends, and the file stays.
 func Lock(path string) (release func(), err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {
@@ -77,14 +89,10 @@ func lock(path string) (release func(), err error) {
 		p := problem.At(problem.Where{File: path}, "ledger-locked", "another run holds the ledger%s", whoHolds(path))
 		return nil, refusal{p.Hinted("Wait until it has finished. If it hangs, stop that process: the lock ends with it."), ErrLocked}
 	}
-	note := path + ".holder"
-	if err := writeHolder(note); err != nil {
-		return nil, errors.Join(unwritable(note, err, "the holder of the ledger cannot be noted: %v", problem.Cause(err)), file.Close())
+	if err := note(path, holderAt, fmt.Sprintf("%-*s", openedAt-holderAt, fmt.Sprint(os.Getpid(), " ", time.Now().Unix()))); err != nil {
+		return nil, errors.Join(err, file.Close())
 	}
-	return sync.OnceFunc(func() {
-		_ = os.Remove(note) // before the lock is released: afterwards it may be another's
-		_ = file.Close()
-	}), nil
+	return sync.OnceFunc(func() { _ = file.Close() }), nil
 }
 
 // inspectLock refuses a lock file that others could have planted: a link would be
@@ -97,26 +105,15 @@ func inspectLock(path string) error {
 	return safefile.Owner(path)
 }
 
-// writeHolder writes the note that this process holds the lock: its number and the start. An old
-// note is removed and not overwritten, so that a planted link is not followed.
-func writeHolder(note string) error {
-	if err := os.Remove(note); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := os.OpenFile(note, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(f, os.Getpid(), time.Now().Unix())
-	return errors.Join(err, f.Close())
-}
-
-// whoHolds is the holder in words, with a space before; "" when there is no note
-// yet.
+// whoHolds is the holder in words, with a space before; "" when it is not noted yet.
 func whoHolds(path string) string {
+	f, err := os.OpenFile(path+".lock", safefile.LockFlags&^os.O_CREATE, 0)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
 	var process, since int64
-	text, _ := os.ReadFile(path + ".holder")
-	if n, _ := fmt.Sscan(string(text), &process, &since); n < 2 {
+	if _, err := fmt.Fscan(io.NewSectionReader(f, holderAt, openedAt-holderAt), &process, &since); err != nil {
 		return ""
 	}
 	return fmt.Sprintf(" (process %d, since %s)", process, time.Unix(since, 0).Format(time.DateTime))

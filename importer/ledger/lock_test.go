@@ -3,7 +3,6 @@ package ledger_test
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -72,16 +71,15 @@ func TestLockWhereNoFolderCanBe(t *testing.T) {
 	}
 }
 
-// TestLockThatCannotBeNoted: who cannot note that it holds the ledger does not hold it, and says what to do.
-func TestLockThatCannotBeNoted(t *testing.T) {
+// TestWasOpened: a lock file says that there was a ledger once that is noted, and not because a
+// process held the lock.
+func TestWasOpened(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
-	do(t, os.MkdirAll(path+".holder/in the way", 0o700))
-	var p problem.Problem
-	if _, err := ledger.Lock(path); !errors.As(err, &p) || !strings.Contains(p.Message, "the holder of the ledger cannot be noted: ") || !strings.HasPrefix(p.Hint, "Let this user write to the folde") {
-		t.Errorf("got %v", err)
+	for _, opened := range []bool{false, true} {
+		release := must(ledger.Lock(path))(t)
+		same(t, "opened before", ledger.WasOpened(path), opened)
+		do(t, ledger.NoteOpened(path))
+		same(t, "opened", ledger.WasOpened(path), true)
+		release()
 	}
-	do(t, os.RemoveAll(path+".holder"))
-	release, err := ledger.Lock(path)
-	do(t, err)
-	release()
 }

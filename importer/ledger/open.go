@@ -67,7 +67,7 @@ func Open(path string) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := open(path, durable)
+	l, err := open(path)
 	if isDamage(err) {
 		return nil, damaged(path, "the ledger cannot be read: %v", err)
 	}
@@ -83,7 +83,7 @@ const mostChecked = 200 << 20
 
 // OpenReadOnly opens the ledger at path for reading; another process may write it at
 // the same time. It changes nothing on disk, except that SQLite undoes what a killed
-// process has left half written in the file itself. A missing file gives an empty
+// process has left half written in the file itself, and makes the index of its log again. A missing file gives an empty
 // ledger. Every method that writes fails with ErrReadOnly. It tries again
 // when a file has gone meanwhile: another process may open or close the ledger between
 // two looks at its files.
@@ -111,24 +111,13 @@ func OpenReadOnly(path string) (l *Ledger, err error) {
 	}
 }
 
-// logHeaderSize is the size of a write-ahead log without a frame.
-const logHeaderSize = 32
-
 // readingDSN is the data source name with which a file is read. Only a connection that may write
 // can roll back what a killed process has left half written in the file.
 func readingDSN(path string) string {
 	if hasJournal(path) {
 		return dsn(path, "rw", durable...)
 	}
-	name := dsn(path, "ro", "busy_timeout(10000)")
-	_, err := os.Stat(path + "-shm")
-	if log, err2 := os.Stat(path + "-wal"); err == nil && err2 == nil && log.Size() > logHeaderSize {
-		// The ledger is open, or was open when its process was killed; then SQLite
-		// would otherwise rewrite the index of its log. For a log without a frame,
-		// which a kill can leave, it needs to.
-		name += "&readonly_shm=1"
-	}
-	return name
+	return dsn(path, "ro", "busy_timeout(10000)") // one that writes would fold the log into the file when it closes
 }
 
 // reading is a ledger that reads from pool, which it closes when that fails. server is nil for a
@@ -149,11 +138,7 @@ func reading(pool *sql.DB, path string, server *Server) (*Ledger, error) {
 // quickCheck refuses a ledger whose structure a kill or a power loss has damaged, before
 // anything is written to it.
 func quickCheck(path string) error {
-	name := dsn(path, "ro", "busy_timeout(10000)") // a connection that writes would fold the log into the file when it closes
-	if hasJournal(path) {
-		name = readingDSN(path)
-	}
-	db, err := connect(name)
+	db, err := connect(readingDSN(path))
 	if err != nil {
 		return err
 	}
@@ -181,8 +166,8 @@ func Empty() (*Ledger, error) {
 }
 
 // open opens a file that inspect has accepted.
-func open(path string, pragmas []string) (*Ledger, error) {
-	db, err := connect(dsn(path, "rw", pragmas...))
+func open(path string) (*Ledger, error) {
+	db, err := connect(dsn(path, "rw", durable...))
 	if err != nil {
 		return nil, err
 	}
@@ -341,8 +326,6 @@ const (
 	headerSize      = 100
 	journalAt       = 18 // 2 in a file with a write-ahead log, which only an open ledger has
 	journalLog      = 2
-	pageSizeAt      = 16
-	pagesAt         = 28
 	versionAt       = 60
 )
 
@@ -419,11 +402,6 @@ func inspectFile(path string) (file, error) {
 			return file{}, err
 		}
 	}
-	return inspectHeader(path)
-}
-
-// inspectHeader refuses a file that is not a ledger of Claimsheet.
-func inspectHeader(path string) (file, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return file{}, unusable(path, "Make the file readable for this user.", err, "the ledger cannot be opened: %v", problem.Cause(err))
@@ -439,18 +417,7 @@ func inspectHeader(path string) (file, error) {
 	if version := binary.BigEndian.Uint32(header[versionAt:]); version != SchemaVersion {
 		return file{}, OfAnotherVersion(path, int64(version), "move "+filepath.Base(path)+" and the files beside it to another folder")
 	}
-	found := file{exists: true, open: header[journalAt] == journalLog}
-	pageSize, pages := int64(binary.BigEndian.Uint16(header[pageSizeAt:])), int64(binary.BigEndian.Uint32(header[pagesAt:]))
-	info, err := f.Stat() // after the header: a run that closes makes the file longer before it writes that
-	if err != nil {
-		return file{}, unusable(path, "Make the file readable for this user.", err, "the ledger cannot be accessed: %v", problem.Cause(err))
-	}
-	found.size = info.Size()
-	// Beside a journal SQLite undoes what a kill left half written, and looks then.
-	if size := pages * pageSize; !hasJournal(path) && !found.open && size > info.Size() {
-		return file{}, damaged(path, "the ledger was cut: it has %d bytes of %d", info.Size(), size)
-	}
-	return found, nil
+	return file{exists: true, open: header[journalAt] == journalLog, size: info.Size()}, nil
 }
 
 // create creates an empty ledger. It finishes it in a temporary file and then links

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/testform"
 )
 
 var (
@@ -44,7 +45,7 @@ func TestPowerLoss(t *testing.T) {
 	}
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	losses, each := longOr(300, 3), 60
+	losses, each := testform.LongOr(300, 3), 60
 	if racing {
 		losses, each = max(6, losses/10), 20
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -89,25 +90,6 @@ func (e Erasures) Find(o ClientKey) (stone ClientKey, at time.Time, ok bool) {
 	return stone, at, ok
 }
 
-// ErasedNamed returns the erased clients of an environment who had the key in any
-// key space, by the keys that the ledger has instead.
-func (l *Ledger) ErasedNamed(ctx context.Context, environment, key string) ([]ClientKey, error) {
-	e, err := l.Erasures(ctx, environment)
-	var found []ClientKey
-	for _, stone := range e.byHash {
-		was := ClientKey{Environment: environment, Space: stone.Space, Client: key}
-		is, _, ok := e.Find(was)
-		if !ok && stone.Space == spaceEmail {
-			was.Client = strings.ToLower(key)
-			is, _, ok = e.Find(was)
-		}
-		if ok && is == stone {
-			found = append(found, stone)
-		}
-	}
-	return found, err
-}
-
 // Erased reports whether a client key is that of an erased client, and when the
 // client was erased.
 func Erased(client string) (at time.Time, ok bool) {
@@ -137,19 +119,22 @@ func (l *Ledger) Forget(owner ClientKey, at time.Time) (n int, err error) {
 }
 
 func (t *transaction) forgetClient(owner ClientKey, at time.Time) (n int, err error) {
-	if err := t.overwrite(); err != nil {
-		return 0, err
+	client, ok, err := t.findClient(owner)
+	if err == nil && !ok {
+		err = rejected{errors.New("there is no such client in the ledger")}
 	}
-	number, err := t.forgettable(owner)
 	if err != nil {
 		return 0, err
+	}
+	steps, err := gather(stream(context.Background(), t, scanRow, stepsOf+`WHERE s.client = ?`, client.client))
+	if err != nil {
+		return 0, err
+	}
+	if slices.ContainsFunc(steps, func(r row) bool { return r.state == Sent || r.state == Uncertain }) {
+		return 0, rejected{ErrUnsettled}
 	}
 	secret, err := t.secret()
-	if err != nil {
-		return 0, err
-	}
-	steps, err := gather(stream(context.Background(), t, scanRow, stepsOf+`WHERE s.client = ?`, number))
-	if err != nil {
+	if err = errors.Join(err, t.overwrite()); err != nil {
 		return 0, err
 	}
 	t.wrote = true
@@ -164,28 +149,11 @@ func (t *transaction) forgetClient(owner ClientKey, at time.Time) (n int, err er
 			return 0, err
 		}
 	}
-	_, err1 := t.exec(`UPDATE clients SET client = ? WHERE id = ?`, tombstone{at, secret, hashOf(secret, owner)}.String(), number)
-	_, err2 := t.exec(`DELETE FROM addresses WHERE client = ?`, number)
+	_, err1 := t.exec(`UPDATE clients SET client = ? WHERE id = ?`, tombstone{at, secret, hashOf(secret, owner)}.String(), client.client)
+	_, err2 := t.exec(`DELETE FROM addresses WHERE client = ?`, client.client)
 	_, err3 := t.exec(`UPDATE runs SET kept_input = '' WHERE environment = ?`, owner.Environment)
 	t.forget()
-	return len(steps), errors.Join(err1, err2, err3, t.forgetTracked(number))
-}
-
-// forgettable returns the number of a client who can be erased.
-func (t *transaction) forgettable(owner ClientKey) (number int64, err error) {
-	client, ok, err := t.findClient(owner)
-	if err == nil && !ok {
-		err = rejected{errors.New("there is no such client in the ledger")}
-	}
-	if err != nil {
-		return 0, err
-	}
-	var open int
-	_, err = first(context.Background(), t, []any{&open}, `SELECT count(*) FROM steps s WHERE s.client = ? AND `+isUndecided, client.client)
-	if err == nil && open > 0 {
-		err = rejected{ErrUnsettled}
-	}
-	return client.client, err
+	return len(steps), errors.Join(err1, err2, err3, t.forgetTracked(client.client))
 }
 
 // secret returns the secret of the ledger's tombstones, or a new one.

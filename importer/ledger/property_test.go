@@ -18,8 +18,7 @@ import (
 // with what the taken events add up to.
 func TestStepFollowsFromEvents(t *testing.T) {
 	t.Parallel()
-	l, err := ledger.OpenScratch(t.TempDir())
-	do(t, err)
+	l := fresh(t)
 	path := l.Path()
 	defer func() {
 		do(t, l.Close())
@@ -35,7 +34,7 @@ func TestStepFollowsFromEvents(t *testing.T) {
 			foreign = "https://a"
 			other := id
 			other.Client = "other"
-			if err := l.Append(finished(other, "claim", "", foreign)...); err != nil {
+			if err := l.Append(finished(other, "", foreign)...); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -114,7 +114,7 @@ func TestForget(t *testing.T) {
 
 	do(t, l.Close())
 	l = open(t, path)
-	named, err := l.ErasedNamed(t.Context(), run.Environment, "Jane@Example.com")
+	named, err := l.ClientsNamed(t.Context(), run.Environment, "Jane@Example.com")
 	do(t, err)
 	same(t, "recognised", len(named), 1)
 	stone := named[0]

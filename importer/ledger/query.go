@@ -144,22 +144,25 @@ const clientsOf = `SELECT e.name, c.space, c.client FROM environments e JOIN cli
 const spaceEmail = "email"
 
 // ClientsNamed returns the clients of an environment that have the key, ordered by
-// their key spaces. A key that is an e-mail address ignores case.
+// their key spaces, and behind them the erased ones who had it, by the keys that the ledger has
+// instead. A key that is an e-mail address ignores case.
 func (l *Ledger) ClientsNamed(ctx context.Context, environment, key string) ([]ClientKey, error) {
-	return gather(stream(ctx, l.read, scanClientKey, clientsOf+`
+	found, err := gather(stream(ctx, l.read, scanClientKey, clientsOf+`
 		AND c.client IN (?, ?) AND (c.client = ? OR c.space = ?) ORDER BY c.space`, environment, key, strings.ToLower(key), key, spaceEmail))
-}
-
-// ClientsWithID yields the client of an environment whose step client has the id, if there
-// is one.
-func (l *Ledger) ClientsWithID(ctx context.Context, environment, id string) iter.Seq2[ClientKey, error] {
-	return func(yield func(ClientKey, error) bool) {
-		for s, err := range l.stepsOf(ctx, environment, `AND s.kind = 1 AND s.remote_id = ? AND `+hasID, idBytes(id)) {
-			if !yield(s.ClientKey, err) {
-				return
-			}
+	if err != nil {
+		return nil, err
+	}
+	erasures, err := l.Erasures(ctx, environment)
+	for _, stone := range erasures.byHash {
+		was := ClientKey{Environment: environment, Space: stone.Space, Client: key}
+		if stone.Space == spaceEmail {
+			was.Client = strings.ToLower(key)
+		}
+		if is, _, ok := erasures.Find(was); ok && is == stone {
+			found = append(found, stone)
 		}
 	}
+	return found, err
 }
 
 // isUndecided is the condition of the index steps_undecided in schema.sql.
@@ -193,16 +196,10 @@ func (l *Ledger) SentIn(ctx context.Context, run string) (map[string]int, error)
 	return sent, err
 }
 
-// Decided yields the steps of an environment whose latest event is a person's
-// decision, the latest first.
+// Decided yields the steps of an environment whose latest event is a person's decision, and the
+// clients and claims that are done with the id that a sheet gave (known_id), the latest first.
 func (l *Ledger) Decided(ctx context.Context, environment string) iter.Seq2[Step, error] {
-	return l.stepsOf(ctx, environment, `AND s.via = 3 AND s.state IN (2, 3, 5) ORDER BY s.version DESC`)
-}
-
-// OfSheet yields the clients and claims of an environment that are done with the id that
-// a sheet gave (known_id).
-func (l *Ledger) OfSheet(ctx context.Context, environment string) iter.Seq2[Step, error] {
-	return l.stepsOf(ctx, environment, `AND s.kind IN (1, 2) AND s.state = 2 AND s.via = 2 AND s.reason = ? ORDER BY s.version`, ReasonKnownID)
+	return l.stepsOf(ctx, environment, `AND (s.via = 3 AND s.state IN (2, 3, 5) OR s.kind IN (1, 2) AND s.state = 2 AND s.via = 2 AND s.reason = ?) ORDER BY s.version DESC`, ReasonKnownID)
 }
 
 // IDs returns up to n ids with which steps of a kind are done in an environment, in

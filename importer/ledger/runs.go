@@ -13,9 +13,7 @@ import (
 // the ledger has already is an error.
 func (l *Ledger) StartRun(r Run) error {
 	return l.submit(func(t *transaction) error {
-		n, err := t.exec(`INSERT INTO runs (id, environment, environment_name, mapping, mapping_file, mapping_digest,
-				input, input_digest, kept_input, version, started, finished, output, output_digest, summary)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		n, err := t.exec(`INSERT INTO runs (`+runColumns+`) VALUES (`+params(15)+`) ON CONFLICT DO NOTHING`,
 			r.ID, r.Environment, r.EnvironmentName, r.Mapping, r.MappingFile, r.MappingDigest,
 			r.Input, r.InputDigest, r.KeptInput, r.Version, r.Started.UnixMicro(), stamp(r.Finished), r.Output, r.OutputDigest, blob(r.Summary))
 		if err == nil && n == 0 {
@@ -85,14 +83,6 @@ func (l *Ledger) Run(ctx context.Context, id string) (r Run, ok bool, err error)
 	return r, ok, err
 }
 
-// LastOutput returns the digest of the workbook that a run last wrote to path, by
-// which an edited one is recognised. ok is false when no run did. Paths are
-// compared as they were given to FinishRun.
-func (l *Ledger) LastOutput(ctx context.Context, path string) (digest string, ok bool, err error) {
-	ok, err = first(ctx, l.read, []any{&digest}, `SELECT digest FROM outputs WHERE path = ?`, path)
-	return digest, ok, err
-}
-
 // Flush returns when everything that was queued before it is durable.
 func (l *Ledger) Flush() error {
 	return l.submit(func(*transaction) error { return nil })
@@ -115,11 +105,12 @@ func (l *Ledger) Runs(ctx context.Context, environments []string) iter.Seq2[Run,
 	return stream(ctx, l.read, scanRun, `SELECT `+runColumns+` FROM runs WHERE environment IN (`+params(len(args))+`) ORDER BY started DESC, id`, args...)
 }
 
-// OutputOf returns the run that last wrote a workbook to path; ok is false when
-// none did. Paths are compared as they were given to FinishRun.
-func (l *Ledger) OutputOf(ctx context.Context, path string) (run string, ok bool, err error) {
-	ok, err = first(ctx, l.read, []any{&run}, `SELECT run FROM outputs WHERE path = ?`, path)
-	return run, ok, err
+// OutputOf returns the run that last wrote a workbook to path, and the workbook's digest, by
+// which an edited one is recognised. ok is false when no run did. Paths are compared as they were
+// given to FinishRun.
+func (l *Ledger) OutputOf(ctx context.Context, path string) (run, digest string, ok bool, err error) {
+	ok, err = first(ctx, l.read, []any{&run, &digest}, `SELECT run, digest FROM outputs WHERE path = ?`, path)
+	return run, digest, ok, err
 }
 
 // NoteOutput records that a run's workbook was written again, to path. It is

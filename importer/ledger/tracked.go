@@ -24,13 +24,10 @@ type Tracked struct {
 	ClaimID    string
 	ActivityID string
 	Activity   string // its name
-	// StepID is the step to which it belongs: the activity or, where that is unknown,
-	// the claim or the client. AddTracked finds it; the zero StepID means that the
-	// ledger knows none of the ids.
-	StepID
 }
 
-// TrackedStep is an event with the step to which it belongs.
+// TrackedStep is an event with the step to which it belongs: the activity or, where that is unknown,
+// the claim or the client.
 type TrackedStep struct {
 	Tracked
 	Of Step
@@ -55,8 +52,12 @@ func (n TrackedCounts) Plus(m TrackedCounts) TrackedCounts {
 // event that arrives again changes nothing. name returns the name of the activity that
 // a step has created, "" when it is not known.
 func (l *Ledger) AddTracked(service string, environments []string, events []Tracked, name func(Step) string) (n TrackedCounts, err error) {
+	list := make([]storedTracked, len(events))
+	for i, e := range events {
+		list[i] = storedTracked{Tracked: e, service: service}
+	}
 	err = l.submit(func(t *transaction) (err error) {
-		n, err = trackedMatcher{transaction: t, environments: environments, name: name}.addAll(service, events)
+		n, err = trackedMatcher{transaction: t, environments: environments, name: name}.record(list)
 		return err
 	})
 	return n, err
@@ -65,8 +66,11 @@ func (l *Ledger) AddTracked(service string, environments []string, events []Trac
 // MatchTracked looks again for the steps of a service's events whose ids the ledger did
 // not know; see AddTracked. It takes some microseconds for each of them.
 func (l *Ledger) MatchTracked(service string, environments []string, name func(Step) string) (n TrackedCounts, err error) {
-	err = l.submit(func(t *transaction) (err error) {
-		n, err = trackedMatcher{transaction: t, environments: environments, name: name}.matchUnknown(service)
+	err = l.submit(func(t *transaction) error {
+		unknown, err := gather(stream(context.Background(), t, scanTracked, trackedColumns+` FROM tracked t WHERE t.client = 0 AND t.service = ?`, service))
+		if err == nil {
+			n, err = trackedMatcher{transaction: t, environments: environments, name: name}.record(unknown)
+		}
 		return err
 	})
 	return n, err
@@ -79,56 +83,39 @@ type trackedMatcher struct {
 	name         func(Step) string
 }
 
-func (m trackedMatcher) addAll(service string, events []Tracked) (n TrackedCounts, err error) {
+// record finds the steps of events and stores what it has found: of new events, which have no
+// number yet, and of those whose step was not known.
+func (m trackedMatcher) record(events []storedTracked) (n TrackedCounts, err error) {
 	for _, e := range events {
-		known, err := first(context.Background(), m, []any{new(int64)}, `SELECT id FROM tracked WHERE service = ? AND key = ?`, service, e.Key)
-		if err != nil {
-			return n, err
+		isNew := e.id == 0
+		if isNew {
+			repeated, err := first(context.Background(), m, []any{new(int64)}, `SELECT id FROM tracked WHERE service = ? AND key = ?`, e.service, e.Key)
+			if err != nil {
+				return n, err
+			}
+			if repeated {
+				n.Repeated++
+				continue
+			}
 		}
-		if known {
-			n.Repeated++
-			continue
-		}
-		of, ok, err := m.find(e)
-		if err != nil {
-			return n, err
-		}
-		if _, erased := Erased(of.Client); erased {
-			n.Erased++
-			continue
-		}
-		if n.Unknown++; ok {
-			n.Unknown, n.Added = n.Unknown-1, n.Added+1
-		}
-		m.wrote = true
-		if _, err := m.exec(`INSERT INTO tracked (service, client, step, key, kind, status, at, received, client_id, claim_id, activity_id, activity)
-			VALUES (`+params(12)+`)`, service, of.client, of.id, e.Key, e.Kind, e.Status, e.At.UnixMicro(), e.Received.UnixMicro(),
-			e.ClientID, e.ClaimID, e.ActivityID, e.Activity); err != nil {
-			return n, err
-		}
-	}
-	return n, nil
-}
-
-// matchUnknown looks again for the steps of the events that had none.
-func (m trackedMatcher) matchUnknown(service string) (n TrackedCounts, err error) {
-	unknown, err := gather(stream(context.Background(), m, scanTracked, trackedColumns+` FROM tracked t WHERE t.client = 0 AND t.service = ?`, service))
-	if err != nil || len(unknown) == 0 {
-		return n, err
-	}
-	for _, e := range unknown {
 		of, ok, err := m.find(e.Tracked)
 		if err != nil {
 			return n, err
 		}
-		_, erased := Erased(of.Client)
-		switch {
-		case !ok:
-			continue
+		m.wrote = true
+		switch _, erased := Erased(of.Client); {
+		case erased && isNew:
+			n.Erased++
 		case erased:
 			n.Erased++
 			_, err = m.exec(`DELETE FROM tracked WHERE id = ?`, e.id)
-		default:
+		case isNew:
+			if n.Added++; !ok {
+				n.Added, n.Unknown = n.Added-1, n.Unknown+1
+			}
+			_, err = m.exec(`INSERT INTO tracked (service, client, step, key, kind, status, at, received, client_id, claim_id, activity_id, activity)
+				VALUES (`+params(12)+`)`, e.service, of.client, of.id, e.Key, e.Kind, e.Status, e.At.UnixMicro(), e.Received.UnixMicro(), e.ClientID, e.ClaimID, e.ActivityID, e.Activity)
+		case ok:
 			n.Found++
 			_, err = m.exec(`UPDATE tracked SET client = ?, step = ? WHERE id = ?`, of.client, of.id, e.id)
 		}
@@ -156,25 +143,20 @@ func (m trackedMatcher) find(e Tracked) (of row, ok bool, err error) {
 	if of, ok, err = m.withID(KindActivity, e.ActivityID); ok || err != nil {
 		return of, ok, err
 	}
-	claim, isClaim, err := m.withID(KindClaim, e.ClaimID)
-	if err != nil {
+	end := "" // of the names of the activities among which it may be
+	if of, ok, err = m.withID(KindClaim, e.ClaimID); ok {
+		_, claim, _ := strings.Cut(of.Step, "/")
+		end = "@" + claim
+	} else if err == nil {
+		of, ok, err = m.withID(KindClient, e.ClientID)
+	}
+	if !ok || err != nil {
 		return of, false, err
 	}
-	if isClaim {
-		_, key, _ := strings.Cut(claim.Step, "/")
-		if of, ok, err = m.activity(claim, e.Activity, func(step string) bool { return strings.HasSuffix(step, "@"+key) }); ok || err != nil {
-			return of, ok, err
-		}
-		return claim, true, nil
+	if activity, isOnly, err := m.activity(of, e.Activity, end); isOnly || err != nil {
+		return activity, isOnly, err
 	}
-	client, isClient, err := m.withID(KindClient, e.ClientID)
-	if err != nil || !isClient {
-		return of, false, err
-	}
-	if of, ok, err = m.activity(client, e.Activity, func(string) bool { return true }); ok || err != nil {
-		return of, ok, err
-	}
-	return client, true, nil
+	return of, true, nil
 }
 
 // withID returns the step of a kind that is done with an id.
@@ -203,27 +185,20 @@ func spellings(id string) []string {
 	return slices.Compact([]string{id, strings.ToLower(id), strings.ToUpper(id)})
 }
 
-// activity returns the only activity of a client that has a name and fits.
-func (m trackedMatcher) activity(of row, name string, fits func(step string) bool) (found row, ok bool, err error) {
+// activity returns the only activity of a client that has a name, and whose step ends with end.
+func (m trackedMatcher) activity(of row, name, end string) (found row, isOnly bool, err error) {
 	if name == "" {
 		return found, false, nil
 	}
-	for r, err := range stream(context.Background(), m, scanRow, stepsOf+`WHERE s.client = ? AND s.kind = ?`, of.client, code(kinds, KindActivity)) {
-		if err != nil {
-			return row{}, false, err
-		}
-		if !fits(r.Step) || m.name(r.step()) != name {
-			continue
-		}
-		if ok {
-			return row{}, false, nil // it may be either
-		}
-		found, ok = r, true
+	all, err := gather(stream(context.Background(), m, scanRow, stepsOf+`WHERE s.client = ? AND s.kind = ?`, of.client, code(kinds, KindActivity)))
+	all = slices.DeleteFunc(all, func(r row) bool { return !strings.HasSuffix(r.Step, end) || m.name(r.step()) != name })
+	if len(all) != 1 || err != nil { // it may be any of several
+		return found, false, err
 	}
-	return found, ok, nil
+	return all[0], true, nil
 }
 
-// storedTracked is a row of tracked.
+// storedTracked is a row of tracked; the number of a new one is 0.
 type storedTracked struct {
 	Tracked
 	id, client, step int64
@@ -244,12 +219,10 @@ func scanTracked(rows *sql.Rows) (e storedTracked, err error) {
 
 // trackedSteps yields the events that a condition selects, each with its step.
 func (l *Ledger) trackedSteps(ctx context.Context, condition string, args ...any) iter.Seq2[TrackedStep, error] {
-	return stream(ctx, l.read, func(rows *sql.Rows) (s TrackedStep, err error) {
+	return stream(ctx, l.read, func(rows *sql.Rows) (TrackedStep, error) {
 		var e storedTracked
 		r, err := scanBehind(rows, e.targets()...)
-		s = TrackedStep{Tracked: e.Tracked, Of: r.step()}
-		s.StepID = s.Of.StepID
-		return s, err
+		return TrackedStep{Tracked: e.Tracked, Of: r.step()}, err
 	}, trackedColumns+`, `+stepColumns+` FROM `+stepTables+` JOIN tracked t ON t.step = s.id WHERE `+condition+` ORDER BY t.client, t.at, t.id`, args...)
 }
 

@@ -345,13 +345,12 @@ func (r *Comparison) retain(ctx context.Context, row Row, who mapping.Identity) 
 	if err != nil || gone {
 		return err
 	}
-	for client, err := range r.Ledger.ClientsWithID(ctx, r.Environment, cells.ClientID) {
-		if err != nil {
-			return err
-		}
-		if _, gone := ledger.Erased(client.Client); gone {
-			cells = result.Row{FailedStep: string(mapping.ClientStep)}
-		}
+	by, _, err := r.Ledger.StepWithID(ctx, ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Environment: r.Environment}}, Kind: ledger.KindClient, ID: cells.ClientID})
+	if err != nil {
+		return err
+	}
+	if _, gone := ledger.Erased(by.Holder.Client); gone {
+		cells = result.Row{FailedStep: string(mapping.ClientStep)}
 	}
 	r.prior[cell.RowOf(row.Record.Table, row.Record.Row)] = cells
 	return nil

@@ -75,15 +75,12 @@ func Decided(ctx context.Context, l *ledger.Ledger, environments []string) (deci
 			if err != nil {
 				return nil, err
 			}
-			if isDecision(step) {
+			switch {
+			case isDecision(step):
 				decided = append(decided, UncertainStep{Step: step, Number: step.Ref.Last})
+			case step.IsOfSheet():
+				decided = append(decided, UncertainStep{Step: step})
 			}
-		}
-		for step, err := range l.OfSheet(ctx, environment) {
-			if err != nil {
-				return nil, err
-			}
-			decided = append(decided, UncertainStep{Step: step})
 		}
 	}
 	return decided, nil

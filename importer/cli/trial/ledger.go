@@ -21,25 +21,46 @@ type wrappedLedger struct {
 	forgotten map[ledger.StepID]bool              // steps that a bug takes for new ones
 }
 
-func newLedger(t *Trial, l importer.Ledger) *wrappedLedger {
-	return &wrappedLedger{Ledger: l, trial: t, late: map[ledger.ClientKey][]ledger.Event{}, forgotten: map[ledger.StepID]bool{}}
-}
-
-func (l *wrappedLedger) Append(events ...ledger.Event) error {
-	if DoubtIsAnybodys.Planted() {
-		for i := range events {
-			events[i].Addresses, events[i].LookedUp = nil, nil
-		}
+func (l *wrappedLedger) Append(events ...ledger.Event) (err error) {
+	if len(events) == 0 {
+		return nil
 	}
 	pass("before", events)
-	err := l.append(events)
+	if now := l.spoilt(events); len(now) > 0 {
+		err = l.Ledger.Append(now...)
+	}
 	pass("after", events)
-	if n := len(events); n > 0 && events[n-1].To == ledger.Sent {
+	if last := events[len(events)-1]; last.To == ledger.Sent {
 		l.trial.mu.Lock()
 		defer l.trial.mu.Unlock()
-		l.trial.intent = stepOf(events[n-1])
+		l.trial.intent = stepOf(last)
 	}
 	return err
+}
+
+// spoilt returns what the planted bug has written of events, and of those that it has kept back
+// before.
+func (l *wrappedLedger) spoilt(events []ledger.Event) (now []ledger.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	who := events[0].ClientKey
+	all := slices.Concat(l.late[who], events)
+	delete(l.late, who)
+	last := len(all) - 1
+	requestFollows := all[last].To == ledger.Sent // and then another Append
+	for i, e := range all {
+		switch {
+		case requestFollows && (NothingBeforeEnd.Planted() || IntentAfterRequest.Planted() && i == last || OutcomesAtEnd.Planted() && e.To == ledger.Done):
+			l.late[who] = append(l.late[who], e)
+			continue
+		case DoubtIsAnybodys.Planted():
+			e.Addresses, e.LookedUp = nil, nil
+		case e.To == ledger.Sent && l.forgotten[e.StepID]:
+			e.Via = ledger.ViaRepeatable
+		}
+		now = append(now, e)
+	}
+	return now
 }
 
 // pass passes the places of events. An outcome is written together with the next
@@ -56,47 +77,6 @@ func pass(when string, events []ledger.Event) {
 
 // stepOf names the step of an event as TRIAL_KILL does.
 func stepOf(e ledger.Event) string { return e.Client + ":" + e.StepID.Step }
-
-// append writes events, the late ones first, as the planted bug has it.
-func (l *wrappedLedger) append(events []ledger.Event) error {
-	if len(events) == 0 {
-		return nil
-	}
-	events = l.takeLate(events)
-	if events[len(events)-1].To == ledger.Sent { // a request follows, and then another Append
-		if events = l.postpone(events); len(events) == 0 {
-			return nil
-		}
-	}
-	l.allowForgotten(events)
-	return l.Ledger.Append(events...)
-}
-
-// takeLate returns events with the late ones of their client before them.
-func (l *wrappedLedger) takeLate(events []ledger.Event) []ledger.Event {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	who := events[0].ClientKey
-	all := slices.Concat(l.late[who], events)
-	delete(l.late, who)
-	return all
-}
-
-// postpone returns what of the events before a request is written now.
-func (l *wrappedLedger) postpone(events []ledger.Event) (now []ledger.Event) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var late []ledger.Event
-	for i, e := range events {
-		if IntentAfterRequest.Planted() && i == len(events)-1 || OutcomesAtEnd.Planted() && e.To == ledger.Done || NothingBeforeEnd.Planted() {
-			late = append(late, e)
-		} else {
-			now = append(now, e)
-		}
-	}
-	l.late[events[0].ClientKey] = late
-	return now
-}
 
 // Steps leaves out, for OpenIntentAgain, what a killed run left in flight.
 func (l *wrappedLedger) Steps(ctx context.Context, owner ledger.ClientKey, mapping string) (map[string]ledger.Step, error) {
@@ -138,17 +118,6 @@ func (l *wrappedLedger) forget(ctx context.Context, clients ...map[string]ledger
 func leftInFlight(events []ledger.Event) bool {
 	n := len(events)
 	return n > 1 && events[n-1].To == ledger.Uncertain && events[n-2].To == ledger.Sent && events[n-1].Run != events[n-2].Run
-}
-
-// allowForgotten lets the ledger take the intent of a step that Steps left out.
-func (l *wrappedLedger) allowForgotten(events []ledger.Event) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for i := range events {
-		if e := &events[i]; e.To == ledger.Sent && l.forgotten[e.StepID] {
-			e.Via = ledger.ViaRepeatable
-		}
-	}
 }
 
 func (l *wrappedLedger) AddressOwners(ctx context.Context, environment string, addresses []string) (map[string][]ledger.AddressOwner, error) {

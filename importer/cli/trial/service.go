@@ -21,13 +21,15 @@ func (s *service) CreateReserved(ctx context.Context, slot *apiclient.Slot, r ap
 	s.trial.mu.Unlock()
 	s.trial.wire.begin(step)
 	defer s.trial.wire.begin("")
-	v, took := s.create(ctx, slot, r)
-	for attempt := 1; attempt < 5 && sentAgain(v, took); attempt++ {
+	began := time.Now()
+	v := s.Service.CreateReserved(ctx, slot, r)
+	for attempt := 1; attempt < 5 && sentAgain(v, time.Since(began)); attempt++ {
 		slot, err := s.Reserve(ctx)
 		if err != nil {
 			break
 		}
-		v, took = s.create(ctx, slot, r)
+		began = time.Now()
+		v = s.Service.CreateReserved(ctx, slot, r)
 	}
 	if v.Status != 0 {
 		reach("after-answer", step)
@@ -36,12 +38,6 @@ func (s *service) CreateReserved(ctx context.Context, slot *apiclient.Slot, r ap
 		v.Effect = apiclient.Refused
 	}
 	return v
-}
-
-func (s *service) create(ctx context.Context, slot *apiclient.Slot, r apiclient.Request) (v apiclient.Verdict, took time.Duration) {
-	began := time.Now()
-	v = s.Service.CreateReserved(ctx, slot, r)
-	return v, time.Since(began)
 }
 
 // sentAgain reports whether a planted bug sends a request again that may have

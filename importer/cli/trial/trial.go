@@ -16,7 +16,6 @@
 //	TRIAL_ASK_AGAIN=DURATION  the wait before a GET that failed is sent again
 //	TRIAL_CLOCK=FILE        how far the wall clock is ahead, as a duration; read each time
 //	TRIAL_LEASE=DURATION    how long a session may be silent that holds what others wait for
-//	TRIAL_SETTLE=DURATION   how long an address is kept for who was created with it
 package trial
 
 import (
@@ -27,7 +26,7 @@ import (
 
 	"claimsheet/importer"
 	"claimsheet/importer/cli/load"
-	"claimsheet/importer/ledger/postgres"
+	"claimsheet/importer/ledger"
 )
 
 // Bug is a bug that TRIAL_BUG can plant.
@@ -63,7 +62,7 @@ type Trial struct {
 // Job returns the job with a wrapped ledger and service, and with the clocks and the
 // settle window of the trial.
 func (t *Trial) Job(j *importer.Job) *importer.Job {
-	j.Ledger = newLedger(t, j.Ledger)
+	j.Ledger = &wrappedLedger{Ledger: j.Ledger, trial: t, late: map[ledger.ClientKey][]ledger.Event{}, forgotten: map[ledger.StepID]bool{}}
 	j.Service = &service{Service: j.Service, trial: t}
 	if j.Clock == nil {
 		j.Clock = now
@@ -111,35 +110,26 @@ func duration(text string) time.Duration {
 	return d
 }
 
-// Sharing returns how the run shares the ledger, with the times of the trial.
-func (*Trial) Sharing(s *postgres.Sharing) *postgres.Sharing {
-	if d, err := time.ParseDuration(os.Getenv("TRIAL_LEASE")); err == nil {
-		s.Silence = d
-	}
-	return s
+// Silence returns how long a session of a shared ledger may be silent, 0 for the usual time.
+func (*Trial) Silence() time.Duration {
+	d, _ := time.ParseDuration(os.Getenv("TRIAL_LEASE"))
+	return d
 }
 
 // reach kills the process if TRIAL_KILL names this place of this step, and stops it if
 // TRIAL_PAUSE does.
 func reach(place, step string) {
 	here := place + " " + step
-	if step != "" && os.Getenv("TRIAL_PAUSE") == here {
-		pause()
-	}
-	if step == "" || os.Getenv("TRIAL_KILL") != here {
+	if step == "" {
 		return
 	}
-	if self, err := os.FindProcess(os.Getpid()); err == nil {
-		_ = self.Kill()
+	if os.Getenv("TRIAL_PAUSE") == here {
+		pause()
 	}
-	select {}
-}
-
-// ahead reads by how much a clock is ahead, from the file that a variable names.
-func ahead(variable string) time.Duration {
-	text, err := os.ReadFile(os.Getenv(variable))
-	if err != nil {
-		return 0
+	if os.Getenv("TRIAL_KILL") == here {
+		if self, err := os.FindProcess(os.Getpid()); err == nil {
+			_ = self.Kill()
+		}
+		select {}
 	}
-	return duration(strings.TrimSpace(string(text)))
 }

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"claimsheet/mapping/problem"
 )
 
 // connections are a pool. Those that only read say so to the server.
@@ -68,55 +69,22 @@ func (c *impatient) SetDeadline(at time.Time) error {
 	return c.Conn.SetDeadline(at)
 }
 
-// withoutValues is an error of the server without what it may quote of the ledger: it
-// keeps the code, and the server's words where they name only tables and settings.
+// withoutValues is an error of the server without what it may quote of the ledger or names the user:
+// it keeps the code, and the server's words where they name only tables and settings.
 func withoutValues(err error) error {
-	said, ok := errors.AsType[*pgconn.PgError](err)
-	if !ok {
-		if failed, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-			return fmt.Errorf("no connection to the server: %w", reason(failed))
-		}
-		return err
-	}
-	switch class := said.Code[:min(2, len(said.Code))]; class {
-	case "22", "23": // a value, or a constraint
-		return serverError{said.Code, "the server refuses a value"}
-	}
-	return inWords(said)
-}
-
-// inWords is what the server says; not where that names the user.
-func inWords(said *pgconn.PgError) error {
-	if strings.HasPrefix(said.Code, "28") {
-		return serverError{said.Code, "the server does not let this user in"}
-	}
-	return serverError{said.Code, said.Message}
-}
-
-// reason is the innermost error that says why there is no connection: those around it
-// name the user.
-func reason(err error) error {
 	if said, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return inWords(said)
-	}
-	for {
-		switch e := err.(type) {
-		case interface{ Unwrap() []error }:
-			all := e.Unwrap()
-			if len(all) == 0 {
-				return err
-			}
-			err = all[len(all)-1]
-		case interface{ Unwrap() error }:
-			inner := e.Unwrap()
-			if inner == nil {
-				return err
-			}
-			err = inner
-		default:
-			return err
+		switch said.Code[:min(2, len(said.Code))] {
+		case "22", "23": // a value, or a constraint
+			return serverError{said.Code, "the server refuses a value"}
+		case "28":
+			return serverError{said.Code, "the server does not let this user in"}
 		}
+		return serverError{said.Code, said.Message}
 	}
+	if failed, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return fmt.Errorf("no connection to the server: %w", problem.Cause(failed)) // what is around the cause names the user
+	}
+	return err
 }
 
 // serverError is what the server says.

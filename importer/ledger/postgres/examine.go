@@ -10,7 +10,6 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
 )
 
@@ -70,12 +69,12 @@ func Examine(ctx context.Context, a Address) (found []Finding) {
 	if s.SynchronousCommit != "on" && s.SynchronousCommit != "remote_apply" {
 		add(false, "", "synchronous_commit is %s by default; a run sets it to on for itself", s.SynchronousCommit)
 	}
-	switch there, err := a.readable(ctx, conn); {
+	switch version, err := a.version(ctx, conn); {
 	case err != nil:
-		p, _ := errors.AsType[problem.Problem](err)
-		add(true, p.Hint, "%v", err)
-	case there:
-		add(false, "", "schema version %d", ledger.SchemaVersion)
+		p, _ := errors.AsType[problem.Problem](a.refused(err))
+		add(true, p.Hint, "%v", p)
+	case version > 0:
+		add(false, "", "schema version %d", version)
 	default:
 		add(false, "", "there is no ledger yet; the first run makes it")
 	}

@@ -14,6 +14,7 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/ledger/postgres/pgtest"
+	"claimsheet/importer/testform"
 )
 
 // address is a ledger of the test's own.
@@ -62,7 +63,7 @@ func intent(n int) ledger.Event {
 // acknowledged is there, and so is nothing that was refused.
 func TestConnectionCut(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	server := pgtest.Shared(t)
 	a, schema := address(t, server)
 	for round := range 5 {
@@ -109,7 +110,7 @@ func TestConnectionCut(t *testing.T) {
 // TestReaderCut: when a connection that reads is cut, the error says what cannot be read.
 func TestReaderCut(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	server := pgtest.Own(t)
 	a, _ := address(t, server)
 	do(t, open(t, a).Close())
@@ -129,7 +130,7 @@ func TestReaderCut(t *testing.T) {
 // started again.
 func TestServerCrash(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	server := pgtest.Own(t)
 	a, _ := address(t, server)
 	l := open(t, a)
@@ -161,7 +162,7 @@ func TestServerCrash(t *testing.T) {
 // stops the ledger.
 func TestServerHangs(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	server := pgtest.Own(t)
 	a, _ := address(t, server)
 	l := open(t, a.WithPatience(5*time.Second))
@@ -204,7 +205,7 @@ func TestUserIsNotNamed(t *testing.T) {
 // and also when that changes while the ledger is open.
 func TestDurable(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	server := pgtest.Own(t)
 	a, _ := address(t, server)
 	l := open(t, a)
@@ -264,7 +265,7 @@ func TestRefused(t *testing.T) {
 // TestDamage: rows that point to others which are not there are found by Check.
 func TestDamage(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	server := pgtest.Shared(t)
 	a, schema := address(t, server)
 	l := open(t, a)
@@ -279,7 +280,7 @@ func TestDamage(t *testing.T) {
 // make a ledger and use it, and one who may only read can read it.
 func TestRights(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	server := pgtest.Own(t)
 	server.Exec(t, "CREATE ROLE importer LOGIN; CREATE ROLE auditor LOGIN")
 	server.Exec(t, "CREATE DATABASE leads ENCODING 'UTF8'")
@@ -288,16 +289,16 @@ func TestRights(t *testing.T) {
 		do(t, err)
 		return a
 	}
-	if _, err := postgres.Open(t.Context(), of("importer")); err == nil || !strings.Contains(err.Error(), "may not create its schema") {
+	if _, err := postgres.Open(t.Context(), of("importer")); err == nil || !strings.Contains(err.Error(), "this user lacks rights: permission denied for database") {
 		t.Errorf("got %v", err)
 	}
 	server.ExecIn(t, "leads", "CREATE SCHEMA claimsheet AUTHORIZATION importer")
 	l := open(t, of("importer"))
 	do(t, l.Append(intent(1)))
-	if _, err := postgres.OpenReadOnly(t.Context(), of("auditor")); err == nil || !strings.Contains(err.Error(), "may not read") {
+	if _, err := postgres.OpenReadOnly(t.Context(), of("auditor")); err == nil || !strings.Contains(err.Error(), "this user lacks rights: permission denied for schema") {
 		t.Errorf("an auditor without rights: got %v", err)
 	}
-	if found := postgres.Examine(t.Context(), of("auditor")); !said(found, "may not read") {
+	if found := postgres.Examine(t.Context(), of("auditor")); !said(found, "this user lacks rights: permission denied for schema") {
 		t.Errorf("the doctor says %+v", found)
 	}
 	server.ExecIn(t, "leads", "GRANT USAGE ON SCHEMA claimsheet TO auditor; GRANT SELECT ON ALL TABLES IN SCHEMA claimsheet TO auditor")

@@ -10,7 +10,6 @@ import (
 
 	"claimsheet/apiclient/rate"
 	"claimsheet/importer/ledger"
-	"claimsheet/mapping/problem"
 )
 
 // Limiter keeps the rate and the pause of one service for all processes that use a
@@ -118,20 +117,17 @@ func (l *Limiter) twice(ctx context.Context, do func() error) error {
 	if err != nil && !answers(err, insufficientPrivilege) && ctx.Err() == nil {
 		err = do()
 	}
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case answers(err, insufficientPrivilege):
-		return l.address.trouble(nil, "Give this user SELECT, INSERT and UPDATE on the table pace in the schema "+l.address.schema+": all processes that send agree there how fast they may.",
-			"this user may not change the rate that all processes share: %v", err)
 	}
-	err = withoutValues(err)
-	cause := problem.Cause(err)
+	if answers(err, insufficientPrivilege) {
+		return l.address.refused(err) // all processes that send agree in the table pace how fast they may
+	}
+	why := err
 	if errors.Is(err, context.DeadlineExceeded) {
-		cause = errors.New("it does not answer in time")
+		why = errors.New("it does not answer in time")
 	}
-	return l.address.trouble(errors.Join(ledger.ErrStopped, err), "See that the server runs and can be reached from here, and that the user and the password in the url are right; claimsheet doctor shows more.",
-		"the ledger's server cannot be used: %v", cause)
+	return l.address.trouble(errors.Join(ledger.ErrStopped, withoutValues(err)), tryServer, "the ledger's server cannot be used: %v", why)
 }
 
 // undefinedTable is PostgreSQL's code for it.

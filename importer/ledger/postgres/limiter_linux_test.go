@@ -16,6 +16,7 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/ledger/postgres/pgtest"
+	"claimsheet/importer/testform"
 )
 
 // theService is a service that records when requests arrive from several processes.
@@ -104,7 +105,7 @@ func within(t *testing.T, d time.Duration) context.Context {
 // hour, together never send more than the ceiling in any second.
 func TestLimiterHoldsTheCeiling(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	a, schema := address(t, pgtest.Shared(t))
 	open(t, a)
 	var s theService
@@ -130,7 +131,7 @@ func TestLimiterHoldsTheCeiling(t *testing.T) {
 // TestLimiterPausesAll: what one process is asked, all follow, and also after it.
 func TestLimiterPausesAll(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	for name, ceiling := range map[string]float64{"a ceiling": 50, "none": 0} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -180,7 +181,7 @@ func TestLimiterPausesAll(t *testing.T) {
 // When it is back, the same processes go on, and the ceiling held all the time.
 func TestLimiterAndRestart(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	server := pgtest.Own(t)
 	a, _ := address(t, server)
 	do(t, open(t, a).Close())
@@ -214,7 +215,7 @@ func TestLimiterAndRestart(t *testing.T) {
 // the others up for a moment only, and what it makes of the row afterwards is not kept.
 func TestLimiterOfAStoppedProcess(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	a, _ := address(t, pgtest.Shared(t))
 	open(t, a)
 	stopped, other := postgres.NewLimiter(a, "s"), postgres.NewLimiter(a, "s")
@@ -249,7 +250,7 @@ func TestLimiterOfAStoppedProcess(t *testing.T) {
 // ceiling and makes nothing; what it knows then goes into the ledger's row.
 func TestLimiterWithoutALedger(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	server := pgtest.Shared(t)
 	a, schema := address(t, server)
 	l := postgres.NewLimiter(a, "s")
@@ -277,7 +278,7 @@ func TestLimiterWithoutALedger(t *testing.T) {
 // TestLimiterKeepsAll: every field of the state is kept.
 func TestLimiterKeepsAll(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	a, _ := address(t, pgtest.Shared(t))
 	open(t, a)
 	l := postgres.NewLimiter(a, "s")
@@ -294,7 +295,7 @@ func TestLimiterKeepsAll(t *testing.T) {
 // TestLimiterRights: a user who may only read is told what is missing, and not named.
 func TestLimiterRights(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	server := pgtest.Own(t)
 	server.Exec(t, "CREATE ROLE canary LOGIN")
 	a, err := postgres.Parse(server.URLOf("limits"))
@@ -306,7 +307,7 @@ func TestLimiterRights(t *testing.T) {
 	l := postgres.NewLimiter(reader, "s")
 	defer l.Close()
 	err = l.Change(t.Context(), func(*rate.State, time.Time) {})
-	if err == nil || !strings.Contains(err.Error(), "may not change the rate") || strings.Contains(err.Error(), "canary") {
+	if err == nil || !strings.Contains(err.Error(), "this user lacks rights: permission denied for table pace") || strings.Contains(err.Error(), "canary") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,6 +1,6 @@
 // Package postgres keeps a ledger in a schema of a PostgreSQL database. Package ledger has the
 // statements and makes every decision; so a ledger here promises what one in a file does, and
-// passes the same suite (ledgertest). This package has the connections, the schema and the locks.
+// passes the same tests. This package has the connections, the schema and the locks.
 //
 // The lock of the ledger, and what several processes lock of it, are advisory locks of the one
 // connection that writes. It is never replaced: a process that has lost it cannot write. An Append
@@ -14,6 +14,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -170,10 +171,11 @@ func (a Address) trouble(kind error, hint, format string, args ...any) error {
 
 // unreachable reports that the server does not answer as it should.
 func (a Address) unreachable(err error) error {
-	err = withoutValues(err)
-	return a.trouble(errors.Join(ledger.ErrStopped, err), "See that the server runs and can be reached from here, and that the user and the password in the url are right; claimsheet doctor shows more. Nothing was sent.",
-		"the ledger's server cannot be used: %v", problem.Cause(err))
+	return a.trouble(errors.Join(ledger.ErrStopped, withoutValues(err)), tryServer+" Nothing was sent.", "the ledger's server cannot be used: %v", err)
 }
+
+// tryServer is what a user does about a server that does not answer.
+const tryServer = "See that the server runs and can be reached from here, and that the user and the password in the url are right; claimsheet doctor shows more."
 
 // Open opens the ledger at an address for reading and writing, and makes its schema and
 // its tables when they are missing.
@@ -181,23 +183,28 @@ func (a Address) unreachable(err error) error {
 // Until the ledger is closed, or its connection ends, no other process can open it for
 // writing: Open fails with ledger.ErrLocked, and names the processes that have it.
 func Open(ctx context.Context, a Address) (*ledger.Ledger, error) {
-	return a.open(ctx, nil)
+	return a.open(ctx, 0)
 }
 
 // OpenShared is Open for one of several processes that write at the same time. Each
-// locks the clients for which it sends something; see ledger.Ledger.Lock. It fails with
-// ledger.ErrLocked while a process has the ledger for itself.
-func OpenShared(ctx context.Context, a Address, sharing Sharing) (*ledger.Ledger, error) {
-	return a.open(ctx, &sharing)
+// locks the clients for which it sends something; see ledger.Ledger.Lock. silence is how long others
+// wait for a process that holds what they want and says nothing, before they end its session; 0 is the
+// usual time. It fails with ledger.ErrLocked while a process has the ledger for itself.
+func OpenShared(ctx context.Context, a Address, silence time.Duration) (*ledger.Ledger, error) {
+	return a.open(ctx, cmp.Or(silence, usualSilence))
 }
 
-// open is Open, or OpenShared with sharing.
-func (a Address) open(ctx context.Context, sharing *Sharing) (*ledger.Ledger, error) {
+// usualSilence is long enough for a commit that takes its time, and for a short break of the
+// network.
+const usualSilence = time.Minute
+
+// open is OpenShared, or Open where silence is 0.
+func (a Address) open(ctx context.Context, silence time.Duration) (*ledger.Ledger, error) {
 	db := a.connections(false)
 	conn, err := db.Conn(ctx)
 	var joined *session
 	if err == nil {
-		joined, err = a.own(ctx, conn, sharing)
+		joined, err = a.own(ctx, conn, silence)
 	}
 	if err != nil {
 		if conn != nil {
@@ -207,7 +214,7 @@ func (a Address) open(ctx context.Context, sharing *Sharing) (*ledger.Ledger, er
 		return nil, a.refused(err)
 	}
 	l, err := ledger.OnServer(ledger.Server{
-		Name: a.String(), Read: a.connections(true), Write: conn, Shared: sharing != nil, Session: joined.id, Silence: joined.silence,
+		Name: a.String(), Read: a.connections(true), Write: conn, Shared: silence > 0, Session: joined.id, Silence: silence,
 		Explain: withoutValues, IsUnique: isUnique, IsDeadlock: isDeadlock,
 		Numbers: joined.numbers, LockSpace: a.schema, TryLock: joined.tryLock, Unlock: joined.unlock, EndSilent: joined.endSilent, Speak: joined.speak, Leave: joined.leave, Numbered: joined.numbered,
 		Compact: a.compact, Close: db.Close,
@@ -218,63 +225,42 @@ func (a Address) open(ctx context.Context, sharing *Sharing) (*ledger.Ledger, er
 	return l, nil
 }
 
-// refused is why a ledger cannot be opened.
+// refused is why a ledger cannot be used.
 func (a Address) refused(err error) error {
 	if _, said := errors.AsType[problem.Problem](err); said {
 		return err
 	}
+	if answers(err, insufficientPrivilege) {
+		return a.trouble(nil, "Let an administrator create the schema "+a.schema+" and give this user USAGE and CREATE on it, SELECT, INSERT, UPDATE and DELETE on its tables, and USAGE on its sequences; "+
+			"to read the ledger, USAGE and SELECT are enough. docs/scale.md has the commands.", "this user lacks rights: %v", err)
+	}
 	return a.unreachable(err)
 }
 
-// own gives a connection the right to write the ledger, alone or with sharing beside
-// others, and makes the ledger when there is none.
-func (a Address) own(ctx context.Context, conn *sql.Conn, sharing *Sharing) (*session, error) {
+// own gives a connection the right to write the ledger, alone or beside others that are not silent
+// for too long, and makes the ledger when there is none.
+func (a Address) own(ctx context.Context, conn *sql.Conn, silence time.Duration) (*session, error) {
 	if err := a.checkServer(ctx, conn); err != nil {
 		return nil, err
 	}
-	namespace, there, err := a.namespace(ctx, conn)
+	var there bool
+	err := conn.QueryRowContext(ctx, `SELECT to_regnamespace($1) IS NOT NULL`, a.schema).Scan(&there)
 	if err == nil && !there {
-		if _, err = conn.ExecContext(ctx, `CREATE SCHEMA IF NOT EXISTS `+a.schema); err == nil || answers(err, uniqueViolation) { // another process makes it at the same time
-			namespace, _, err = a.namespace(ctx, conn)
+		if _, err = conn.ExecContext(ctx, `CREATE SCHEMA IF NOT EXISTS `+a.schema); answers(err, uniqueViolation) { // another process makes it at the same time
+			err = nil
 		}
 	}
-	if answers(err, insufficientPrivilege) {
-		return nil, a.trouble(nil, "Let an administrator create the schema "+a.schema+" and give this user CREATE and USAGE on it; docs/scale.md has the commands.",
-			"there is no ledger yet, and this user may not create its schema: %v", err)
+	if err == nil {
+		err = a.lock(ctx, conn, silence > 0)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := a.lock(ctx, conn, namespace, sharing != nil); err != nil {
-		return nil, err
-	}
-	joined, err := a.join(ctx, conn, sharing)
-	if answers(err, insufficientPrivilege) {
-		return nil, a.trouble(nil, "Give this user SELECT, INSERT, UPDATE and DELETE on all tables of the schema "+a.schema+", and USAGE on its sequences; docs/scale.md has the commands.", "this user may not use all tables of the ledger: %v", err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if sharing != nil { // a process that is stopped within a transaction keeps all others waiting
-		_, err = conn.ExecContext(ctx, fmt.Sprintf(`SET idle_in_transaction_session_timeout = %d`, (joined.silence/6).Milliseconds()))
+	joined, err := a.join(ctx, conn, silence)
+	if err == nil && silence > 0 { // a process that is stopped within a transaction keeps all others waiting
+		_, err = conn.ExecContext(ctx, fmt.Sprintf(`SET idle_in_transaction_session_timeout = %d`, (silence/6).Milliseconds()))
 	}
 	return joined, err
-}
-
-// create makes the tables of a ledger that has none. The connection has the ledger alone.
-func (a Address) create(ctx context.Context, conn *sql.Conn) error {
-	version, err := a.version(ctx, conn) // under the lock
-	if err != nil {
-		return err
-	}
-	if version != 0 {
-		return nil
-	}
-	_, err = conn.ExecContext(ctx, "START TRANSACTION;\n"+schema+"\nEND;")
-	if answers(err, insufficientPrivilege) {
-		return a.trouble(nil, "Give this user USAGE and CREATE on the schema "+a.schema+"; docs/scale.md has the commands.", "the tables of the ledger are missing, and this user may not create them: %v", err)
-	}
-	return err
 }
 
 // Codes of PostgreSQL's.
@@ -340,16 +326,7 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// namespace returns the number of the ledger's schema; ok is false when it does not exist.
-func (a Address) namespace(ctx context.Context, conn querier) (oid int64, ok bool, err error) {
-	err = conn.QueryRowContext(ctx, `SELECT CAST(oid AS bigint) FROM pg_namespace WHERE nspname = $1`, a.schema).Scan(&oid)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, false, nil
-	}
-	return oid, err == nil, err
-}
-
-// version returns the version of the ledger; 0 when there is none.
+// version returns the version of the ledger; 0 when there is none, or no schema for it.
 func (a Address) version(ctx context.Context, conn querier) (version int64, err error) {
 	var there, others bool
 	err = conn.QueryRowContext(ctx, `SELECT coalesce(bool_or(tablename = 'ledger'), false), count(*) > 0 FROM pg_tables WHERE schemaname = $1`, a.schema).Scan(&there, &others)
@@ -370,9 +347,6 @@ func (a Address) version(ctx context.Context, conn querier) (version int64, err 
 	return version, nil
 }
 
-// lockClass is the first number of the advisory lock; the second is that of the schema.
-const lockClass = 0x434C414D
-
 // How long a lock that another process has is tried again. The server takes a moment to
 // see that a process is gone; and what has the ledger alone while runs share it is a
 // short command, or a run that makes the tables.
@@ -382,25 +356,38 @@ const (
 	lockPause      = 20 * time.Millisecond
 )
 
-// The functions that take the ledger's lock, for one process or for several, with
-// lockClass and the schema's number, and one that gives it back.
-const (
-	lockNumbers = `(CAST($1 AS int), CAST(CAST(CAST($2 AS bigint) AS bit(32)) AS int))`
-	lockAlone   = `SELECT pg_try_advisory_lock` + lockNumbers
-	lockShared  = `SELECT pg_try_advisory_lock_shared` + lockNumbers
-	unlockAlone = `SELECT pg_advisory_unlock` + lockNumbers
-)
-
 // lock takes the lock of the ledger for the connection, until that ends, and makes the tables if
 // they are missing, for which a process must have it alone.
-func (a Address) lock(ctx context.Context, conn *sql.Conn, namespace int64, shared bool) error {
+func (a Address) lock(ctx context.Context, conn *sql.Conn, shared bool) error {
 	patience := lockPatience
 	if shared {
 		patience = sharedPatience
 	}
+	call := func(function string) (done bool, err error) {
+		err = conn.QueryRowContext(ctx, fmt.Sprintf(`SELECT %s(%d, CAST(CAST(CAST(to_regnamespace('%s') AS bigint) AS bit(32)) AS int))`, function, lockClass, a.schema)).Scan(&done)
+		return done, err
+	}
 	for began := time.Now(); ; time.Sleep(lockPause) {
-		taken, err := a.tryLock(ctx, conn, namespace, shared)
-		if err != nil || taken {
+		version, err := a.version(ctx, conn)
+		if err != nil {
+			return err
+		}
+		alone, try := !shared || version == 0, "pg_try_advisory_lock_shared"
+		if alone {
+			try = "pg_try_advisory_lock"
+		}
+		taken, err := call(try)
+		if taken && alone {
+			if version, err = a.version(ctx, conn); version == 0 && err == nil { // under the lock
+				_, err = conn.ExecContext(ctx, "START TRANSACTION;\n"+schema+"\nEND;")
+			}
+		}
+		if taken && alone && shared && err == nil {
+			if taken, err = call("pg_try_advisory_lock_shared"); err == nil {
+				_, err = call("pg_advisory_unlock")
+			}
+		}
+		if taken || err != nil {
 			return err
 		}
 		if time.Since(began) > patience {
@@ -410,30 +397,8 @@ func (a Address) lock(ctx context.Context, conn *sql.Conn, namespace int64, shar
 	}
 }
 
-// tryLock is lock without a wait.
-func (a Address) tryLock(ctx context.Context, conn *sql.Conn, namespace int64, shared bool) (taken bool, err error) {
-	try := func(statement string) (taken bool, err error) {
-		err = conn.QueryRowContext(ctx, statement, int64(lockClass), namespace).Scan(&taken)
-		return taken, err
-	}
-	version, err := a.version(ctx, conn)
-	if err != nil {
-		return false, err
-	}
-	if shared && version == ledger.SchemaVersion {
-		return try(lockShared)
-	}
-	if taken, err = try(lockAlone); err != nil || !taken {
-		return taken, err
-	}
-	if err = a.create(ctx, conn); err != nil || !shared {
-		return err == nil, err
-	}
-	if taken, err = try(lockShared); err == nil {
-		_, err = try(unlockAlone)
-	}
-	return taken, err
-}
+// lockClass is the first number of the advisory lock; the second is that of the schema.
+const lockClass = 0x434C414D
 
 // compactPatience is how long compact waits for others to end what they read of a table.
 const compactPatience = "600s"
@@ -478,8 +443,8 @@ func (a Address) clearDispatched(ctx context.Context, conn *sql.Conn) error {
 // at the same time. It changes nothing; where there is no ledger it gives an empty one.
 func OpenReadOnly(ctx context.Context, a Address) (*ledger.Ledger, error) {
 	readers := a.connections(true)
-	there, err := a.readable(ctx, readers)
-	if err != nil || !there {
+	version, err := a.version(ctx, readers)
+	if version == 0 || err != nil {
 		_ = readers.Close()
 		if err == nil {
 			return ledger.Empty()
@@ -493,24 +458,12 @@ func OpenReadOnly(ctx context.Context, a Address) (*ledger.Ledger, error) {
 	return l, nil
 }
 
-// readable reports whether there is a ledger.
-func (a Address) readable(ctx context.Context, db querier) (bool, error) {
-	if _, there, err := a.namespace(ctx, db); err != nil || !there {
-		return false, err
-	}
-	version, err := a.version(ctx, db)
-	if answers(err, insufficientPrivilege) {
-		return false, a.trouble(nil, "Give this user USAGE on the schema "+a.schema+" and SELECT on its tables; docs/scale.md has the commands.", "this user may not read the ledger: %v", err)
-	}
-	return version > 0, err
-}
-
 // Exists reports whether there is a ledger at an address.
 func Exists(ctx context.Context, a Address) (bool, error) {
 	db := a.connections(true)
-	there, err := a.readable(ctx, db)
+	version, err := a.version(ctx, db)
 	if err = errors.Join(err, db.Close()); err != nil {
-		err = a.refused(err)
+		return false, a.refused(err)
 	}
-	return there, err
+	return version > 0, nil
 }

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -11,17 +12,6 @@ import (
 
 	"claimsheet/mapping/problem"
 )
-
-// Sharing says how a process shares the ledger with others.
-type Sharing struct {
-	// Silence is how long others wait for a process that holds what they want and says nothing,
-	// before they end its session; 0 is usualSilence.
-	Silence time.Duration
-}
-
-// usualSilence is long enough for a commit that takes its time, and for a short break of the
-// network.
-const usualSilence = time.Minute
 
 // ledgersNumber is the first number of the advisory lock of a session: that of the
 // ledger's schema, because other schemas of the database have sessions with the same
@@ -43,11 +33,8 @@ type session struct {
 }
 
 // join makes this process one of the sessions of the ledger.
-func (a Address) join(ctx context.Context, conn *sql.Conn, sharing *Sharing) (*session, error) {
-	s := &session{conn: conn, silence: usualSilence, name: a.String()}
-	if sharing != nil && sharing.Silence > 0 {
-		s.silence = sharing.Silence
-	}
+func (a Address) join(ctx context.Context, conn *sql.Conn, silence time.Duration) (*session, error) {
+	s := &session{conn: conn, silence: cmp.Or(silence, usualSilence), name: a.String()}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown host"
@@ -75,30 +62,16 @@ func (s *session) numbers(ctx context.Context) (n int64, err error) {
 	return n, withoutValues(err)
 }
 
+// tryLock gives back in the same statement what it has got, unless that is all: the server writes a
+// warning where something is given back that is not locked.
 func (s *session) tryLock(ctx context.Context, keys []int64) (locked bool, err error) {
-	var got []int64
-	rows, err := s.conn.QueryContext(ctx, `SELECT k FROM unnest($1::bigint[]) k WHERE pg_try_advisory_lock(k)`, keys)
-	if err != nil {
-		return false, withoutValues(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var k int64
-		if err := rows.Scan(&k); err != nil {
-			return false, withoutValues(err)
-		}
-		got = append(got, k)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil || len(got) == len(keys) {
-		return err == nil, withoutValues(err)
-	}
-	return false, s.unlock(ctx, got)
+	var givenBack int
+	err = s.conn.QueryRowContext(ctx, `WITH tried AS MATERIALIZED (SELECT k, pg_try_advisory_lock(k) AS locked FROM unnest($1::bigint[]) k), verdict AS (SELECT bool_and(locked) AS locked FROM tried)
+		SELECT v.locked, count(CASE WHEN t.locked AND NOT v.locked THEN pg_advisory_unlock(t.k) END) FROM tried t, verdict v GROUP BY v.locked`, keys).Scan(&locked, &givenBack)
+	return locked, withoutValues(err)
 }
 
 func (s *session) unlock(ctx context.Context, keys []int64) error {
-	if len(keys) == 0 {
-		return nil
-	}
 	return s.exec(ctx, `SELECT count(pg_advisory_unlock(k)) FROM unnest($1::bigint[]) k`, keys)
 }
 

@@ -14,12 +14,13 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/ledger/postgres/pgtest"
+	"claimsheet/importer/testform"
 )
 
 // shared opens the ledger as one of several processes.
 func shared(t *testing.T, a postgres.Address, silence time.Duration) *ledger.Ledger {
 	t.Helper()
-	l, err := postgres.OpenShared(t.Context(), a, postgres.Sharing{Silence: silence})
+	l, err := postgres.OpenShared(t.Context(), a, silence)
 	do(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	return l
@@ -222,7 +223,7 @@ func TestLockEndsWithItsSession(t *testing.T) {
 // has locked; one that speaks is not.
 func TestSilentSession(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	a, _ := address(t, pgtest.Shared(t))
 	silent, speaks, waits := shared(t, a, time.Hour), shared(t, a, 600*time.Millisecond), shared(t, a, time.Second)
 	for l, name := range map[*ledger.Ledger]string{silent: "a", speaks: "b"} {
@@ -336,7 +337,7 @@ func TestIDOfTwoProcesses(t *testing.T) {
 // for it.
 func TestSharedAndAlone(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	a, _ := address(t, pgtest.Shared(t))
 	first := shared(t, a, 0)
 	_, err := postgres.Open(t.Context(), a)
@@ -345,7 +346,7 @@ func TestSharedAndAlone(t *testing.T) {
 	}
 	do(t, first.Close())
 	alone := open(t, a)
-	_, err = postgres.OpenShared(t.Context(), a, postgres.Sharing{})
+	_, err = postgres.OpenShared(t.Context(), a, 0)
 	if !errors.Is(err, ledger.ErrLocked) || strings.Count(err.Error(), "process ") != 1 {
 		t.Errorf("shared beside one who is alone: got %v", err)
 	}
@@ -355,7 +356,7 @@ func TestSharedAndAlone(t *testing.T) {
 // TestManyShare: processes that write at the same time neither lose nor mix anything up.
 func TestManyShare(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	a, _ := address(t, pgtest.Shared(t))
 	const processes, clients = 4, 60
 	var done atomic.Int64
@@ -395,14 +396,14 @@ func TestManyShare(t *testing.T) {
 // nothing yet, make it once.
 func TestFirstTogether(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	server := pgtest.Shared(t)
 	for range 3 {
 		a, _ := address(t, server)
 		var all sync.WaitGroup
 		for range 4 {
 			all.Go(func() {
-				l, err := postgres.OpenShared(t.Context(), a, postgres.Sharing{})
+				l, err := postgres.OpenShared(t.Context(), a, 0)
 				if err != nil {
 					t.Error(err)
 					return

@@ -28,7 +28,8 @@ import (
 type Server struct {
 	bin, data, sockets string
 	settings           []string
-	shared             bool // it removes its folder when it ends
+	shared             bool                // it removes its folder when it ends
+	account            *syscall.Credential // of its user; nil for the present one
 	mu                 sync.Mutex
 	process            *exec.Cmd
 	stop               io.Closer // ends the process
@@ -48,18 +49,14 @@ func (s *Server) URLOf(schema string) string {
 // Sockets is the folder of the server's socket.
 func (s *Server) Sockets() string { return s.sockets }
 
-var shared struct {
-	once   sync.Once
-	server *Server
-	err    error
-}
+var shared = sync.OnceValues(func() (*Server, error) { return start(true, "fsync=off", "full_page_writes=off") })
 
 // Shared returns the server that the tests of a process share, which does not wait for
 // the disk. It ends with the process. A test is skipped where PostgreSQL is not installed.
 func Shared(t testing.TB) *Server {
 	t.Helper()
-	shared.once.Do(func() { shared.server, shared.err = start(true, "fsync=off", "full_page_writes=off") })
-	return usable(t, shared.server, shared.err)
+	s, err := shared()
+	return usable(t, s, err)
 }
 
 // Own starts a server for one test, which ends it. It waits for the disk.
@@ -67,7 +64,10 @@ func Own(t testing.TB) *Server {
 	t.Helper()
 	s, err := start(false)
 	s = usable(t, s, err)
-	t.Cleanup(s.remove)
+	t.Cleanup(func() {
+		s.Stop()
+		_ = os.RemoveAll(s.sockets)
+	})
 	return s
 }
 
@@ -102,68 +102,54 @@ func start(shared bool, settings ...string) (*Server, error) {
 	return s, s.Start()
 }
 
+// initialise makes the cluster. A new one is kept from one test process to the next: to copy it
+// takes a tenth of what initdb takes.
 func (s *Server) initialise() error {
-	if who := account(); who != nil {
-		if err := os.Chown(s.sockets, int(who.Uid), int(who.Gid)); err != nil {
+	uid := uint32(os.Getuid())
+	if uid == 0 { // the server does not run as root
+		who, err := user.Lookup("postgres")
+		if err != nil {
+			return err
+		}
+		id, _ := strconv.ParseUint(who.Uid, 10, 32)
+		group, _ := strconv.ParseUint(who.Gid, 10, 32)
+		uid, s.account = uint32(id), &syscall.Credential{Uid: uint32(id), Gid: uint32(group)}
+		if err := os.Chown(s.sockets, int(id), int(group)); err != nil {
 			return err
 		}
 	}
 	if err := os.Chmod(s.sockets, 0o755); err != nil {
 		return err
 	}
-	kept := s.cluster()
-	if info, err := os.Lstat(kept); err != nil || !info.IsDir() || info.Sys().(*syscall.Stat_t).Uid != s.uid() {
-		out, err := s.command("initdb", "-D", s.data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync").CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("initdb: %w\n%s", err, out)
+	kept := filepath.Join("/tmp", fmt.Sprintf("pgtest-cluster-%s-%d", filepath.Base(filepath.Dir(s.bin)), uid))
+	if info, err := os.Lstat(kept); err != nil || !info.IsDir() || info.Sys().(*syscall.Stat_t).Uid != uid {
+		if err := s.run("initdb", "-D", s.data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"); err != nil {
+			return err
 		}
 		if os.Rename(s.data, kept) != nil { // another process has kept one meanwhile, or it is on another disk
 			return nil
 		}
 	}
-	if out, err := s.command("/bin/cp", "-a", kept, s.data).CombinedOutput(); err != nil {
-		return fmt.Errorf("cp: %w\n%s", err, out)
-	}
-	return nil
+	return s.run("/bin/cp", "-a", kept, s.data)
 }
 
-// cluster is where a new cluster is kept from one test process to the next: to copy it takes
-// a tenth of what initdb takes.
-func (s *Server) cluster() string {
-	return filepath.Join("/tmp", fmt.Sprintf("pgtest-cluster-%s-%d", filepath.Base(filepath.Dir(s.bin)), s.uid()))
-}
-
-// uid is the user as whom the server runs.
-func (s *Server) uid() uint32 {
-	if who := account(); who != nil {
-		return who.Uid
-	}
-	return uint32(os.Getuid())
-}
-
-// account is the user as whom the server runs; nil for the present one. The server does
-// not run as root.
-func account() *syscall.Credential {
-	if os.Getuid() != 0 {
-		return nil
-	}
-	who, err := user.Lookup("postgres")
-	if err != nil {
-		return nil
-	}
-	uid, _ := strconv.ParseUint(who.Uid, 10, 32)
-	gid, _ := strconv.ParseUint(who.Gid, 10, 32)
-	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-}
-
+// command is a program as the user as whom the server runs.
 func (s *Server) command(name string, args ...string) *exec.Cmd {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(s.bin, name)
 	}
 	c := exec.Command(name, args...)
 	c.Dir = s.sockets
-	c.SysProcAttr = &syscall.SysProcAttr{Credential: account()}
+	c.SysProcAttr = &syscall.SysProcAttr{Credential: s.account}
 	return c
+}
+
+func (s *Server) run(name string, args ...string) error {
+	out, err := s.command(name, args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w\n%s", name, err, out)
+	}
+	return nil
 }
 
 // untilEOF runs a program until its own input ends, as it does when the test's process
@@ -209,11 +195,11 @@ func (s *Server) Start() error {
 // StopFast ends the server as an administrator does it: transactions that are open are
 // rolled back, and all connections end.
 func (s *Server) StopFast() error {
-	if out, err := s.command("pg_ctl", "stop", "-D", s.data, "-m", "fast", "-w").CombinedOutput(); err != nil {
-		return fmt.Errorf("pg_ctl: %w\n%s", err, out)
+	err := s.run("pg_ctl", "stop", "-D", s.data, "-m", "fast", "-w")
+	if err == nil {
+		s.Stop()
 	}
-	s.Stop()
-	return nil
+	return err
 }
 
 // Stop ends the server at once, as a crash does: without writing what is in its memory.
@@ -225,11 +211,6 @@ func (s *Server) Stop() {
 		_ = s.process.Wait()
 		s.process = nil
 	}
-}
-
-func (s *Server) remove() {
-	s.Stop()
-	_ = os.RemoveAll(s.sockets)
 }
 
 // Exec is ExecIn in the database of the ledgers.

@@ -1,4 +1,4 @@
-package ledgertest
+package ledger_test
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 	"claimsheet/importer/ledger"
 )
 
-func (s suite) testEventsAndStepsSurviveReopening(t *testing.T) {
+func (s store) testEventsAndStepsSurviveReopening(t *testing.T) {
 	dir := t.TempDir()
 	l := s.open(t, dir, "reopened")
 	id := jane("", "client")
@@ -32,7 +32,7 @@ func (s suite) testEventsAndStepsSurviveReopening(t *testing.T) {
 	}
 }
 
-func (s suite) testStepsAreTheClientsAndOneMappings(t *testing.T) {
+func (s store) testStepsAreTheClientsAndOneMappings(t *testing.T) {
 	l := s.fresh(t)
 	for _, id := range []ledger.StepID{jane("", "client"), jane("loans", "claim/c/1"), jane("cards", "claim/c/2"), of("john@example.com", "loans", "link"), in(elsewhere, jane("loans", "link"))} {
 		do(t, l.Append(life(id, ledger.Sent)...))
@@ -46,7 +46,7 @@ func (s suite) testStepsAreTheClientsAndOneMappings(t *testing.T) {
 
 // testWhatAStepKeeps: a corrected id keeps the answer; the status of an answer is found behind
 // what happened since; and the next attempt forgets both, but not the digest.
-func (s suite) testWhatAStepKeeps(t *testing.T) {
+func (s store) testWhatAStepKeeps(t *testing.T) {
 	l := s.fresh(t, story(jane("", "client"))...)
 	step := func(id ledger.StepID) ledger.Step {
 		return must(l.Steps(t.Context(), id.ClientKey, id.Mapping))(t)[id.Step]
@@ -68,7 +68,7 @@ func (s suite) testWhatAStepKeeps(t *testing.T) {
 	}
 }
 
-func (s suite) testRefusedCallLeavesNothing(t *testing.T) {
+func (s store) testRefusedCallLeavesNothing(t *testing.T) {
 	l := s.fresh(t)
 	id := jane("", "client")
 	if err := l.Append(life(id, ledger.Sent, ledger.Closed)...); !errors.Is(err, ledger.ErrTransition) {
@@ -78,7 +78,7 @@ func (s suite) testRefusedCallLeavesNothing(t *testing.T) {
 	do(t, l.Append(story(id)...)) // the ledger is not stopped
 }
 
-func (s suite) testIncompleteEventsAreRefused(t *testing.T) {
+func (s store) testIncompleteEventsAreRefused(t *testing.T) {
 	l := s.fresh(t)
 	for name, spoil := range map[string]func(*ledger.Event){
 		"no environment": func(e *ledger.Event) { e.Environment = "" },
@@ -100,7 +100,7 @@ func (s suite) testIncompleteEventsAreRefused(t *testing.T) {
 
 // testInterrupted: an intent without an outcome becomes uncertain once, also after the store
 // was closed and opened again.
-func (s suite) testInterrupted(t *testing.T) {
+func (s store) testInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	l := s.open(t, dir, "interrupted")
 	open := life(jane("loans", "claim/a"), ledger.Sent)[0]
@@ -129,7 +129,7 @@ func (s suite) testInterrupted(t *testing.T) {
 
 // testUnsettled: a number is never that of another step, nor of a later attempt. Steps of the
 // client count for every mapping.
-func (s suite) testUnsettled(t *testing.T) {
+func (s store) testUnsettled(t *testing.T) {
 	l := s.fresh(t)
 	uncertain := func(id ledger.StepID, at time.Time) {
 		t.Helper()
@@ -170,7 +170,7 @@ func (s suite) testUnsettled(t *testing.T) {
 
 // testCallersAtOnce: calls that wait at the same time share commits, and one that is
 // rejected does not affect the others.
-func (s suite) testCallersAtOnce(t *testing.T) {
+func (s store) testCallersAtOnce(t *testing.T) {
 	l := s.fresh(t)
 	const callers, calls = 16, 20
 	var refused atomic.Int32
@@ -199,7 +199,7 @@ func (s suite) testCallersAtOnce(t *testing.T) {
 
 // testTaken: an id belongs to one step of its kind in an environment, and a url to
 // one client. A call that would give it to another is rejected as a whole.
-func (s suite) testTaken(t *testing.T) {
+func (s store) testTaken(t *testing.T) {
 	l := s.fresh(t, finished(of("ann", "", "client"), "x1", "")...)
 	do(t, l.Append(finished(of("ann", "loans", "claim/loan/1"), "y1", "")...))
 	do(t, l.Append(finished(of("ann", "loans", "link"), "", "https://go/1")...))
@@ -239,7 +239,7 @@ func (s suite) testTaken(t *testing.T) {
 
 // testTakenURLIsDropped: a step whose earlier answer had a url that another client's step has by now
 // becomes done without it.
-func (s suite) testTakenURLIsDropped(t *testing.T) {
+func (s store) testTakenURLIsDropped(t *testing.T) {
 	ann := of("ann", "", "client")
 	events := life(ann, ledger.Sent, ledger.Uncertain)
 	events[1].Status, events[1].Answer, events[1].URL = 201, []byte("{}"), "https://go/1"
@@ -251,7 +251,7 @@ func (s suite) testTakenURLIsDropped(t *testing.T) {
 
 // testTakenByOneOfMany: when many steps are given one id at the same time, one gets
 // it.
-func (s suite) testTakenByOneOfMany(t *testing.T) {
+func (s store) testTakenByOneOfMany(t *testing.T) {
 	l := s.fresh(t)
 	var got atomic.Int32
 	var group sync.WaitGroup
@@ -272,7 +272,7 @@ func (s suite) testTakenByOneOfMany(t *testing.T) {
 
 // testAddressTaken: a client who is looked up by an address of another client is not begun,
 // unless that one was certainly not created.
-func (s suite) testAddressTaken(t *testing.T) {
+func (s store) testAddressTaken(t *testing.T) {
 	begin := func(client string, addresses []string, lookedUp string) ledger.Event {
 		e := life(of(client, "", "client"), ledger.Sent)[0]
 		e.Addresses, e.LookedUp = addresses, []string{lookedUp}
@@ -330,7 +330,7 @@ func (s suite) testAddressTaken(t *testing.T) {
 
 // testAnyText: ids come back byte for byte, whatever the service has made of them, and urls as
 // text, and are still found to be taken; so do long ones.
-func (s suite) testAnyText(t *testing.T) {
+func (s store) testAnyText(t *testing.T) {
 	l := s.fresh(t)
 	for i, text := range []string{"a\x00b", "\x1a00", "\x1a", "caf\xe9", "é\n\t“”", strings.Repeat("long-", 4000), "?1 $1 %", "'; DROP TABLE steps; --"} {
 		id := jane("loans", fmt.Sprint("claim/loan/", i))

@@ -1,6 +1,4 @@
-//go:build linux
-
-package postgres_test
+package ledger_test
 
 import (
 	"fmt"
@@ -8,38 +6,21 @@ import (
 	"testing"
 
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/ledger/ledgertest"
 	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/ledger/postgres/pgtest"
 	"claimsheet/importer/testform"
 )
 
-// long asks for what takes long: .ci/run gives it.
-var long = testform.Long
-
-// onlyLong leaves a test out without -long.
-func onlyLong(t *testing.T) {
-	t.Helper()
-	if !*long {
-		t.Skip("only with -long")
-	}
-}
-
-// TestStore holds a ledger in PostgreSQL to what every store of steps promises.
-func TestStore(t *testing.T) {
+func TestStoreOnPostgreSQL(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	server := pgtest.Shared(t)
 	address := func(dir, place string) postgres.Address {
 		h := fnv.New64a()
 		fmt.Fprint(h, dir, "/", place)
-		a, err := postgres.Parse(server.URLOf(fmt.Sprintf("suite_%x", h.Sum64())))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return a
+		return must(postgres.Parse(server.URLOf(fmt.Sprintf("suite_%x", h.Sum64()))))(t)
 	}
-	ledgertest.Run(t, ledgertest.Opener{
+	store{
 		Open: func(dir, place string) (*ledger.Ledger, error) {
 			return postgres.Open(t.Context(), address(dir, place))
 		},
@@ -53,5 +34,5 @@ func TestStore(t *testing.T) {
 			}
 			return func() { _ = l.Close() }, nil
 		},
-	})
+	}.test(t)
 }

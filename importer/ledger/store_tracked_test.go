@@ -1,4 +1,4 @@
-package ledgertest
+package ledger_test
 
 import (
 	"strings"
@@ -15,7 +15,7 @@ var joe = of("joe@example.com", "m", "activity/sign")
 
 // tracking is a ledger with two clients: Jane has two claims with an activity of the
 // same name on each, and Joe has one activity of his own.
-func (s suite) tracking(t *testing.T) *ledger.Ledger {
+func (s store) tracking(t *testing.T) *ledger.Ledger {
 	t.Helper()
 	l := s.fresh(t)
 	for _, made := range []struct {
@@ -45,7 +45,7 @@ func addTracked(t *testing.T, l *ledger.Ledger, events ...ledger.Tracked) ledger
 
 // testTrackedStep: an event belongs to the narrowest thing that its ids and the name of
 // the activity leave no doubt about.
-func (s suite) testTrackedStep(t *testing.T) {
+func (s store) testTrackedStep(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		event ledger.Tracked
@@ -72,7 +72,7 @@ func (s suite) testTrackedStep(t *testing.T) {
 		got := ""
 		for _, owner := range []ledger.StepID{jane("", ""), joe} {
 			for _, e := range must(l.TrackedOfClient(t.Context(), owner.ClientKey))(t) {
-				got += owner.Client + " " + e.Step
+				got += owner.Client + " " + e.Of.Step
 			}
 		}
 		same(t, test.name, got, test.want)
@@ -85,7 +85,7 @@ func (s suite) testTrackedStep(t *testing.T) {
 
 // testTrackedCase: a UUID is the same in upper and in lower case, also where its step is
 // created after the event has arrived.
-func (s suite) testTrackedCase(t *testing.T) {
+func (s store) testTrackedCase(t *testing.T) {
 	const low, high = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11", "8D0C0F3E-2F0E-4C53-9D25-0D4B9A0F7A11"
 	l := s.fresh(t)
 	events := []ledger.Tracked{{Key: "1", ClientID: strings.ToUpper(low)}, {Key: "2", ClientID: low}, {Key: "3", ClientID: strings.ToLower(high)}, {Key: "4", ClientID: high},
@@ -103,7 +103,7 @@ func (s suite) testTrackedCase(t *testing.T) {
 
 // testTrackedAgain: what arrives again or in another order changes nothing, and an
 // event of a client that is created later finds that client.
-func (s suite) testTrackedAgain(t *testing.T) {
+func (s store) testTrackedAgain(t *testing.T) {
 	l := s.tracking(t)
 	first, second := ledger.Tracked{Key: "1", ClientID: "c2", Status: "Open"}, ledger.Tracked{Key: "2", ClientID: "c2", Status: "Done"}
 	later := ledger.Tracked{Key: "3", ClientID: "c3"}
@@ -124,7 +124,7 @@ func (s suite) testTrackedAgain(t *testing.T) {
 
 // testTrackedAndErasures: an erased client leaves no events, those from before the client was
 // known among them, and gets no new ones.
-func (s suite) testTrackedAndErasures(t *testing.T) {
+func (s store) testTrackedAndErasures(t *testing.T) {
 	l := s.tracking(t)
 	event, early := ledger.Tracked{Key: "1", ClientID: "c2"}, ledger.Tracked{Key: "0", ClientID: "c3", Activity: "Sign"}
 	addTracked(t, l, event, early)

@@ -1,4 +1,4 @@
-package ledgertest
+package ledger_test
 
 import (
 	"errors"
@@ -8,15 +8,11 @@ import (
 	"claimsheet/importer/ledger"
 )
 
-var loans = ledger.Run{ID: "r1", Environment: service, EnvironmentName: "uat", Mapping: "loans",
-	MappingFile: "mapping.yaml", MappingDigest: "m", Input: "leads.xlsx", InputDigest: "i", KeptInput: "inputs/i.xlsx",
-	Version: "v1.0.0", Started: noon}
-
-// start starts runs like loans, an hour apart; change makes what differs.
-func start(t *testing.T, l *ledger.Ledger, change func(*ledger.Run), ids ...string) {
+// startRuns starts runs like run, an hour apart; change makes what differs.
+func startRuns(t *testing.T, l *ledger.Ledger, change func(*ledger.Run), ids ...string) {
 	t.Helper()
 	for i, id := range ids {
-		r := loans
+		r := run
 		r.ID, r.Started = id, noon.Add(time.Duration(i)*time.Hour)
 		change(&r)
 		do(t, l.StartRun(r))
@@ -24,14 +20,14 @@ func start(t *testing.T, l *ledger.Ledger, change func(*ledger.Run), ids ...stri
 }
 
 // testRun: a run is known from its start, once, and comes back as it ended.
-func (s suite) testRun(t *testing.T) {
+func (s store) testRun(t *testing.T) {
 	l := s.fresh(t)
-	do(t, l.StartRun(loans))
-	if err := l.StartRun(loans); err == nil || errors.Is(err, ledger.ErrStopped) {
+	do(t, l.StartRun(run))
+	if err := l.StartRun(run); err == nil || errors.Is(err, ledger.ErrStopped) {
 		t.Errorf("started twice: got %v, want a refusal", err)
 	}
-	same(t, "running", known(l.Run(t.Context(), "r1"))(t), loans)
-	ended := loans
+	same(t, "running", known(l.Run(t.Context(), "r1"))(t), run)
+	ended := run
 	ended.Finished, ended.Output, ended.OutputDigest, ended.Summary = noon.Add(time.Hour), "leads.results.xlsx", "o", []byte("{}")
 	do(t, l.FinishRun(ended))
 	same(t, "finished", known(l.Run(t.Context(), "r1"))(t), ended)
@@ -43,9 +39,9 @@ func (s suite) testRun(t *testing.T) {
 
 // testOutputs: a workbook is that of the run that wrote it last. The latest are all those of
 // the newest run that wrote any, wherever they were written again.
-func (s suite) testOutputs(t *testing.T) {
+func (s store) testOutputs(t *testing.T) {
 	l := s.fresh(t)
-	start(t, l, func(r *ledger.Run) {
+	startRuns(t, l, func(r *ledger.Run) {
 		if r.ID == "cards" {
 			r.Mapping = "cards"
 		}
@@ -53,11 +49,18 @@ func (s suite) testOutputs(t *testing.T) {
 	write := func(id, path, digest string) {
 		do(t, l.FinishRun(ledger.Run{ID: id, Finished: noon, Output: path, OutputDigest: digest}))
 	}
+	output := func(path string, want [2]string) { // the digest and the run
+		t.Helper()
+		run, digest, ok, err := l.OutputOf(t.Context(), path)
+		do(t, err)
+		same(t, path, [2]string{digest, run}, want)
+		same(t, path+" is known", ok, run != "")
+	}
 	write("r1", "a.xlsx", "1")
 	write("r2", "a.xlsx", "2")
 	write("r1", "b.xlsx", "3") // the first run's workbook, written again elsewhere
 	for path, want := range map[string][2]string{"a.xlsx": {"2", "r2"}, "b.xlsx": {"3", "r1"}, "c.xlsx": {}} {
-		same(t, path, [2]string{known(l.LastOutput(t.Context(), path))(t), known(l.OutputOf(t.Context(), path))(t)}, want)
+		output(path, want)
 	}
 	write("cards", "c.xlsx", "4")
 	outputs := func(mapping string, want ...string) {
@@ -70,17 +73,16 @@ func (s suite) testOutputs(t *testing.T) {
 	do(t, l.NoteOutput("cards", "a.xlsx", "5")) // another mapping's run has replaced it
 	outputs("loans", "again.xlsx")
 	outputs("links")
-	same(t, "noted", known(l.LastOutput(t.Context(), "a.xlsx"))(t), "5")
+	output("a.xlsx", [2]string{"5", "cards"})
 	for id, want := range map[string]string{"r1": "r2", "r2": "killed", "killed": "", "cards": ""} {
-		run := known(l.Run(t.Context(), id))(t)
-		same(t, "after "+id, known(l.RunAfter(t.Context(), run))(t).ID, want)
+		same(t, "after "+id, known(l.RunAfter(t.Context(), known(l.Run(t.Context(), id))(t)))(t).ID, want)
 	}
 }
 
-func (s suite) testRunsAreTheNewestFirst(t *testing.T) {
+func (s store) testRunsAreTheNewestFirst(t *testing.T) {
 	l := s.fresh(t)
-	start(t, l, func(*ledger.Run) {}, "r1", "r2")
-	start(t, l, func(r *ledger.Run) { r.Environment = elsewhere }, "r3")
+	startRuns(t, l, func(*ledger.Run) {}, "r1", "r2")
+	startRuns(t, l, func(r *ledger.Run) { r.Environment = elsewhere }, "r3")
 	var ids []string
 	for _, r := range all(t, l.Runs(t.Context(), []string{service})) {
 		ids = append(ids, r.ID)
@@ -90,10 +92,10 @@ func (s suite) testRunsAreTheNewestFirst(t *testing.T) {
 }
 
 // testDropInputs: the newest runs of an environment keep the copies of their sheets.
-func (s suite) testDropInputs(t *testing.T) {
+func (s store) testDropInputs(t *testing.T) {
 	l := s.fresh(t)
-	start(t, l, func(r *ledger.Run) { r.KeptInput = r.ID + ".xlsx" }, "r1", "r2", "r3")
-	start(t, l, func(r *ledger.Run) { r.KeptInput, r.Environment = r.ID+".xlsx", elsewhere }, "elsewhere")
+	startRuns(t, l, func(r *ledger.Run) { r.KeptInput = r.ID + ".xlsx" }, "r1", "r2", "r3")
+	startRuns(t, l, func(r *ledger.Run) { r.KeptInput, r.Environment = r.ID+".xlsx", elsewhere }, "elsewhere")
 	for _, want := range [][]string{{"elsewhere.xlsx", "r1.xlsx", "r2.xlsx", "r3.xlsx"}, {"elsewhere.xlsx", "r2.xlsx", "r3.xlsx"}} {
 		do(t, l.DropInputs(service, len(want)-1))
 		same(t, "kept", must(l.KeptInputs(t.Context()))(t), want)
@@ -101,7 +103,7 @@ func (s suite) testDropInputs(t *testing.T) {
 }
 
 // testOneHolderOfTheLock: a second holder is refused until the first has released it.
-func (s suite) testOneHolderOfTheLock(t *testing.T) {
+func (s store) testOneHolderOfTheLock(t *testing.T) {
 	dir := t.TempDir()
 	release := must(s.Lock(dir, "locked"))(t)
 	if _, err := s.Lock(dir, "locked"); !errors.Is(err, ledger.ErrLocked) {
@@ -113,7 +115,7 @@ func (s suite) testOneHolderOfTheLock(t *testing.T) {
 
 // testReadOnlyAndClosed: a store that is only read shows what was written, and writes
 // nothing; nor does a closed one.
-func (s suite) testReadOnlyAndClosed(t *testing.T) {
+func (s store) testReadOnlyAndClosed(t *testing.T) {
 	dir := t.TempDir()
 	l := s.open(t, dir, "read")
 	id := jane("", "client")
@@ -125,8 +127,11 @@ func (s suite) testReadOnlyAndClosed(t *testing.T) {
 	do(t, l.Close())
 	r := must(s.OpenReadOnly(dir, "read"))(t)
 	same(t, "events", must(r.Events(t.Context(), id))(t), story(id))
-	if err := r.Append(story(jane("m", "link"))[0]); !errors.Is(err, ledger.ErrReadOnly) {
-		t.Errorf("Append: got %v, want ErrReadOnly", err)
+	_, err := r.MarkInterrupted("r", noon)
+	for _, err := range []error{r.Append(story(jane("m", "link"))[0]), r.StartRun(run), define(r, service, "loans", "{}"), r.Flush(), err} {
+		if !errors.Is(err, ledger.ErrReadOnly) {
+			t.Errorf("got %v, want ErrReadOnly", err)
+		}
 	}
 	do(t, r.Close())
 	none := must(s.OpenReadOnly(dir, "nowhere"))(t)
@@ -136,7 +141,7 @@ func (s suite) testReadOnlyAndClosed(t *testing.T) {
 
 // testPurge: what is older loses its data, and keeps state, id and digest; an
 // uncertain step keeps everything.
-func (s suite) testPurge(t *testing.T) {
+func (s store) testPurge(t *testing.T) {
 	id, open := jane("", "client"), jane("loans", "claim/loan/1")
 	l := s.fresh(t, story(id)...)
 	uncertain := life(open, ledger.Sent, ledger.Uncertain)
@@ -162,7 +167,7 @@ func (s suite) testPurge(t *testing.T) {
 
 // testForget: a client is erased when nothing is open, and recognised afterwards, an e-mail
 // address in any case.
-func (s suite) testForget(t *testing.T) {
+func (s store) testForget(t *testing.T) {
 	id, open := jane("", "client"), jane("loans", "claim/loan/1")
 	l := s.fresh(t, append(story(id), life(open, ledger.Sent)...)...)
 	if _, err := l.Forget(id.ClientKey, noon); !errors.Is(err, ledger.ErrUnsettled) {
@@ -182,7 +187,7 @@ func (s suite) testForget(t *testing.T) {
 		}
 	}
 	for key, want := range map[string]int{"jane@example.com": 1, "JANE@example.com": 1, "john@example.com": 0} {
-		same(t, key, len(must(l.ErasedNamed(t.Context(), service, key))(t)), want)
+		same(t, key, len(must(l.ClientsNamed(t.Context(), service, key))(t)), want)
 	}
 	if _, err := l.Forget(id.ClientKey, noon); err == nil {
 		t.Error("a client was erased twice")
@@ -191,14 +196,14 @@ func (s suite) testForget(t *testing.T) {
 
 // testTransfer: everything of a ledger is in its copy, with the same numbers, and the
 // copy goes on from there.
-func (s suite) testTransfer(t *testing.T) {
+func (s store) testTransfer(t *testing.T) {
 	claim, open, erased := jane("m", "claim/loan/1"), life(jane("m", "claim/loan/2"), ledger.Sent), of("gone@example.com", "", "client")
 	open[0].Data = []byte{0, 1, 2}
 	from := s.fresh(t, story(jane("", "client"))...)
 	do(t, from.Append(finished(claim, "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11", "")...))
 	do(t, from.Append(open...))
-	do(t, from.StartRun(loans))
-	do(t, from.FinishRun(ledger.Run{ID: loans.ID, Finished: noon, Output: "out.xlsx", OutputDigest: "o", Summary: []byte("{}")}))
+	do(t, from.StartRun(run))
+	do(t, from.FinishRun(ledger.Run{ID: run.ID, Finished: noon, Output: "out.xlsx", OutputDigest: "o", Summary: []byte("{}")}))
 	do(t, from.Trust(service))
 	do(t, define(from, service, "m", "{}"))
 	do(t, from.Append(finished(erased, "c-9", "")...))

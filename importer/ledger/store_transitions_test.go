@@ -1,4 +1,4 @@
-package ledgertest
+package ledger_test
 
 import (
 	"cmp"
@@ -11,12 +11,6 @@ import (
 	"testing"
 
 	"claimsheet/importer/ledger"
-)
-
-var (
-	states = [...]ledger.State{ledger.Sent, ledger.Done, ledger.Refused, ledger.Uncertain, ledger.Closed}
-	vias   = [...]string{"", ledger.ViaAnswer, ledger.ViaAdopted, ledger.ViaByHand, ledger.ViaWorkbook, ledger.ViaRepeatable, ledger.ViaJournal}
-	kinds  = [...]string{ledger.KindClient, ledger.KindClaim, ledger.KindActivity, ledger.KindLink}
 )
 
 // roads lead a planned step to each state.
@@ -32,11 +26,11 @@ var roads = map[ledger.State][]ledger.Event{
 // transitions is the state machine as users may rely on it: read a difference as a
 // change of a promise.
 //
-//go:embed transitions.golden
+//go:embed testdata/transitions.golden
 var transitions string
 
 // testEveryTransition tries every pair of states with every Via and kind of step.
-func (s suite) testEveryTransition(t *testing.T) {
+func (s store) testEveryTransition(t *testing.T) {
 	l := s.fresh(t)
 	var table strings.Builder
 	for _, from := range append([]ledger.State{"planned"}, states[:]...) {
@@ -55,7 +49,7 @@ func (s suite) testEveryTransition(t *testing.T) {
 
 // testNotFound: a run sends again what is uncertain only where it is a client whom a look-up has
 // not found, and who was not found or sent since.
-func (s suite) testNotFound(t *testing.T) {
+func (s store) testNotFound(t *testing.T) {
 	l := s.fresh(t)
 	append := func(step, kind string, to ledger.State, notFound bool) error {
 		return l.Append(ledger.Event{StepID: jane("m", step), Kind: kind, At: noon, To: to, NotFound: notFound})
