@@ -49,15 +49,10 @@ func (c *Client) LearnID(r Request, a Answer, sure string) (place, id string, ok
 	if id, err := read(usual); err == nil && (usual != "" || r.Kind != CreateActivity) && (sure == "" || id == sure) {
 		return usual, id, true
 	}
-	places := placesOf(a)
-	for _, name := range []string{"Location", "Content-Location"} {
-		places = append(places, leaf{pointer: placeLastSegment + placeHeader + name, value: encode(a.Header.Get(name))})
-	}
-	return choose(places, read, sure, func(l leaf) int {
+	return choose(placesOf(a), read, sure, func(l leaf) int {
 		switch rank := idRank(l, kind); {
-		case strings.HasPrefix(l.pointer, placeLastSegment):
-			text, _ := stringOf(l.value)
-			return segmentRank(text, kind)
+		case holdsURL(l.pointer):
+			return segmentRank(a.Header.Get(l.name), kind)
 		case l.pointer == "" && r.Kind == CreateActivity && usual == "":
 			return 0
 		case l.pointer == "" || l.pointer == placeText:

@@ -30,8 +30,6 @@ var wireKeys = []yamltree.Key[apiclient.Wire]{
 	yamltree.To("data_types", "the service's names of data types and ours",
 		yamltree.Map(yamltree.OneOf("Text", "TextArea", "DropDown", "Checkbox", "Date", "DateTime", "Number", "Currency")),
 		func(w *apiclient.Wire) *map[string]string { return &w.DataTypes }),
-	yamltree.To("options", "the options of a DropDown, a list of texts or of objects with a name; default /options; absent is fine",
-		optionalPointer, func(w *apiclient.Wire) *string { return &w.Options }),
 	yamltree.To("lookup_client_id", "the client's id in a look-up's answer; default: as client_id",
 		idPlace, func(w *apiclient.Wire) *string { w.LookupClientID = new(string); return w.LookupClientID }),
 	yamltree.To("lookup_contact_id", "the contact's id in a look-up's answer; default: as contact_id",
@@ -43,13 +41,18 @@ var wireKeys = []yamltree.Key[apiclient.Wire]{
 }
 
 // placeForms says how the place of an id is written.
-const placeForms = "a JSON Pointer into the body, text (the whole body), header:NAME, " +
-	"or last-segment: before one of them, for the last segment of the path of the url there"
+const placeForms = "a JSON Pointer into the body, text (the whole body), or header:NAME; of header:Location, the last segment of the url's path"
 
+// The places in an answer of an id and of a url. "" is the whole body as a JSON string.
 var (
-	idPlace  = place("^(last-segment:)?((/.*)?|text|header:.+)$", checkIDPlace)
-	urlPlace = place("^((/.*)?|text|header:.+)$", apiclient.CheckURLPlace)
+	idPlace  = place(checkIDPlace)
+	urlPlace = place(apiclient.CheckPlace)
 )
+
+func place(check func(string) error) yamltree.Value[string] {
+	return pointerLike("a place in an answer such as /data/id or header:Location", "a JSON Pointer such as /data/id, text, or header:NAME",
+		"^((/.*)?|text|header:.+)$", check)
+}
 
 // laterElement matches a JSON Pointer into a later element of a list than the first.
 var laterElement = regexp.MustCompile(`/([1-9][0-9]*)(?:/|$)`)
@@ -58,19 +61,13 @@ var laterElement = regexp.MustCompile(`/([1-9][0-9]*)(?:/|$)`)
 // read from a list of several, so a pointer to a later element than the first would
 // leave every step uncertain.
 func checkIDPlace(place string) error {
-	if err := apiclient.CheckIDPlace(place); err != nil {
+	if err := apiclient.CheckPlace(place); err != nil {
 		return err
 	}
 	if later := laterElement.FindStringSubmatch(place); later != nil && !strings.Contains(place, "header:") {
 		return fmt.Errorf("%s is a later element of a list than the first, and nothing is read here from a list of several; 0 is for a list of one", later[1])
 	}
 	return nil
-}
-
-// place is where an answer carries an id or a url; check says what is wrong with
-// it. "" is the whole body as a JSON string.
-func place(pattern string, check func(string) error) yamltree.Value[string] {
-	return pointerLike("a place in an answer such as /data/id or header:Location", "a JSON Pointer such as /data/id, text, or header:NAME", pattern, check)
 }
 
 // optionalPointer is a JSON Pointer, or "" to switch something off.

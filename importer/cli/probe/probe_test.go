@@ -168,10 +168,10 @@ func TestShapes(t *testing.T) {
 		"v1": `wire.activity_id: "/data/activityId"` + "\n" + `wire.client_id: "/data/clientId"` + "\n" + `wire.lookup_client_id: "/items/0/clientId"` + "\n" + `wire.redirect_url: "/data/redirectUrl"` + "\n",
 		"v2": `wire.activity_id: "/data/activityId"` + "\n" + `wire.claim_id: "/data/claimId"` + "\n" + `wire.contact_id: "/data/contactId"` + "\n" + `wire.lookup_contact_id: "/items/0/contactId"` + "\n" + `wire.redirect_url: "/data/redirectUrl"` + "\n",
 	}
-	const segment = `"last-segment:header:Location"` + "\n"
+	const segment = `"header:Location"` + "\n"
 	header := map[string]string{
-		"v1": "wire.activity_id: " + segment + "wire.client_id: " + segment + `wire.lookup_client_id: "last-segment:header:Content-Location"` + "\n" + `wire.redirect_url: "header:X-Redirect-Url"` + "\n",
-		"v2": "wire.activity_id: " + segment + "wire.claim_id: " + segment + "wire.contact_id: " + segment + `wire.lookup_contact_id: "last-segment:header:Content-Location"` + "\n" + `wire.redirect_url: "header:X-Redirect-Url"` + "\n",
+		"v1": "wire.activity_id: " + segment + "wire.client_id: " + segment + `wire.lookup_client_id: "header:Content-Location"` + "\n" + `wire.redirect_url: "header:X-Redirect-Url"` + "\n",
+		"v2": "wire.activity_id: " + segment + "wire.claim_id: " + segment + "wire.contact_id: " + segment + `wire.lookup_contact_id: "header:Content-Location"` + "\n" + `wire.redirect_url: "header:X-Redirect-Url"` + "\n",
 	}
 	empty := "not_found: " + `{"pointer":"/items","empty":true}` + "\n"
 	for i, shape := range []struct {
@@ -240,7 +240,7 @@ func TestIndependentService(t *testing.T) {
 			func(w *apitest.Wire) {
 				w.ContactID, w.ClaimID, w.LookupID, w.RedirectURL, w.ActivityID, w.DataType = "header:X-Contact-Id", "header:Location", "/contact/uuid", "/_links/redirect/href", "/activity/id", "/type"
 			}, apitest.JSON(422, `{"error":{"code":"unknown_contact"}}`),
-			`wire.activity_id: "/activity/id"` + "\n" + `wire.claim_id: "last-segment:header:Location"` + "\n" + `wire.contact_id: "header:X-Contact-Id"` + "\n" + `wire.data_type: "/type"` + "\n" +
+			`wire.activity_id: "/activity/id"` + "\n" + `wire.claim_id: "header:Location"` + "\n" + `wire.contact_id: "header:X-Contact-Id"` + "\n" + `wire.data_type: "/type"` + "\n" +
 				`wire.lookup_contact_id: "/contact/uuid"` + "\n" + `wire.redirect_url: "/_links/redirect/href"` + "\n" + `not_found: {"status":[422],"pointer":"/error/code","equals":"unknown_contact"}` + "\n",
 		},
 		"names": {
