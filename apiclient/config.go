@@ -32,10 +32,6 @@ type Config struct {
 	// An error stops the request before it is sent. Its text is never shown,
 	// unless it is a *Failure: then Reason, Hint, Stop and Retry are taken from it.
 	Authorize func(ctx context.Context, req *http.Request) error
-	// Renew replaces the credentials with which a request was refused (401); nil
-	// where they cannot be replaced. renewed is false when new ones would not
-	// help. Otherwise it is as Authorize.
-	Renew func(ctx context.Context, refused *http.Request) (renewed bool, err error)
 	// Secrets returns those that no request to the service carries, such as the client
 	// secret for the token server: they too are hidden in answers. nil for none. (It is a
 	// function so that a Config can be printed.)

@@ -181,7 +181,7 @@ var authQuery = matching("query-name", "a text", yamltree.Text.Schema, `^[A-Za-z
 
 // authenticate fetches the credentials. Config.Headers get what may be seen; Authorize adds
 // what is secret, so that a Config can be printed. Authorize stays nil when there is
-// nothing, and Renew when the credentials cannot be renewed.
+// nothing.
 func (e *Environment) authenticate(r *resolver, cfg *apiclient.Config) {
 	carried := &http.Request{URL: new(url.URL), Header: http.Header{}}
 	for _, ref := range e.headers {
@@ -191,7 +191,7 @@ func (e *Environment) authenticate(r *resolver, cfg *apiclient.Config) {
 			carried.Header.Set(ref.key, r.secret(ref).Reveal())
 		}
 	}
-	token := func(context.Context, *http.Request) error { return nil }
+	var tokens *tokenCache // nil for none
 	switch c := e.auth; c.kind {
 	case authBearer:
 		carried.Header.Set("Authorization", bearer(r.secret(c.token).Reveal()))
@@ -206,11 +206,10 @@ func (e *Environment) authenticate(r *resolver, cfg *apiclient.Config) {
 		username, password := r.login(c.username, c.password)
 		carried.SetBasicAuth(username.Reveal(), password.Reveal())
 	case authOAuth2:
-		tokens := newTokenCache(c, r.secret(c.clientID), r.secret(c.clientSecret), cfg)
-		token, cfg.Renew = tokens.authorize, tokens.renew
+		tokens = newTokenCache(c, r.secret(c.clientID), r.secret(c.clientSecret), cfg)
 	}
 	query := carried.URL.RawQuery
-	if len(carried.Header) == 0 && query == "" && cfg.Renew == nil {
+	if len(carried.Header) == 0 && query == "" && tokens == nil {
 		return
 	}
 	cfg.Authorize = func(ctx context.Context, req *http.Request) error {
@@ -218,7 +217,10 @@ func (e *Environment) authenticate(r *resolver, cfg *apiclient.Config) {
 		if query != "" {
 			req.URL.RawQuery = strings.TrimPrefix(req.URL.RawQuery+"&"+query, "&")
 		}
-		return token(ctx, req)
+		if tokens == nil {
+			return nil
+		}
+		return tokens.authorize(ctx, req)
 	}
 }
 
