@@ -259,7 +259,7 @@ func (a *Answer) read(r Request, res *http.Response, now time.Time) error {
 		a.Body = a.Body[:most]
 		return &Failure{Retry: Now, Reason: fmt.Sprintf("%s, but the answer is larger than %d MiB", statusText(a.Status), most>>20)}
 	case err != nil:
-		return &Failure{Retry: Now, Reason: statusText(a.Status) + ", but " + theService.classify(err, false).Reason, Err: err}
+		return &Failure{Retry: Now, Reason: statusText(a.Status) + ", but " + failureOf("service", err, false).Reason, Err: err}
 	}
 	return nil
 }

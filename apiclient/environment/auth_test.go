@@ -99,7 +99,7 @@ func TestEveryKindOfAuthOverEveryConnection(t *testing.T) {
 				if strings.Contains(keys, `"%s"`) {
 					keys = fmt.Sprintf(keys, via.serve(t, tokens).URL+"/token")
 				}
-				proxy := apitest.StartProxy(t, nil, nil)
+				proxy := apitest.StartProxy(t, nil)
 				c := connect(t, dir, via.serve(t, service).URL, "    auth: {"+keys+"}\n"+strings.ReplaceAll(via.keys, "PROXY", proxy.URL))
 				if _, _, err := c.Templates(t.Context()); err != nil {
 					t.Error(err)

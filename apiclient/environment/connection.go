@@ -125,7 +125,7 @@ type proxySettings struct {
 }
 
 var proxyKeys = []yamltree.Key[proxySettings]{
-	yamltree.To("url", "the proxy's url, http or https, with host and port",
+	yamltree.To("url", "the proxy's url, http with host and port",
 		proxyURL, func(p *proxySettings) *string { return &p.url }).Required(),
 	yamltree.To("username", "the user's name for the proxy; may be a secret",
 		openReference, func(p *proxySettings) *reference { return &p.username }),
@@ -136,7 +136,7 @@ var proxyKeys = []yamltree.Key[proxySettings]{
 const proxyWants = "a url such as http://proxy.example.com:3128"
 
 // proxyURL is scheme, host and port of a proxy.
-var proxyURL = urlText(proxyWants, yamltree.Schema{"type": "string", "pattern": "^https?://[^/@]+:[0-9]+/?$"}, func(text string) (string, error) {
+var proxyURL = urlText(proxyWants, yamltree.Schema{"type": "string", "pattern": "^http://[^/@]+:[0-9]+/?$"}, func(text string) (string, error) {
 	err := apiclient.CheckProxyURL(text)
 	if strings.Contains(text, "@") {
 		return "write proxy: {url: http://proxy.example.com:3128, username: NAME, password: env:NAME}", err
@@ -161,11 +161,11 @@ var proxy = yamltree.Value[proxySettings]{
 }
 
 // resolve fetches the credentials; nil for no proxy.
-func (p proxySettings) resolve(r *resolver, tlsConfig *tls.Config) *apiclient.Proxy {
+func (p proxySettings) resolve(r *resolver) *apiclient.Proxy {
 	if p.url == "" {
 		return nil
 	}
-	proxy := &apiclient.Proxy{URL: p.url, Authorities: tlsConfig}
+	proxy := &apiclient.Proxy{URL: p.url}
 	if p.password.name != "" {
 		username, password := r.login(p.username, p.password)
 		proxy.Credentials = func() (string, string) { return username.Reveal(), password.Reveal() }
