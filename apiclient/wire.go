@@ -44,8 +44,9 @@ func CheckPlace(place string) error {
 }
 
 // The errors of the functions below complete the sentence "the answer …" and repeat nothing of the answer.
+
 var (
-	// Half an object is no JSON, but half a word or half a number looks like a whole one.
+	// errCut is for half a word or half a number, which looks like a whole one; half an object is no JSON.
 	errCut     = errors.New("was cut, or does not say how long it is")
 	errTooLong = errors.New("has a url that is longer than a cell of a workbook can hold")
 )
@@ -154,7 +155,7 @@ func (f found) only(place string, read func(json.RawMessage) (string, error)) (s
 	}
 	text, err := read(f.value)
 	if err != nil {
-		return "", errors.New(err.Error() + " at " + placeName(place))
+		return "", fmt.Errorf("%w at %s", err, placeName(place))
 	}
 	return text, nil
 }
