@@ -8,7 +8,7 @@
 // should fail on any. Check compares what was created with a results workbook.
 //
 // Raw works below HTTP, for answers that no HTTP server gives. Proxy opens tunnels to any
-// service, and Shape changes how a service answers.
+// service.
 package apitest
 
 import (
