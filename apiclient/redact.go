@@ -130,9 +130,14 @@ func unescape(text string) string {
 	}))
 }
 
+// unescapeAll returns a text without maxLayers of escapes.
 func unescapeAll(text string) string {
 	for range maxLayers {
-		text = unescape(text)
+		next := unescape(text)
+		if next == text {
+			break
+		}
+		text = next
 	}
 	return text
 }

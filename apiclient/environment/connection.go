@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"strings"
 
@@ -46,18 +45,13 @@ var tokenURL = urlText("a url such as https://host/token", yamltree.Text.Schema,
 		return "write client_id and client_secret instead", errors.New("it has a user name or password inside")
 	case strings.Contains(text, "#"):
 		return "leave the fragment out", errors.New("it has a fragment (#…)")
-	case u.Scheme == "http" && !isLoopback(u.Hostname()):
+	case u.Scheme == "http" && !apiclient.IsLoopback(u.Hostname()):
 		return "write https://…", errors.New("http sends the secret readable for everyone on the way")
 	case u.Scheme != "http" && u.Scheme != "https":
 		return form, errors.New("its scheme is not https")
 	}
 	return "", nil
 })
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
-}
 
 // tlsFiles is the tls section: paths as written, "" for none.
 type tlsFiles struct {

@@ -245,6 +245,7 @@ func TestConfigFetchesSecretsFromEverywhere(t *testing.T) {
 		"file:" + filepath.ToSlash(absolute):    canary,
 		`cmd:"` + program + `" print a 'b  c'`:  "a|b  c",
 		`cmd:"` + program + `" print $HOME *;x`: "$HOME|*;x",
+		`cmd:"` + program + `" print '' pre'mid dle'post "it's" a\b`: `|premid dlepost|it's|a\b`,
 	} {
 		keys := "    auth: {type: api_key, header: X-Key, key: '" + strings.ReplaceAll(ref, "'", "''") + "'}\n"
 		c, err := only(t, dir, keys).Config(t.Context(), apiclient.V2)

@@ -65,7 +65,7 @@ func tokenClient(tlsConfig *tls.Config, proxy *apiclient.Proxy) *http.Client {
 	dial := dialer.DialContext
 	if proxy != nil {
 		dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-			if host, _, err := net.SplitHostPort(address); err == nil && isLoopback(host) {
+			if host, _, err := net.SplitHostPort(address); err == nil && apiclient.IsLoopback(host) {
 				return dialer.DialContext(ctx, network, address)
 			}
 			return proxy.DialContext(ctx, network, address)
