@@ -275,7 +275,7 @@ func emptyPlaces(a Answer) []NotFoundContent {
 		}
 		var rank int
 		switch {
-		case l.pointer == "" || l.crowded:
+		case l.pointer == "":
 			continue
 		case strings.HasSuffix(name, "id") && (kind == "null" || kind == "string" && text == ""):
 			rank = 0

@@ -203,6 +203,7 @@ func TestLinksAreHidden(t *testing.T) {
 		`{"message":"go to https:\u002F\u002Fclaims.example.com\u002fgo\u002fcanary"}`: "/redirectUrl",
 		`{"message":"go to https://claims.example.com/go?a=1\u0026t=canary"}`:          "/redirectUrl",
 		`{"message":"go to https%3A%2F%2Fclaims.example.com%2Fgo%2Fcanary"}`:           "/redirectUrl",
+		`{"message":"exists%3A a%3Fa+b%3Dcanary"}`:                                     "/redirectUrl",
 		`{"message":"exists: %2Fs%2Fabc%3Ftoken%3Da%20canary"}`:                        "/redirectUrl",
 		`{"message":"exists","redirectUrl":"/s/canary"}`:                               "/redirectUrl",
 		`{"redirectUrl":"s/canary","message":"see s/canary"}`:                          "/redirectUrl",
