@@ -214,7 +214,7 @@ func newFaults(t *testing.T) faults {
 			}
 			return "HTTP/1.1 " + status + "\r\nContent-Length: 0\r\n\r\n"
 		})
-		return func(cfg *apiclient.Config) { cfg.Proxy = proxy.URL }
+		return func(cfg *apiclient.Config) { cfg.Proxy = &apiclient.Proxy{URL: proxy.URL} }
 	}
 	return faults{
 		"unknown host":       {url: "https://nowhere.invalid"},

@@ -38,7 +38,7 @@ type Config struct {
 	Secrets func() []string
 	// TLS holds the client certificate and the private authority, if any.
 	TLS   *tls.Config
-	Proxy string // the url of the HTTP proxy between this machine and the service; "" for none. The base url must be https then
+	Proxy *Proxy // between this machine and the service; nil for none. The base url must be https then
 	// Timeout is how long a POST may wait for the head of its answer; 0 means 120 s. It is long because a
 	// time-out makes the outcome uncertain. A GET waits at most 30 s.
 	Timeout        time.Duration
@@ -154,11 +154,11 @@ func check(cfg Config) (*url.URL, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Proxy != "" && base.Scheme != "https" {
+	if cfg.Proxy != nil && base.Scheme != "https" {
 		return nil, errors.New("with a proxy the base url must be https: otherwise the proxy could read the requests")
 	}
-	if cfg.Proxy != "" {
-		if err := CheckProxyURL(cfg.Proxy); err != nil {
+	if cfg.Proxy != nil {
+		if err := CheckProxyURL(cfg.Proxy.URL); err != nil {
 			return nil, fmt.Errorf("the proxy's url cannot be used: %w", err)
 		}
 	}

@@ -70,8 +70,8 @@ func (c *Client) examineConnection(ctx context.Context) []Finding {
 	through := ""
 	hint := "check host and port in base_url, and whether a firewall lets this machine through; " +
 		"if the service is behind a proxy, name it as the environment's proxy, because no other is used"
-	if c.cfg.Proxy != "" {
-		if u, err := url.Parse(c.cfg.Proxy); err == nil {
+	if c.cfg.Proxy != nil {
+		if u, err := url.Parse(c.cfg.Proxy.URL); err == nil {
 			through = ", through the proxy " + u.Hostname()
 		}
 		hint = "check host and port in the environment's proxy and in base_url, and whether a firewall lets this machine through"

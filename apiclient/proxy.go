@@ -13,6 +13,19 @@ import (
 	"time"
 )
 
+// Proxy is an HTTP proxy between this machine and the service. Every connection is
+// a tunnel (CONNECT, RFC 9110, section 9.3.6) with TLS inside, so the proxy learns
+// the service's host and port and nothing of the requests. A request leaves only
+// when its tunnel and the TLS inside are open: whatever goes wrong before that
+// proves that it was not sent.
+type Proxy struct {
+	// URL is http://host:port; see CheckProxyURL.
+	URL string
+	// Credentials returns the user name and password for the proxy (Basic); nil for
+	// none. (It is a function so that a Proxy can be printed.)
+	Credentials func() (username, password string)
+}
+
 // CheckProxyURL says why raw cannot be the url of a proxy; nil for a valid one. It
 // must be http with host and port and nothing else. The error never
 // repeats the url, which may hold a password.
@@ -38,18 +51,17 @@ func CheckProxyURL(raw string) error {
 // dialFunc opens a connection to an address, host:port.
 type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
-// ThroughProxy returns a function that opens connections through the proxy at a url. Each is a tunnel (CONNECT, RFC 9110,
-// section 9.3.6), in which TLS is spoken, so the proxy learns the service's host and port and nothing of the requests. A
-// request leaves only when its tunnel and the TLS inside are open: whatever goes wrong before that proves that it was not
-// sent. Each step takes at most 10 s. An error is a *Failure with NotSent, or ctx's.
-func ThroughProxy(proxy string) func(ctx context.Context, network, address string) (net.Conn, error) {
-	return throughProxy(proxy, &net.Dialer{Timeout: connectTimeout})
+// DialContext opens a connection to an address through the proxy. It takes at most
+// 10 s for each step. The error is a *Failure with NotSent, or ctx's.
+func (p *Proxy) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	return p.through(&net.Dialer{Timeout: connectTimeout})(ctx, network, address)
 }
 
-// throughProxy is ThroughProxy with a dialer that opens the connections to the proxy; its Timeout limits each step.
-func throughProxy(proxy string, dialer *net.Dialer) dialFunc {
+// through returns a function that opens tunnels. The dialer opens the connections
+// to the proxy, and its Timeout limits each step.
+func (p *Proxy) through(dialer *net.Dialer) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		u, err := url.Parse(proxy)
+		u, err := url.Parse(p.URL)
 		if err != nil {
 			return nil, unsent("the proxy's url cannot be used", err)
 		}
@@ -57,7 +69,7 @@ func throughProxy(proxy string, dialer *net.Dialer) dialFunc {
 		if err != nil {
 			return nil, failureOf("proxy", err, true)
 		}
-		if err := openTunnel(ctx, conn, address, dialer.Timeout); err != nil {
+		if err := p.tunnel(ctx, conn, address, dialer.Timeout); err != nil {
 			_ = conn.Close() // the error of the tunnel is the one to report
 			return nil, err
 		}
@@ -65,20 +77,20 @@ func throughProxy(proxy string, dialer *net.Dialer) dialFunc {
 	}
 }
 
-// openTunnel asks the proxy for a connection to address. The error is a *Failure.
-func openTunnel(ctx context.Context, conn net.Conn, address string, limit time.Duration) error {
+// tunnel asks the proxy for a connection to address. The error is a *Failure.
+func (p *Proxy) tunnel(ctx context.Context, conn net.Conn, address string, limit time.Duration) error {
 	if err := conn.SetDeadline(time.Now().Add(limit)); err != nil {
 		return failureOf("proxy", err, true)
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	res, early, err := askProxy(conn, address)
+	res, early, err := p.ask(conn, address)
 	again := &Failure{NotSent: true, Retry: Now, Err: err} // another attempt may succeed
 	var timeout net.Error
 	switch {
 	case !stop():
 		return unsent("stopped before it was sent", context.Cause(ctx))
 	case err == nil && res.StatusCode/100 != 2:
-		return proxyRefusal(res.StatusCode)
+		return p.refusal(res.StatusCode)
 	case err == nil && !early:
 		return conn.SetDeadline(time.Time{})
 	case err == nil:
@@ -93,10 +105,16 @@ func openTunnel(ctx context.Context, conn net.Conn, address string, limit time.D
 	return again
 }
 
-// askProxy sends CONNECT and reads the head of the answer. early is set when more than the head has arrived.
-func askProxy(conn net.Conn, address string) (res *http.Response, early bool, err error) {
+// ask sends CONNECT and reads the head of the answer. early is set when more than the head has arrived.
+func (p *Proxy) ask(conn net.Conn, address string) (res *http.Response, early bool, err error) {
 	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address,
 		Header: http.Header{"User-Agent": {"claimsheet"}}}
+	if p.Credentials != nil {
+		name, password := p.Credentials()
+		basic := &http.Request{Header: http.Header{}}
+		basic.SetBasicAuth(name, password)
+		req.Header.Set("Proxy-Authorization", basic.Header.Get("Authorization"))
+	}
 	if err := req.Write(conn); err != nil {
 		return nil, false, err
 	}
@@ -105,14 +123,16 @@ func askProxy(conn net.Conn, address string) (res *http.Response, early bool, er
 	return res, in.Buffered() > 0, err
 }
 
-// proxyRefusal is the failure of a proxy that answered with another status than 2xx. Every
+// refusal is the failure of a proxy that answered with another status than 2xx. Every
 // request goes to the same host: after most refusals no other request will do
 // better.
-func proxyRefusal(status int) *Failure {
+func (p *Proxy) refusal(status int) *Failure {
 	f := unsent(fmt.Sprintf("the proxy does not open a connection: %s", statusText(status)), nil)
 	switch {
+	case status == http.StatusProxyAuthRequired && p.Credentials == nil:
+		f.Stop, f.Hint = true, "the proxy wants a user name and a password: give them as username and password of the environment's proxy"
 	case status == http.StatusProxyAuthRequired:
-		f.Stop, f.Hint = true, "the proxy wants a user name and a password, and Claimsheet has none for proxies: ask its administrator to let this machine through, or name a proxy on this machine that has them"
+		f.Stop, f.Hint = true, "check username and password of the environment's proxy; they are sent as Basic, the only scheme that is supported"
 	case statusMeaning(status).passes || status == http.StatusTooManyRequests:
 		f.Retry, f.Hint = Now, "if it stays so, check host and port in base_url, and ask the proxy's administrator whether it can reach them"
 	default:

@@ -3,6 +3,7 @@ package apiclient_test
 import (
 	"context"
 	"crypto/tls"
+	"encoding/base64"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -17,27 +18,42 @@ import (
 )
 
 // behind returns a client of a TLS service that is reached through a proxy.
-func behind(t *testing.T, service *apitest.Raw, proxy string, trust *tls.Config) *apiclient.Client {
+func behind(t *testing.T, service *apitest.Raw, proxy *apiclient.Proxy, trust *tls.Config) *apiclient.Client {
 	t.Helper()
 	return at(t, service.URL, func(cfg *apiclient.Config) {
 		cfg.TLS, cfg.Proxy, cfg.ConnectTimeout = trust, proxy, 2*time.Second
 	})
 }
 
-// Through a proxy requests arrive as they do without one, over tunnels that are reused.
+// Through a proxy, with credentials or without, requests arrive as
+// they do without one, over tunnels that are reused.
 func TestRequestsThroughAProxy(t *testing.T) {
 	t.Parallel()
 	pair, roots := identity(t)
-	service := apitest.StartRaw(t, &tls.Config{Certificates: []tls.Certificate{pair}}, apitest.Whole("201 Created", `{"contactId":"a"}`))
-	proxy := apitest.StartProxy(t, nil)
-	client := behind(t, service, proxy.URL, &tls.Config{RootCAs: roots})
-	for range 3 {
-		if v := client.Create(t.Context(), createContact(client)); v.ID != "a" {
-			t.Errorf("%+v", v)
-		}
-	}
-	if diff := cmp.Diff([]string{"CONNECT " + service.Addr}, proxy.Asked()); diff != "" || service.Arrived() != 3 {
-		t.Errorf("%d requests arrived; the proxy was asked (-want +got):\n%s", service.Arrived(), diff)
+	config := &tls.Config{Certificates: []tls.Certificate{pair}}
+	trust := &tls.Config{RootCAs: roots}
+	basic := " Basic " + base64.StdEncoding.EncodeToString([]byte("intake:s3cret"))
+	for name, c := range map[string]struct {
+		credentials func() (string, string)
+		want        string
+	}{
+		"without credentials": {nil, ""},
+		"with credentials":    {func() (string, string) { return "intake", "s3cret" }, basic},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := apitest.StartRaw(t, config, apitest.Whole("201 Created", `{"contactId":"a"}`))
+			proxy := apitest.StartProxy(t, nil)
+			client := behind(t, service, &apiclient.Proxy{URL: proxy.URL, Credentials: c.credentials}, trust)
+			for range 3 {
+				if v := client.Create(t.Context(), createContact(client)); v.ID != "a" {
+					t.Errorf("%+v", v)
+				}
+			}
+			if diff := cmp.Diff([]string{"CONNECT " + service.Addr + c.want}, proxy.Asked()); diff != "" || service.Arrived() != 3 {
+				t.Errorf("%d requests arrived; the proxy was asked (-want +got):\n%s", service.Arrived(), diff)
+			}
+		})
 	}
 }
 
@@ -63,7 +79,7 @@ func TestWithoutATunnelNothingIsSent(t *testing.T) {
 		"unknown host": {url: "http://nowhere.invalid:3128", reason: "the proxy's host name cannot be resolved"},
 		"refused":      {url: "http://" + refusing(t), reason: "the proxy refuses the connection"},
 		"407": {answer: status("407 Proxy Authentication Required"), stop: true,
-			reason: "the proxy does not open a connection: HTTP 407 Proxy Authentication Required", hint: "Claimsheet has none for proxies"},
+			reason: "the proxy does not open a connection: HTTP 407 Proxy Authentication Required", hint: "give them as username and password of the environment's proxy"},
 		"403":      {answer: status("403 Forbidden"), stop: true, reason: "does not open a connection: HTTP 403 Forbidden", hint: "allow CONNECT"},
 		"405":      {answer: status("405 No"), stop: true, reason: "HTTP 405 Method Not Allowed"},
 		"302":      {answer: status("302 Found\r\nLocation: https://login.example.com"), stop: true, reason: "HTTP 302 Found"},
@@ -92,7 +108,7 @@ func TestWithoutATunnelNothingIsSent(t *testing.T) {
 				limit = 100 * time.Millisecond
 			}
 			client := at(t, service.URL, func(cfg *apiclient.Config) {
-				cfg.TLS, cfg.Proxy, cfg.ConnectTimeout = trust, url, limit
+				cfg.TLS, cfg.Proxy, cfg.ConnectTimeout = trust, &apiclient.Proxy{URL: url}, limit
 			})
 			v := client.Create(t.Context(), createContact(client))
 			if v.Effect != apiclient.NotSent || v.Stop != c.stop || !strings.Contains(v.Reason, c.reason) || !strings.Contains(v.Hint, c.hint) {
@@ -118,7 +134,7 @@ func TestAProxyThatReadsTheTrafficIsNotTrusted(t *testing.T) {
 	t.Parallel()
 	pair, _ := identity(t)
 	service := apitest.StartRaw(t, &tls.Config{Certificates: []tls.Certificate{pair}}, apitest.Whole("201 Created", `{"contactId":"a"}`))
-	client := behind(t, service, apitest.StartProxy(t, nil).URL, nil)
+	client := behind(t, service, &apiclient.Proxy{URL: apitest.StartProxy(t, nil).URL}, nil)
 	v := client.Create(t.Context(), createContact(client))
 	if v.Effect != apiclient.NotSent || !v.Stop || v.Reason != "the service's certificate is not trusted" || service.Arrived() != 0 {
 		t.Errorf("%+v, %d arrived", v, service.Arrived())
@@ -131,14 +147,14 @@ func TestATunnelIsNotWaitedForAfterTheEnd(t *testing.T) {
 	asked, silent := make(chan struct{}), make(chan struct{})
 	t.Cleanup(func() { close(silent) })
 	proxy := apitest.StartProxy(t, func(*http.Request) string { close(asked); <-silent; return "" })
-	client := at(t, "https://uat.example.com", func(cfg *apiclient.Config) { cfg.Proxy = proxy.URL })
+	client := at(t, "https://uat.example.com", func(cfg *apiclient.Config) { cfg.Proxy = &apiclient.Proxy{URL: proxy.URL} })
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-asked; cancel() }()
 	_, err := client.Find(ctx, apiclient.ByEmail, "jane@example.com")
 	if f, ok := err.(*apiclient.Failure); !ok || !f.NotSent || f.Reason != "stopped before it was sent" {
 		t.Errorf("%+v", err)
 	}
-	_, err = apiclient.ThroughProxy("http://"+refusing(t))(t.Context(), "tcp", "uat.example.com:443")
+	_, err = (&apiclient.Proxy{URL: "http://" + refusing(t)}).DialContext(t.Context(), "tcp", "uat.example.com:443")
 	if f, ok := err.(*apiclient.Failure); !ok || f.Reason != "the proxy refuses the connection" {
 		t.Errorf("%+v", err)
 	}
@@ -188,7 +204,7 @@ func TestN7_OnlyTheEnvironmentsProxy(t *testing.T) {
 		return ""
 	})
 	client := at(t, service.URL, func(cfg *apiclient.Config) {
-		cfg.TLS, cfg.Proxy = &tls.Config{RootCAs: roots}, proxy.URL
+		cfg.TLS, cfg.Proxy = &tls.Config{RootCAs: roots}, &apiclient.Proxy{URL: proxy.URL}
 		cfg.Authorize = func(_ context.Context, r *http.Request) error {
 			r.Header.Set("Authorization", "Bearer canary")
 			r.URL.RawQuery += "&key=canary"

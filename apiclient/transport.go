@@ -37,8 +37,8 @@ func newTransport(cfg Config) *http.Transport {
 	protocols.SetHTTP1(true)
 	dialer := &net.Dialer{Timeout: cfg.ConnectTimeout}
 	connect := dialer.DialContext
-	if cfg.Proxy != "" {
-		connect = throughProxy(cfg.Proxy, dialer)
+	if cfg.Proxy != nil {
+		connect = cfg.Proxy.through(dialer)
 	}
 	open := func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := connect(ctx, network, address)

@@ -34,7 +34,8 @@ func StartProxy(t testing.TB, answer func(*http.Request) string) *Proxy {
 	return p
 }
 
-// Asked lists what the proxy was asked so far: method and address.
+// Asked lists what the proxy was asked so far: method and address, and the header
+// Proxy-Authorization if there was one.
 func (p *Proxy) Asked() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -47,8 +48,12 @@ func (p *Proxy) serve(conn *net.TCPConn) {
 	if err != nil {
 		return
 	}
+	asked := req.Method + " " + req.RequestURI
+	if credentials := req.Header.Get("Proxy-Authorization"); credentials != "" {
+		asked += " " + credentials
+	}
 	p.mu.Lock()
-	p.asked = append(p.asked, req.Method+" "+req.RequestURI)
+	p.asked = append(p.asked, asked)
 	p.mu.Unlock()
 	if p.answer != nil {
 		if text := p.answer(req); text != "" {

@@ -111,12 +111,61 @@ func (t tlsFiles) load(r *resolver) *tls.Config {
 	return config
 }
 
+// proxySettings is the proxy key: a url, or an object with a url and credentials.
+// The zero value is no proxy.
+type proxySettings struct {
+	url                string
+	username, password reference
+}
+
+var proxyKeys = []yamltree.Key[proxySettings]{
+	yamltree.To("url", "the proxy's url, http with host and port",
+		proxyURL, func(p *proxySettings) *string { return &p.url }).Required(),
+	yamltree.To("username", "the user's name for the proxy; may be a secret",
+		openReference, func(p *proxySettings) *reference { return &p.username }),
+	yamltree.To("password", "the password for the proxy; "+referenceForms,
+		secretReference, func(p *proxySettings) *reference { return &p.password }),
+}
+
 const proxyWants = "a url such as http://proxy.example.com:3128"
 
 // proxyURL is scheme, host and port of a proxy.
 var proxyURL = urlText(proxyWants, yamltree.Schema{"type": "string", "pattern": "^http://[^/@]+:[0-9]+/?$"}, func(text string) (string, error) {
-	return "write it as http://proxy.example.com:3128", apiclient.CheckProxyURL(text)
+	err := apiclient.CheckProxyURL(text)
+	if strings.Contains(text, "@") {
+		return "write proxy: {url: http://proxy.example.com:3128, username: NAME, password: env:NAME}", err
+	}
+	return "write it as http://proxy.example.com:3128", err
 })
+
+// proxy is the url alone, or the object of proxyKeys.
+var proxy = yamltree.Value[proxySettings]{
+	Kinds: yamltree.Scalars | yamltree.Objects, Wants: proxyWants + ", or “url: …” with “username” and “password”",
+	Schema: yamltree.Schema{"anyOf": []yamltree.Schema{proxyURL.Schema, yamltree.Object(proxyKeys).Schema}},
+	Parse: func(r *yamltree.Reader, n *yamltree.Node, into *proxySettings) bool {
+		if n.Kind() != yamltree.Objects {
+			return proxyURL.Read(r, n, &into.url)
+		}
+		yamltree.Object(proxyKeys).Read(r, n, into)
+		if (n.Given("username") == nil) != (n.Given("password") == nil) {
+			r.Wrong(n, "missing-key", "the proxy's credentials are both “username” and “password”").Hint = "give both, or leave both out"
+		}
+		return true
+	},
+}
+
+// resolve fetches the credentials; nil for no proxy.
+func (p proxySettings) resolve(r *resolver) *apiclient.Proxy {
+	if p.url == "" {
+		return nil
+	}
+	proxy := &apiclient.Proxy{URL: p.url}
+	if p.password.name != "" {
+		username, password := r.login(p.username, p.password)
+		proxy.Credentials = func() (string, string) { return username.Reveal(), password.Reveal() }
+	}
+	return proxy
+}
 
 // ledgerWants is how the url of a ledger is written.
 const ledgerWants = "postgres://USER@HOST/DATABASE"

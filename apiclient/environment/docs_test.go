@@ -17,6 +17,7 @@ func TestReference(t *testing.T) {
 			yamltest.Section("### An environment", environmentKeys)+
 			yamltest.Section("### auth", authKeys)+
 			yamltest.Section("### tls", tlsKeys)+
+			yamltest.Section("### proxy", proxyKeys)+
 			yamltest.Section("### limits", limitKeys)+
 			yamltest.Section("### wire", wireKeys)+
 			yamltest.Section("### not_found, each rule", absenceKeys)+

@@ -70,7 +70,7 @@ type Environment struct {
 	auth       credentials
 	headers    []reference // key is the header's name
 	tls        tlsFiles
-	proxy      string
+	proxy      proxySettings
 	ledger     reference // no name: the ledger is a file of the state folder
 	claimTypes map[string]claimType
 	dir        string        // the environments file's folder
@@ -189,7 +189,6 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 		BaseURL:           e.BaseURL,
 		Version:           version,
 		CaseID:            e.CaseID,
-		Proxy:             e.proxy,
 		Headers:           http.Header{},
 		TLS:               e.tls.load(r),
 		Timeout:           e.Limits.Timeout,
@@ -201,6 +200,7 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 		Rules:             e.Rules,
 		Repeatable:        e.Repeatable,
 	}
+	cfg.Proxy = e.proxy.resolve(r)
 	e.authenticate(r, &cfg)
 	if secrets := r.secrets; len(secrets) > 0 {
 		cfg.Secrets = func() []string {
@@ -220,7 +220,7 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 // references are the values that are kept elsewhere.
 func (e *Environment) references() []reference {
 	a := e.auth
-	all := slices.Concat([]reference{a.token, a.key, a.username, a.password, a.clientID, a.clientSecret}, e.headers)
+	all := slices.Concat([]reference{a.token, a.key, a.username, a.password, a.clientID, a.clientSecret}, e.headers, []reference{e.proxy.username, e.proxy.password})
 	if w := e.Tracking.webhook; w != nil {
 		all = append(all, w.token, w.secret)
 	}

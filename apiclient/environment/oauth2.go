@@ -57,19 +57,18 @@ func newTokenCache(c credentials, id, secret Secret, cfg *apiclient.Config) *tok
 
 // tokenClient follows no redirect, because the secret would go with it. It uses the
 // environment's proxy and no other, except for a token endpoint on this machine.
-func tokenClient(tlsConfig *tls.Config, proxy string) *http.Client {
+func tokenClient(tlsConfig *tls.Config, proxy *apiclient.Proxy) *http.Client {
 	if tlsConfig == nil {
 		tlsConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	var dialer net.Dialer
 	dial := dialer.DialContext
-	if proxy != "" {
-		through := apiclient.ThroughProxy(proxy)
+	if proxy != nil {
 		dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 			if host, _, err := net.SplitHostPort(address); err == nil && apiclient.IsLoopback(host) {
 				return dialer.DialContext(ctx, network, address)
 			}
-			return through(ctx, network, address)
+			return proxy.DialContext(ctx, network, address)
 		}
 	}
 	return &http.Client{

@@ -1,6 +1,7 @@
 package environment_test
 
 import (
+	"encoding/base64"
 	"encoding/pem"
 	"errors"
 	"net/http"
@@ -12,9 +13,11 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/apitest"
+	"claimsheet/mapping/problem"
 )
 
-// Tokens are fetched through the environment's proxy too. A proxy that refuses proves that neither was sent.
+// Tokens are fetched through the environment's proxy too, with its credentials. A
+// proxy that refuses proves that neither was sent.
 func TestTokensThroughAProxy(t *testing.T) {
 	t.Setenv("CANARY", canary)
 	service, tokens := &guarded{}, &tokenServer{answer: lasting(3600)}
@@ -34,12 +37,13 @@ func TestTokensThroughAProxy(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: serviceTLS.Certificate().Raw})))
 	keys := "    auth: {type: oauth2, token_url: 'https://example.com/token', client_id: me, client_secret: env:CANARY}\n" +
-		"    tls: {ca: ca.pem}\n    proxy: " + proxy.URL + "\n"
+		"    tls: {ca: ca.pem}\n    proxy: {url: " + proxy.URL + ", username: intake, password: env:CANARY}\n"
 	c := connect(t, dir, "https://example.com:8443", keys)
 	if v := create(t.Context(), c); v.Effect != apiclient.Created {
 		t.Errorf("%+v", v)
 	}
-	if diff := cmp.Diff([]string{"CONNECT example.com:443", "CONNECT example.com:8443"}, proxy.Asked()); diff != "" {
+	basic := " Basic " + base64.StdEncoding.EncodeToString([]byte("intake:"+canary))
+	if diff := cmp.Diff([]string{"CONNECT example.com:443" + basic, "CONNECT example.com:8443" + basic}, proxy.Asked()); diff != "" {
 		t.Errorf("the proxy was asked (-want +got):\n%s", diff)
 	}
 
@@ -54,5 +58,31 @@ func TestTokensThroughAProxy(t *testing.T) {
 	_, err := connect(t, dir, "https://example.com:8443", keys).Find(t.Context(), apiclient.ByEmail, "jane@example.com")
 	if f, ok := errors.AsType[*apiclient.Failure](err); !ok || !f.NotSent || f.Stop || f.Retry != apiclient.Now {
 		t.Errorf("a proxy that may recover: %+v", err)
+	}
+}
+
+// The proxy's credentials are secrets: they are read by Config, hidden in what the
+// service answers, and listed.
+func TestProxyCredentials(t *testing.T) {
+	t.Setenv("CANARY", canary)
+	const keys = "    proxy: {url: 'http://proxy.example.com:3128', username: intake, password: env:CANARY}\n"
+	e := only(t, t.TempDir(), keys)
+	if diff := cmp.Diff([]string{"password (env:CANARY)"}, e.Secrets()); diff != "" {
+		t.Errorf("secrets (-want +got):\n%s", diff)
+	}
+	cfg := must(e.Config(t.Context(), apiclient.V2))(t)
+	if name, password := cfg.Proxy.Credentials(); name != "intake" || password != canary || cfg.Proxy.URL != "http://proxy.example.com:3128" {
+		t.Errorf("%s, %s, %+v", name, password, cfg.Proxy)
+	}
+	if diff := cmp.Diff([]string{canary}, cfg.Secrets()); diff != "" {
+		t.Errorf("what is hidden (-want +got):\n%s", diff)
+	}
+	t.Setenv("CANARY", "")
+	t.Setenv("NAME", "a:b")
+	_, err := only(t, t.TempDir(), strings.Replace(keys, "intake", "env:NAME", 1)).Config(t.Context(), apiclient.V2)
+	var list problem.List
+	if !errors.As(err, &list) || len(list) != 2 || list[0].Where.Line != 4 ||
+		!strings.Contains(err.Error(), "“username”: it has a colon") || !strings.Contains(err.Error(), "CANARY is empty") {
+		t.Errorf("%v", err)
 	}
 }
