@@ -203,11 +203,8 @@ func (e *Environment) authenticate(r *resolver, cfg *apiclient.Config) {
 			carried.Header.Set(c.header, key)
 		}
 	case authBasic:
-		username, password := r.secret(c.username).Reveal(), r.secret(c.password).Reveal()
-		if strings.Contains(username, ":") {
-			r.note(problem.At(c.username.at.In(r.file), "secret", "“%s”: it has a colon inside, which basic authentication cannot send", c.username.key))
-		}
-		carried.SetBasicAuth(username, password)
+		username, password := r.login(c.username, c.password)
+		carried.SetBasicAuth(username.Reveal(), password.Reveal())
 	case authOAuth2:
 		tokens = newTokenCache(c, r.secret(c.clientID), r.secret(c.clientSecret), cfg)
 	}

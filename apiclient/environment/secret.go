@@ -357,6 +357,15 @@ func (r *resolver) secret(ref reference) Secret {
 	return secret
 }
 
+// login fetches a user name and a password for Basic authentication.
+func (r *resolver) login(username, password reference) (Secret, Secret) {
+	name := r.secret(username)
+	if strings.Contains(name.Reveal(), ":") {
+		r.note(problem.At(username.at.In(r.file), "secret", "“%s”: it has a colon inside, which basic authentication cannot send", username.key))
+	}
+	return name, r.secret(password)
+}
+
 func (r *resolver) note(p problem.Problem) { r.problems = append(r.problems, p) }
 
 // done returns what is wrong, in the order of the file.
