@@ -49,7 +49,7 @@ func checkBase(u *url.URL, host string) error {
 		return errors.New("the base url must begin with https://")
 	case host == "":
 		return errors.New("the base url has no host")
-	case u.Scheme == "http" && !loopback(host):
+	case u.Scheme == "http" && !IsLoopback(host):
 		return errors.New("the base url must be https; http is for a loopback address only")
 	case u.User != nil:
 		return errors.New("the base url must not hold a user name or password")
@@ -75,13 +75,10 @@ func isPort(text string) bool {
 	return err == nil && n >= 1 && n <= 65535
 }
 
-// loopback reports whether traffic to host stays on this machine.
-func loopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
+// IsLoopback reports whether traffic to a host stays on this machine.
+func IsLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.IsLoopback()
+	return strings.EqualFold(host, "localhost") || err == nil && ip.IsLoopback()
 }
 
 // below returns the url of a request below base. Whatever the segments hold, the

@@ -208,7 +208,7 @@ func newFaults(t *testing.T) faults {
 	hastily := func(cfg *apiclient.Config) { cfg.Timeout = 2 * time.Second }
 	impatiently := func(cfg *apiclient.Config) { cfg.ConnectTimeout = 500 * time.Millisecond }
 	behindProxy := func(status string) func(cfg *apiclient.Config) {
-		proxy := apitest.StartProxy(t, nil, func(*http.Request) string {
+		proxy := apitest.StartProxy(t, func(*http.Request) string {
 			if status == "" {
 				return ""
 			}

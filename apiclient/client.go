@@ -5,9 +5,7 @@
 // Its promise is about POST requests, because the service has no idempotency
 // keys: one call of Client.Create sends the request at most once. The client
 // speaks HTTP/1.1 only, follows no redirect, retries nothing and gives net/http
-// no reason to retry. The one exception is an answer 401, which proves that the
-// request was not processed: the request is sent again after the token has been
-// renewed.
+// no reason to retry.
 //
 // A Verdict says "not sent" or "refused" only where that is proved. Everything
 // else is uncertain, and what to do then is decided outside this package.
@@ -169,64 +167,43 @@ func (c *Client) Spacing() time.Duration { return c.meter.Spacing() }
 // still cancels a GET but not a POST, which may wait Config.Timeout for the head
 // of its answer and 60 s more for the body: cancelling a POST on its way would
 // only make its outcome unknown.
-//
-// The exception to "once": a 401 that no Rule matches proves that the request
-// was not processed. Where Config.Renew has new credentials, the request is sent
-// again. A second 401 is the answer.
 func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 	return c.do(ctx, r, c.slot(ctx, nil))
 }
 
 func (c *Client) do(ctx context.Context, r Request, slot *Slot) (Answer, error) {
-	a, sent, err := c.once(ctx, r, slot)
+	a, err := c.once(ctx, r, slot)
 	for !slot.ticket.Impatient && errors.Is(err, rate.ErrHeldBack) { // it waits in the queue, not on a connection
 		slot = c.slot(ctx, slot.guard)
-		a, sent, err = c.once(ctx, r, slot)
+		a, err = c.once(ctx, r, slot)
 	}
-	if err != nil || a.Status != http.StatusUnauthorized || c.cfg.Renew == nil {
-		return a, err
-	}
-	if _, ruled := c.ruleFor(a); ruled {
-		return a, nil
-	}
-	limited, cancel := context.WithTimeout(ctx, getTimeout)
-	renewed, err := c.cfg.Renew(limited, sent)
-	cancel()
-	if err != nil {
-		return Answer{}, withoutCredentials(err)
-	}
-	if !renewed {
-		return a, nil
-	}
-	a, _, err = c.once(ctx, r, c.slot(ctx, slot.guard))
 	return a, err
 }
 
 // once takes one request all the way: it waits in the queue, puts headers and
-// credentials on, leaves, and reads the answer. sent is the request as it left. The
-// slot is over when once returns.
-func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sent *http.Request, err error) {
+// credentials on, leaves, and reads the answer. The slot is over when once returns.
+func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, err error) {
 	slot.over = true
 	defer slot.Release()
 	req, body, err := c.build(r)
 	if err != nil {
-		return Answer{}, nil, err
+		return Answer{}, err
 	}
 	if err := slot.enter(ctx); err != nil {
-		return Answer{}, nil, err
+		return Answer{}, err
 	}
 	if err := slot.takePlace(ctx); err != nil {
-		return Answer{}, nil, err
+		return Answer{}, err
 	}
 	if err := c.setHeaders(ctx, req); err != nil {
-		return Answer{}, nil, err
+		return Answer{}, err
 	}
 	wait := slot.near
 	if c.cfg.Transport != nil { // it has no connections
 		wait = func(ctx context.Context) error { return slot.leave(ctx, getTimeout) }
 	}
 	if err := wait(ctx); err != nil {
-		return Answer{}, nil, err
+		return Answer{}, err
 	}
 	left := time.Now()
 	defer func() {
@@ -251,7 +228,7 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sen
 		c.mu.Unlock()
 	}
 	if f != nil {
-		return Answer{}, nil, f
+		return Answer{}, f
 	}
 	defer res.Body.Close()
 	a.Early = body.unread()
@@ -261,7 +238,7 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sen
 	} else if err == nil {
 		c.meter.Accepted()
 	}
-	return a, req, err
+	return a, err
 }
 
 // read fills in what the response to a request says, which arrived at now. The
@@ -282,7 +259,7 @@ func (a *Answer) read(r Request, res *http.Response, now time.Time) error {
 		a.Body = a.Body[:most]
 		return &Failure{Retry: Now, Reason: fmt.Sprintf("%s, but the answer is larger than %d MiB", statusText(a.Status), most>>20)}
 	case err != nil:
-		return &Failure{Retry: Now, Reason: statusText(a.Status) + ", but " + theService.classify(err, false).Reason, Err: err}
+		return &Failure{Retry: Now, Reason: statusText(a.Status) + ", but " + failureOf("service", err, false).Reason, Err: err}
 	}
 	return nil
 }
@@ -381,8 +358,12 @@ func (c *Client) authorize(ctx context.Context, req *http.Request) error {
 	ctx, cancel := context.WithTimeout(ctx, getTimeout)
 	defer cancel()
 	credentials := &http.Request{URL: new(url.URL), Header: http.Header{}}
-	if err := c.cfg.Authorize(ctx, credentials); err != nil {
-		return withoutCredentials(err)
+	err := c.cfg.Authorize(ctx, credentials)
+	if f, ok := errors.AsType[*Failure](err); ok {
+		return &Failure{NotSent: true, Stop: f.Stop, Retry: f.Retry, RetryAfter: f.RetryAfter, Reason: f.Reason, Hint: f.Hint, Err: err}
+	}
+	if err != nil {
+		return unsent("the credentials could not be obtained", err)
 	}
 	var values []string
 	for _, carried := range []map[string][]string{credentials.Header, credentials.URL.Query()} {
@@ -396,15 +377,6 @@ func (c *Client) authorize(ctx context.Context, req *http.Request) error {
 		req.URL.RawQuery = strings.TrimPrefix(req.URL.RawQuery+"&"+query, "&")
 	}
 	return nil
-}
-
-// withoutCredentials is the failure of a request that could not be authorized:
-// it was not sent.
-func withoutCredentials(err error) *Failure {
-	if f, ok := errors.AsType[*Failure](err); ok {
-		return &Failure{NotSent: true, Stop: f.Stop, Retry: f.Retry, RetryAfter: f.RetryAfter, Reason: f.Reason, Hint: f.Hint, Err: err}
-	}
-	return unsent("the credentials could not be obtained", err)
 }
 
 // roundTrip gives a request to the network. From here on a POST has a time limit

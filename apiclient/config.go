@@ -32,10 +32,6 @@ type Config struct {
 	// An error stops the request before it is sent. Its text is never shown,
 	// unless it is a *Failure: then Reason, Hint, Stop and Retry are taken from it.
 	Authorize func(ctx context.Context, req *http.Request) error
-	// Renew replaces the credentials with which a request was refused (401); nil
-	// where they cannot be replaced. renewed is false when new ones would not
-	// help. Otherwise it is as Authorize.
-	Renew func(ctx context.Context, refused *http.Request) (renewed bool, err error)
 	// Secrets returns those that no request to the service carries, such as the client
 	// secret for the token server: they too are hidden in answers. nil for none. (It is a
 	// function so that a Config can be printed.)
@@ -80,8 +76,7 @@ type Config struct {
 //
 //	/data/id              a JSON Pointer (RFC 6901) into the body; "" is the whole JSON document
 //	text                  the whole body as plain text
-//	header:X-Client-Id    a header
-//	last-segment:PLACE    for ids: the last segment of the path of the url at that place
+//	header:X-Client-Id    a header; of Location and Content-Location, an id is the last segment of the url's path
 //
 // A redirect url that begins with a slash, a dot or a question mark is resolved
 // against the url of the request.
@@ -94,7 +89,6 @@ type Wire struct {
 	Templates       string            // a JSON Pointer to the array of activity templates; "" = the answer is the array
 	DataType        string            // a JSON Pointer on an attribute template; "" = none
 	DataTypes       map[string]string // their name → ours
-	Options         string            // a JSON Pointer on an attribute template, to the list of its options; "" = none
 	LookupClientID  *string           // nil = as ClientID
 	LookupContactID *string           // nil = as ContactID
 	LookupAgree     map[string]string // client field (dotted path) → JSON Pointer in a look-up's answer
@@ -102,7 +96,7 @@ type Wire struct {
 }
 
 // DefaultWire reads answers by the field names that the document gives
-// (clientId, contactId, claimId). Where it gives none (redirect url, data type, options),
+// (clientId, contactId, claimId). Where it gives none (redirect url, data type),
 // the name is the likeliest one.
 func DefaultWire() Wire {
 	return Wire{
@@ -111,7 +105,6 @@ func DefaultWire() Wire {
 		ClaimID:     "/claimId",
 		RedirectURL: "/redirectUrl",
 		DataType:    "/dataType",
-		Options:     "/options",
 		LinkBody:    []byte("{}"),
 	}
 }

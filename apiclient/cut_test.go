@@ -1,8 +1,12 @@
 package apiclient_test
 
 import (
+	"bufio"
 	"fmt"
+	"io"
+	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"claimsheet/apiclient"
@@ -35,23 +39,23 @@ var framings = map[string]func(status, body string) string{
 func cutAt(n, length int64) bool { return *long || n%29 == 0 || n > length-3 }
 
 // uncut is an exchange without a cut.
-var uncut = apitest.Cut{After: 1 << 20}
+var uncut = cut{after: 1 << 20}
 
 // exchange makes one request through the proxy, with a client of its own, which
 // has learnt the answer for nobody if it is a look-up.
-func exchange(t *testing.T, p *apitest.CuttingProxy, col column, c apitest.Cut, do func(*apiclient.Client)) {
+func exchange(t *testing.T, p *cuttingProxy, col column, c cut, do func(*apiclient.Client)) {
 	client := at(t, p.URL)
-	if p.Cut(uncut); col.kind == apiclient.FindClient {
+	if p.cutNext(uncut); col.kind == apiclient.FindClient {
 		if err := client.LearnAbsent(t.Context(), apiclient.ByEmail); err != nil {
 			t.Fatal(err)
 		}
 	}
-	p.Cut(c)
+	p.cutNext(c)
 	do(client)
 }
 
 // cutAttempt is an exchange whose result is in the words of the table.
-func cutAttempt(t *testing.T, p *apitest.CuttingProxy, col column, c apitest.Cut) (got string) {
+func cutAttempt(t *testing.T, p *cuttingProxy, col column, c cut) (got string) {
 	exchange(t, p, col, c, func(client *apiclient.Client) { got = col.attempt(t.Context(), client, "") })
 	return got
 }
@@ -64,18 +68,18 @@ func TestACutRequest(t *testing.T) {
 		for _, col := range steps {
 			t.Run(name+" "+col.name, func(t *testing.T) {
 				t.Parallel()
-				p := apitest.StartCuttingProxy(t, sound(col))
+				p := startCuttingProxy(t, sound(col))
 				if got := cutAttempt(t, p, col, uncut); got != "created" {
 					t.Fatalf("uncut: %s", got)
 				}
-				length := p.Passed()
+				length := p.bytes()
 				counts := map[string]int{}
 				for n := range length + 1 {
 					if !cutAt(n, length) {
 						continue
 					}
-					got := cutAttempt(t, p, col, apitest.Cut{Request: true, After: n, Reset: abort})
-					if passed := p.Passed(); got != "uncertain" && (got != "not sent" || passed > 0) {
+					got := cutAttempt(t, p, col, cut{request: true, after: n, reset: abort})
+					if passed := p.bytes(); got != "uncertain" && (got != "not sent" || passed > 0) {
 						t.Errorf("cut after %d of %d bytes: %s, %d passed on", n, length, got, passed)
 					}
 					counts[got]++
@@ -106,7 +110,7 @@ func TestACutAnswer(t *testing.T) {
 }
 
 func cutAnswers(t *testing.T, col column, abort bool, answer string) {
-	p := apitest.StartCuttingProxy(t, apitest.Bytes(answer))
+	p := startCuttingProxy(t, apitest.Bytes(answer))
 	length := int64(len(answer))
 	var cuts, uncertain int64
 	for n := range length + 1 {
@@ -115,7 +119,7 @@ func cutAnswers(t *testing.T, col column, abort bool, answer string) {
 		}
 		cuts++
 		var v apiclient.Verdict
-		exchange(t, p, col, apitest.Cut{After: n, Reset: abort}, func(c *apiclient.Client) {
+		exchange(t, p, col, cut{after: n, reset: abort}, func(c *apiclient.Client) {
 			v = c.Create(t.Context(), col.request(c.Routes(), ""))
 		})
 		switch {
@@ -139,9 +143,9 @@ func TestACutRefusal(t *testing.T) {
 	for framing, write := range framings {
 		answer := write("422 Unprocessable Content", `{"message":"no"}`)
 		headEnd := strings.Index(answer, "\r\n\r\n") + 4
-		p := apitest.StartCuttingProxy(t, apitest.Bytes(answer))
+		p := startCuttingProxy(t, apitest.Bytes(answer))
 		for n := range len(answer) + 1 {
-			got := cutAttempt(t, p, steps[0], apitest.Cut{After: int64(n)})
+			got := cutAttempt(t, p, steps[0], cut{after: int64(n)})
 			want := "uncertain"
 			if n >= headEnd {
 				want = "refused"
@@ -167,7 +171,7 @@ func TestACutLookUp(t *testing.T) {
 				t.Run(framing+" "+name+" "+a.want, func(t *testing.T) {
 					t.Parallel()
 					answer := write(a.status, a.body)
-					p := apitest.StartCuttingProxy(t, apitest.Bytes(answer))
+					p := startCuttingProxy(t, apitest.Bytes(answer))
 					if got := cutAttempt(t, p, lookUp, uncut); got != a.want {
 						t.Fatalf("uncut: %s, want %s", got, a.want)
 					}
@@ -175,12 +179,84 @@ func TestACutLookUp(t *testing.T) {
 						if !cutAt(int64(n), int64(len(answer))) {
 							continue
 						}
-						if got := cutAttempt(t, p, lookUp, apitest.Cut{After: int64(n), Reset: abort}); got != "fails" {
+						if got := cutAttempt(t, p, lookUp, cut{after: int64(n), reset: abort}); got != "fails" {
 							t.Errorf("cut after %d of %d bytes: %s", n, len(answer), got)
 						}
 					}
 				})
 			}
+		}
+	}
+}
+
+// cut is the point at which a cuttingProxy ends an exchange.
+type cut struct {
+	request bool  // in the request; otherwise in the answer
+	after   int64 // bytes
+	reset   bool  // with a reset instead of an end
+}
+
+// cuttingProxy stands before a Raw service and lets only a part of an exchange
+// through. It handles one exchange at a time.
+type cuttingProxy struct {
+	URL     string
+	Service *apitest.Raw
+
+	next   atomic.Pointer[cut]
+	passed atomic.Int64
+}
+
+// startCuttingProxy starts a proxy, and the service with this reply behind it.
+func startCuttingProxy(t testing.TB, reply apitest.RawReply) *cuttingProxy {
+	t.Helper()
+	p := &cuttingProxy{Service: apitest.StartRaw(t, nil, reply)}
+	p.URL = "http://" + apitest.Listen(t, p.serve).Addr().String()
+	return p
+}
+
+// cutNext sets how the next exchange ends, and sets passed to 0.
+func (p *cuttingProxy) cutNext(c cut) {
+	p.passed.Store(0)
+	p.next.Store(&c)
+}
+
+// bytes counts the bytes of requests that were passed on since cutNext. The count is
+// never behind what the service has.
+func (p *cuttingProxy) bytes() int64 { return p.passed.Load() }
+
+func (p *cuttingProxy) serve(conn *net.TCPConn) {
+	c := p.next.Load()
+	up, err := net.Dial("tcp", p.Service.Addr)
+	if err != nil {
+		return
+	}
+	defer up.Close()
+	if c.request {
+		p.passOn(up, io.LimitReader(conn, c.after))
+	} else {
+		go p.passOn(up, conn)
+		answer := bufio.NewReader(up)
+		_, _ = answer.Peek(1) // by then the service has the request
+		_, _ = io.CopyN(conn, answer, c.after)
+	}
+	if c.reset {
+		_ = conn.SetLinger(0)
+		_ = up.(*net.TCPConn).SetLinger(0)
+		return
+	}
+	// For an end, and not a reset, everything that still arrives must be read.
+	_ = conn.CloseWrite()
+	up.Close()
+	_, _ = io.Copy(io.Discard, conn)
+}
+
+func (p *cuttingProxy) passOn(service io.Writer, request io.Reader) {
+	buf := make([]byte, 4<<10)
+	for {
+		n, err := request.Read(buf)
+		p.passed.Add(int64(n))
+		if _, e := service.Write(buf[:n]); e != nil || err != nil {
+			return
 		}
 	}
 }

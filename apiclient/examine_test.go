@@ -92,7 +92,6 @@ func TestExamineFindsEachFault(t *testing.T) {
 			cfg.Authorize = func(context.Context, *http.Request) error {
 				return &apiclient.Failure{Stop: true, Reason: "the token endpoint answered with status 401 (invalid_client)"}
 			}
-			cfg.Renew = func(context.Context, *http.Request) (bool, error) { return false, nil }
 		}, []string{"fail templates: the token endpoint answered with status 401 (invalid_client)"}},
 	} {
 		t.Run(name, func(t *testing.T) {

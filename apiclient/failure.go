@@ -49,26 +49,18 @@ func unsent(reason string, err error) *Failure {
 	return &Failure{NotSent: true, Reason: reason, Err: err}
 }
 
-// peer is whom a connection leads to, for messages.
-type peer struct{ name, key, owner string }
-
-var (
-	theService = peer{"service", "base_url", "the service's operator"}
-	theProxy   = peer{"proxy", "the environment's proxy", "the proxy's administrator"}
-)
-
 // classify turns an error of the transport into a Failure in our own words.
 // notSent is what the evidence proves.
 func classify(err error, notSent bool) *Failure {
 	if f, ok := errors.AsType[*Failure](err); ok {
 		return f
 	}
-	return theService.classify(err, notSent)
+	return failureOf("service", err, notSent)
 }
 
-// classify names the kind of an error. It does not use the error's own text, because net and net/http
-// put addresses and urls into it.
-func (p peer) classify(err error, notSent bool) *Failure {
+// failureOf names the kind of an error of a connection to a peer, the service or the proxy. It does not use the error's
+// own text, because net and net/http put addresses and urls into it.
+func failureOf(peer string, err error, notSent bool) *Failure {
 	f := &Failure{NotSent: notSent, Retry: Now, Err: err}
 	stop := func(reason, hint string) { f.Stop, f.Retry, f.Reason, f.Hint = true, Never, reason, hint }
 	var timeout net.Error
@@ -78,24 +70,24 @@ func (p peer) classify(err error, notSent bool) *Failure {
 	switch {
 	case untrusted(err):
 		f.NotSent = true
-		stop("the "+p.name+"'s certificate is not trusted", p.certificateHint(err))
+		stop("the service's certificate is not trusted", certificateHint(err))
 	case notSent && outdatedTLS(err):
-		stop("the "+p.name+" does not support TLS 1.2 or later", "older versions are not safe: ask "+p.owner+" for TLS 1.2 or 1.3")
+		stop("the service does not support TLS 1.2 or later", "older versions are not safe: ask the service's operator for TLS 1.2 or 1.3")
 	case refusedHandshake(err, notSent):
 		f.NotSent = true
-		stop("the "+p.name+" refuses the TLS handshake: a client certificate is missing or not accepted", "")
+		stop("the service refuses the TLS handshake: a client certificate is missing or not accepted", "")
 	case errors.Is(err, context.Canceled) && notSent:
 		f.Retry, f.Reason = Never, "stopped before it was sent"
 	case errors.Is(err, context.Canceled):
 		f.Retry, f.Reason = Never, "stopped while waiting for the answer"
 	case isDNS:
-		f.Reason = "the " + p.name + "'s host name cannot be resolved"
+		f.Reason = "the " + peer + "'s host name cannot be resolved"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		f.Reason = "the " + p.name + " refuses the connection"
+		f.Reason = "the " + peer + " refuses the connection"
 	case isTLS:
-		f.Reason = "the " + p.name + " does not speak TLS at this address"
+		f.Reason = "the " + peer + " does not speak TLS at this address"
 	case isTimeout && notSent:
-		f.Reason = "no connection to the " + p.name + " within the time allowed"
+		f.Reason = "no connection to the " + peer + " within the time allowed"
 	case isTimeout:
 		f.Reason = "no answer within the time allowed"
 	case notSent:
@@ -156,16 +148,16 @@ func refusedHandshake(err error, notSent bool) bool {
 	return slices.Contains(certificateAlerts, alert) || notSent && alert == "tls: handshake failure"
 }
 
-// certificateHint says what is wrong with the peer's certificate and who can fix it. The library's
+// certificateHint says what is wrong with the service's certificate and who can fix it. The library's
 // text names hosts and times of the certificate, which are public.
-func (p peer) certificateHint(err error) string {
+func certificateHint(err error) string {
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return "no authority that this machine trusts has signed it: if the " + p.name + " has a private authority, give its certificate as tls.ca"
+		return "no authority that this machine trusts has signed it: if the service has a private authority, give its certificate as tls.ca"
 	}
 	if host, ok := errors.AsType[x509.HostnameError](err); ok {
-		return "the certificate is for " + certificateNames(host.Certificate) + ": check the host in " + p.key
+		return "the certificate is for " + certificateNames(host.Certificate) + ": check the host in base_url"
 	}
-	hint := "check the host in " + p.key + " and this machine's clock; if both are right, ask " + p.owner + " for a valid certificate"
+	hint := "check the host in base_url and this machine's clock; if both are right, ask the service's operator for a valid certificate"
 	if verification, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return printable(strings.TrimPrefix(verification.Err.Error(), "x509: ")) + ": " + hint
 	}

@@ -46,19 +46,15 @@ func (c *Client) LearnID(r Request, a Answer, sure string) (place, id string, ok
 		}
 		return id, err
 	}
-	if id, err := read(usual); err == nil && (usual != "" || r.Kind != CreateActivity) && (sure == "" || id == sure) {
+	noID := usual == "" && r.Kind == CreateActivity
+	if id, err := read(usual); err == nil && !noID && (sure == "" || id == sure) {
 		return usual, id, true
 	}
-	places := placesOf(a)
-	for _, name := range []string{"Location", "Content-Location"} {
-		places = append(places, leaf{pointer: placeLastSegment + placeHeader + name, value: encode(a.Header.Get(name))})
-	}
-	return choose(places, read, sure, func(l leaf) int {
-		switch rank := idRank(l, kind); {
-		case strings.HasPrefix(l.pointer, placeLastSegment):
-			text, _ := stringOf(l.value)
-			return segmentRank(text, kind)
-		case l.pointer == "" && r.Kind == CreateActivity && usual == "":
+	return choose(placesOf(a), read, sure, func(l leaf) int {
+		switch rank := idRank(l.name, kind); {
+		case holdsURL(l.pointer):
+			return segmentRank(a.Header.Get(l.name), kind)
+		case l.pointer == "" && noID:
 			return 0
 		case l.pointer == "" || l.pointer == placeText:
 			return 3
@@ -121,16 +117,16 @@ var (
 	plainCode = regexp.MustCompile(`^[A-Za-z]+([_.-]?[A-Za-z0-9]+)*$`)
 )
 
-// idRank says how well the name of a field fits the id of a thing of a kind; 0 for not at all.
-func idRank(l leaf, kind string) int {
-	name, parent := plainly(l.name), plainly(l.parent)
-	around := slices.Contains([]string{"", kind, kind + "s", "data", "result", "results", "item", "items", "value", "payload"}, parent)
+// idRank says how well a name fits the id of a thing of a kind; 0 for not at all.
+func idRank(name, kind string) int {
+	names := []string{"id", "uuid", "guid", "identifier"}
+	of, ok := strings.CutPrefix(plainly(name), kind)
 	switch {
-	case slices.Contains([]string{kind + "id", kind + "uuid", kind + "guid", kind + "identifier"}, name):
+	case ok && slices.Contains(names, of):
 		return 4
-	case slices.Contains([]string{"id", "uuid", "guid", "identifier"}, name) && around:
+	case slices.Contains(names, plainly(name)):
 		return 3
-	case l.pointer != "" && name == kind, kind == "client" && name == "contactid", kind == "contact" && name == "clientid":
+	case ok && of == "", kind == "client" && plainly(name) == "contactid", kind == "contact" && plainly(name) == "clientid":
 		return 2
 	}
 	return 0
@@ -152,27 +148,19 @@ func segmentRank(text, kind string) int {
 
 // linkRank says how well names fit a redirect url; 0 for not at all.
 func linkRank(l leaf) int {
-	name, parent, rel := plainly(l.name), plainly(l.parent), plainly(l.rel)
+	name, around := plainly(l.name), plainly(l.parent+" "+l.rel)
 	leads := func(s string) bool { return strings.Contains(s, "redirect") || strings.Contains(s, "magic") }
-	if l.pointer == "" || l.pointer == placeText {
-		return 4
-	}
-	if l.pointer == placeHeader+"Content-Location" {
-		return 0
-	}
-	isURL := slices.Contains([]string{"href", "url", "uri", "link", "location"}, name)
 	switch {
 	case name == "redirecturl":
-		return 5
-	case leads(name):
 		return 4
-	case isURL && (leads(parent) || leads(rel)):
+	case l.pointer == "" || l.pointer == placeText || leads(name):
 		return 3
-	case rel == "self" || parent == "self" || name == "self":
+	case strings.Contains(name+around, "self") || l.pointer == placeHeader+"Content-Location":
 		return 0
-	case strings.Contains(name, "link"):
-		return 2
-	case isURL:
+	case strings.Contains(name, "link") || slices.Contains([]string{"href", "url", "uri", "location"}, name):
+		if leads(around) {
+			return 2
+		}
 		return 1
 	}
 	return 0
@@ -238,7 +226,6 @@ func plainly(name string) string {
 // who does not exist. known are answers to look-ups of a client who exists, which it must not
 // describe. why says why there is no such rule; "" for one.
 func LearnNotFound(a Answer, known []Answer) (rule NotFound, why string) {
-	status := []int{a.Status}
 	var rules []NotFound
 	content := func(c NotFoundContent) { rules = append(rules, NotFound{Content: []NotFoundContent{c}}) }
 	switch pointer, code := errorCode(a); {
@@ -247,9 +234,9 @@ func LearnNotFound(a Answer, known []Answer) (rule NotFound, why string) {
 	case slices.Contains([]int{401, 403, 407, 408, 429}, a.Status) || a.Status/100 != 2 && a.Status/100 != 4:
 		return rule, statusText(a.Status) + " says nothing about a client"
 	case a.Status == http.StatusNotFound || a.Status == http.StatusGone || a.Status == http.StatusNoContent:
-		rules = append(rules, NotFound{Status: status})
+		rules = append(rules, NotFound{Status: []int{a.Status}})
 	case a.Status/100 == 4 && code != "":
-		content(NotFoundContent{Status: status, Place: pointer, Equals: encode(code)})
+		content(NotFoundContent{Status: []int{a.Status}, Place: pointer, Equals: encode(code)})
 	case a.Status/100 == 4:
 		return rule, statusText(a.Status) + " without an error code may as well mean that the invented value was refused: " +
 			"ask the service's operator what an unknown client is answered"
@@ -269,32 +256,39 @@ func LearnNotFound(a Answer, known []Answer) (rule NotFound, why string) {
 	return rule, "nothing in the answer tells an unknown client from a known one: ask the service's operator what does"
 }
 
-// emptyPlaces are the values of a 2xx answer that say that nothing was found, the most telling first.
+// notFoundFlags are names of fields that say with a value that nothing was found.
+var notFoundFlags = map[string][]string{
+	"false": {"found", "isfound", "exists", "success", "known", "matched"},
+	"true":  {"notfound", "unknown", "missing"},
+	"0":     {"count", "total", "totalcount", "size", "matches", "found"},
+}
+
+// emptyPlaces are the values of a 2xx answer that say that nothing was found, the most telling first: an empty id, what
+// else is empty, a flag, a word.
 func emptyPlaces(a Answer) []NotFoundContent {
 	var byRank [4][]NotFoundContent
 	for _, l := range leavesOf(a) {
-		name, rank := plainly(l.name), -1
+		kind, name, c := form(l.value), plainly(l.name), NotFoundContent{Place: l.pointer, Equals: l.value}
 		text, _ := scalar(l.value)
-		switch kind := form(l.value); {
-		case l.pointer == "" || l.crowded:
-		case kind == "null" && strings.HasSuffix(name, "id"), kind == "string" && text == "" && strings.HasSuffix(name, "id"):
+		if kind == "object" || kind == "array" || kind == "string" && text == "" {
+			c.Equals, c.Empty = nil, true
+		}
+		var rank int
+		switch {
+		case l.pointer == "":
+			continue
+		case strings.HasSuffix(name, "id") && (kind == "null" || kind == "string" && text == ""):
 			rank = 0
 		case kind == "null", kind == "object", kind == "array":
 			rank = 1
-		case text == "false" && slices.Contains([]string{"found", "isfound", "exists", "success", "known", "matched"}, name),
-			text == "true" && slices.Contains([]string{"notfound", "unknown", "missing"}, name),
-			text == "0" && slices.Contains([]string{"count", "total", "totalcount", "size", "matches", "found"}, name):
+		case slices.Contains(notFoundFlags[text], name):
 			rank = 2
 		case kind == "string" && isVerdict(text):
 			rank = 3
+		default:
+			continue
 		}
-		if rank >= 0 {
-			c := NotFoundContent{Place: l.pointer, Equals: l.value}
-			if form(l.value) == "object" || form(l.value) == "array" || text == "" && form(l.value) == "string" {
-				c = NotFoundContent{Place: l.pointer, Empty: true}
-			}
-			byRank[rank] = append(byRank[rank], c)
-		}
+		byRank[rank] = append(byRank[rank], c)
 	}
 	return slices.Concat(byRank[:]...)
 }
@@ -316,18 +310,16 @@ func errorCode(a Answer) (pointer, code string) {
 // not say so: by its error code, or by a flag. others are answers that mean something else; ok is
 // false when no rule describes the answer alone.
 func LearnRefusal(a Answer, others []Answer) (found Rule, ok bool) {
-	found = Rule{Status: a.Status, Means: "failed"}
-	pointer, code := errorCode(a)
-	if found.Pointer, found.Matches = pointer, "^"+regexp.QuoteMeta(code)+"$"; code == "" {
-		i := slices.IndexFunc(leavesOf(a), func(l leaf) bool {
-			text, _ := scalar(l.value)
-			return text == "false" && slices.Contains([]string{"success", "ok", "succeeded"}, plainly(l.name))
-		})
-		if i < 0 {
-			return Rule{}, false
+	pointer, says := errorCode(a)
+	for _, l := range leavesOf(a) {
+		if text, _ := scalar(l.value); says == "" && text == "false" && slices.Contains([]string{"success", "ok", "succeeded"}, plainly(l.name)) {
+			pointer, says = l.pointer, text
 		}
-		found.Pointer, found.Matches = leavesOf(a)[i].pointer, "^false$"
 	}
+	if says == "" {
+		return Rule{}, false
+	}
+	found = Rule{Status: a.Status, Pointer: pointer, Matches: "^" + regexp.QuoteMeta(says) + "$", Means: "failed"}
 	r := rule{found, regexp.MustCompile(found.Matches)}
 	return found, r.applies(a) && !slices.ContainsFunc(others, r.applies)
 }
@@ -370,32 +362,24 @@ func LearnDataTypes(a Answer, list string) (pointer string, named int, others []
 	return pointer, named, slices.Compact(slices.Sorted(slices.Values(strange[pointer])))
 }
 
-var (
-	policy = regexp.MustCompile(`(?:^|[;,\s"])(?:q=)?(\d+)\s*;\s*w=(\d+)`)
-	window = map[string]float64{"second": 1, "minute": 60, "hour": 3600, "day": 86400}
-)
+// rateLimit matches a limit of RateLimit-Policy: a number of requests, and for how many seconds.
+var rateLimit = regexp.MustCompile(`(?:^|[;,\s"])(?:q=)?(\d+)\s*;\s*w=(\d+)`)
 
 // LearnLimits returns the rate that the headers of an answer announce, in requests per second; 0 for
 // none, or none that says for which time. said are these headers.
 func LearnLimits(h http.Header) (perSecond float64, said []string) {
-	lowest := func(n, seconds float64) {
-		if n > 0 && seconds > 0 && (perSecond == 0 || n/seconds < perSecond) {
-			perSecond = n / seconds
-		}
-	}
 	for name := range h {
 		plain := plainly(name)
 		if !strings.HasPrefix(plain, "ratelimit") && plain != "retryafter" {
 			continue
 		}
 		said = append(said, name+": "+printable(h.Get(name)))
-		for _, m := range policy.FindAllStringSubmatch(strings.Join(h.Values(name), ","), -1) {
+		for _, m := range rateLimit.FindAllStringSubmatch(strings.Join(h.Values(name), ","), -1) {
 			n, _ := strconv.ParseFloat(m[1], 64)
 			seconds, _ := strconv.ParseFloat(m[2], 64)
-			lowest(n, seconds)
-		}
-		if n, err := strconv.ParseFloat(h.Get(name), 64); err == nil && strings.HasPrefix(plain, "ratelimitlimit") {
-			lowest(n, window[strings.TrimPrefix(plain, "ratelimitlimit")])
+			if n > 0 && seconds > 0 && (perSecond == 0 || n/seconds < perSecond) {
+				perSecond = n / seconds
+			}
 		}
 	}
 	slices.Sort(said)

@@ -86,7 +86,7 @@ func (c *Client) lookUp(ctx context.Context, by By, value string) (r Request, a 
 		err = c.refusal(what, a)
 	}
 	// The body of an answer that means nobody by its status may have an id of the error.
-	inHeader := strings.HasPrefix(strings.TrimPrefix(place, placeLastSegment), placeHeader)
+	inHeader := strings.HasPrefix(place, placeHeader)
 	mayHaveID := !here && (inHeader || elsewhere && !slices.Contains(c.cfg.NotFound.Status, a.Status))
 	switch {
 	case err != nil:
@@ -215,7 +215,7 @@ func (n NotFoundContent) describes(a Answer) (describes, crowded bool) {
 	if n.Empty && n.Place == placeText {
 		return !a.Cut && len(bytes.TrimSpace(a.Body)) == 0, false
 	}
-	f, err := locate(a, n.Place, follow, nil)
+	f, err := valueAt(a, n.Place, follow)
 	return err == nil && f.value != nil && !f.repeated && n.fits(f.value), f.crowded
 }
 

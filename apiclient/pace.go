@@ -88,38 +88,36 @@ func (s *Slot) enter(ctx context.Context) error {
 	if s.entered {
 		return nil
 	}
-	defer s.measure(time.Now())
-	err := s.client.meter.Enter(ctx, &s.ticket)
+	err := s.wait(ctx, func() error { return s.client.meter.Enter(ctx, &s.ticket) })
 	s.entered = err == nil
-	return s.failure(ctx, err)
+	return err
 }
 
 func (s *Slot) takePlace(ctx context.Context) error {
 	if s.place || s.client.flight == nil {
 		return nil
 	}
-	defer s.measure(time.Now())
-	select {
-	case s.client.flight <- struct{}{}:
-		s.place = true
-		return nil
-	case <-ctx.Done():
-		return stopped(ctx)
-	}
+	return s.wait(ctx, func() error {
+		select {
+		case s.client.flight <- struct{}{}:
+			s.place = true
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
 }
 
 // near waits until its departure is near again: since it entered, a look-up may have left before it.
 func (s *Slot) near(ctx context.Context) error {
-	defer s.measure(time.Now())
-	return s.failure(ctx, s.client.meter.Near(ctx, &s.ticket))
+	return s.wait(ctx, func() error { return s.client.meter.Near(ctx, &s.ticket) })
 }
 
 // leave waits until the request may leave on the connection that it has, but no longer than patience: a look-up that
 // would have to goes back into the queue, and so fails a reserved request in a pause that began since it was reserved.
 func (s *Slot) leave(ctx context.Context, patience time.Duration) error {
-	defer s.measure(time.Now())
-	if err := s.client.meter.Leave(ctx, &s.ticket, patience); err != nil {
-		return s.failure(ctx, err)
+	if err := s.wait(ctx, func() error { return s.client.meter.Leave(ctx, &s.ticket, patience) }); err != nil {
+		return err
 	}
 	if s.guard != nil && !s.guard() {
 		return unsent("it was not sent after all", nil)
@@ -127,11 +125,11 @@ func (s *Slot) leave(ctx context.Context, patience time.Duration) error {
 	return nil
 }
 
-// measure adds the time since began to what the request has waited.
-func (s *Slot) measure(began time.Time) { s.waited += time.Since(began) }
-
-// failure is the failure of a request that does not leave for a reason that the Meter names.
-func (s *Slot) failure(ctx context.Context, err error) error {
+// wait waits, and returns the failure of a request that does not leave for a reason that the Meter names.
+func (s *Slot) wait(ctx context.Context, until func() error) error {
+	began := time.Now()
+	err := until()
+	s.waited += time.Since(began)
 	paused, isPaused := errors.AsType[rate.Paused](err)
 	switch {
 	case err == nil:

@@ -3,7 +3,6 @@ package apiclient
 import (
 	"bufio"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -20,25 +19,23 @@ import (
 // when its tunnel and the TLS inside are open: whatever goes wrong before that
 // proves that it was not sent.
 type Proxy struct {
-	// URL is http://host:port or https://host:port; see CheckProxyURL.
+	// URL is http://host:port; see CheckProxyURL.
 	URL string
 	// Credentials returns the user name and password for the proxy (Basic); nil for
 	// none. (It is a function so that a Proxy can be printed.)
 	Credentials func() (username, password string)
-	// Authorities holds RootCAs to trust for an https proxy; nil for the system's.
-	Authorities *tls.Config
 }
 
 // CheckProxyURL says why raw cannot be the url of a proxy; nil for a valid one. It
-// must be http or https with host and port and nothing else. The error never
+// must be http with host and port and nothing else. The error never
 // repeats the url, which may hold a password.
 func CheckProxyURL(raw string) error {
 	u, err := url.Parse(raw)
 	switch {
 	case err != nil || u.Hostname() == "":
 		return errors.New("it is not a url with a host")
-	case u.Scheme != "http" && u.Scheme != "https":
-		return errors.New("its scheme must be http or https")
+	case u.Scheme != "http":
+		return errors.New("its scheme must be http: that is how the proxy is asked, and TLS to the service runs through it")
 	case u.User != nil:
 		return errors.New("it has a user name or password inside")
 	case u.Port() == "":
@@ -69,15 +66,8 @@ func (p *Proxy) through(dialer *net.Dialer) dialFunc {
 			return nil, unsent("the proxy's url cannot be used", err)
 		}
 		conn, err := dialer.DialContext(ctx, network, u.Host)
-		if err == nil && u.Scheme == "https" {
-			cfg := new(tls.Config)
-			if p.Authorities != nil {
-				cfg.RootCAs = p.Authorities.RootCAs
-			}
-			conn, err = handshake(ctx, conn, tlsConfig(cfg), u.Hostname(), dialer.Timeout)
-		}
 		if err != nil {
-			return nil, theProxy.classify(err, true)
+			return nil, failureOf("proxy", err, true)
 		}
 		if err := p.tunnel(ctx, conn, address, dialer.Timeout); err != nil {
 			_ = conn.Close() // the error of the tunnel is the one to report
@@ -90,7 +80,7 @@ func (p *Proxy) through(dialer *net.Dialer) dialFunc {
 // tunnel asks the proxy for a connection to address. The error is a *Failure.
 func (p *Proxy) tunnel(ctx context.Context, conn net.Conn, address string, limit time.Duration) error {
 	if err := conn.SetDeadline(time.Now().Add(limit)); err != nil {
-		return theProxy.classify(err, true)
+		return failureOf("proxy", err, true)
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	res, early, err := p.ask(conn, address)

@@ -25,7 +25,7 @@ func behind(t *testing.T, service *apitest.Raw, proxy *apiclient.Proxy, trust *t
 	})
 }
 
-// Through a proxy, plain or TLS, with credentials or without, requests arrive as
+// Through a proxy, with credentials or without, requests arrive as
 // they do without one, over tunnels that are reused.
 func TestRequestsThroughAProxy(t *testing.T) {
 	t.Parallel()
@@ -34,19 +34,17 @@ func TestRequestsThroughAProxy(t *testing.T) {
 	trust := &tls.Config{RootCAs: roots}
 	basic := " Basic " + base64.StdEncoding.EncodeToString([]byte("intake:s3cret"))
 	for name, c := range map[string]struct {
-		config      *tls.Config
 		credentials func() (string, string)
 		want        string
 	}{
-		"http":             {nil, nil, ""},
-		"https":            {config, nil, ""},
-		"with credentials": {nil, func() (string, string) { return "intake", "s3cret" }, basic},
+		"without credentials": {nil, ""},
+		"with credentials":    {func() (string, string) { return "intake", "s3cret" }, basic},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			service := apitest.StartRaw(t, config, apitest.Whole("201 Created", `{"contactId":"a"}`))
-			proxy := apitest.StartProxy(t, c.config, nil)
-			client := behind(t, service, &apiclient.Proxy{URL: proxy.URL, Credentials: c.credentials, Authorities: trust}, trust)
+			proxy := apitest.StartProxy(t, nil)
+			client := behind(t, service, &apiclient.Proxy{URL: proxy.URL, Credentials: c.credentials}, trust)
 			for range 3 {
 				if v := client.Create(t.Context(), createContact(client)); v.ID != "a" {
 					t.Errorf("%+v", v)
@@ -73,7 +71,6 @@ func TestWithoutATunnelNothingIsSent(t *testing.T) {
 	t.Cleanup(func() { close(silent) })
 	for name, c := range map[string]struct {
 		url    string // "" starts a proxy
-		config *tls.Config
 		answer func(*http.Request) string
 		stop   bool
 		reason string
@@ -81,9 +78,6 @@ func TestWithoutATunnelNothingIsSent(t *testing.T) {
 	}{
 		"unknown host": {url: "http://nowhere.invalid:3128", reason: "the proxy's host name cannot be resolved"},
 		"refused":      {url: "http://" + refusing(t), reason: "the proxy refuses the connection"},
-		"no TLS":       {url: "https://" + apitest.StartRaw(t, nil, apitest.Bytes("")).Addr, reason: "the connection failed before the request was sent"},
-		"not trusted": {config: config, stop: true, reason: "the proxy's certificate is not trusted",
-			hint: "if the proxy has a private authority, give its certificate as tls.ca"},
 		"407": {answer: status("407 Proxy Authentication Required"), stop: true,
 			reason: "the proxy does not open a connection: HTTP 407 Proxy Authentication Required", hint: "give them as username and password of the environment's proxy"},
 		"403":      {answer: status("403 Forbidden"), stop: true, reason: "does not open a connection: HTTP 403 Forbidden", hint: "allow CONNECT"},
@@ -107,7 +101,7 @@ func TestWithoutATunnelNothingIsSent(t *testing.T) {
 			service := apitest.StartRaw(t, config, apitest.Whole("201 Created", `{"contactId":"a"}`))
 			url := c.url
 			if url == "" {
-				url = apitest.StartProxy(t, c.config, c.answer).URL
+				url = apitest.StartProxy(t, c.answer).URL
 			}
 			limit := 5 * time.Second
 			if name == "silence" {
@@ -140,7 +134,7 @@ func TestAProxyThatReadsTheTrafficIsNotTrusted(t *testing.T) {
 	t.Parallel()
 	pair, _ := identity(t)
 	service := apitest.StartRaw(t, &tls.Config{Certificates: []tls.Certificate{pair}}, apitest.Whole("201 Created", `{"contactId":"a"}`))
-	client := behind(t, service, &apiclient.Proxy{URL: apitest.StartProxy(t, nil, nil).URL}, nil)
+	client := behind(t, service, &apiclient.Proxy{URL: apitest.StartProxy(t, nil).URL}, nil)
 	v := client.Create(t.Context(), createContact(client))
 	if v.Effect != apiclient.NotSent || !v.Stop || v.Reason != "the service's certificate is not trusted" || service.Arrived() != 0 {
 		t.Errorf("%+v, %d arrived", v, service.Arrived())
@@ -152,7 +146,7 @@ func TestATunnelIsNotWaitedForAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	asked, silent := make(chan struct{}), make(chan struct{})
 	t.Cleanup(func() { close(silent) })
-	proxy := apitest.StartProxy(t, nil, func(*http.Request) string { close(asked); <-silent; return "" })
+	proxy := apitest.StartProxy(t, func(*http.Request) string { close(asked); <-silent; return "" })
 	client := at(t, "https://uat.example.com", func(cfg *apiclient.Config) { cfg.Proxy = &apiclient.Proxy{URL: proxy.URL} })
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-asked; cancel() }()
@@ -167,7 +161,7 @@ func TestATunnelIsNotWaitedForAfterTheEnd(t *testing.T) {
 }
 
 func TestCheckProxyURL(t *testing.T) {
-	for _, good := range []string{"http://proxy.example.com:3128", "https://10.0.0.1:8443/", "http://[::1]:1"} {
+	for _, good := range []string{"http://proxy.example.com:3128", "http://10.0.0.1:8443/", "http://[::1]:1"} {
 		if err := apiclient.CheckProxyURL(good); err != nil {
 			t.Errorf("%s: %v", good, err)
 		}
@@ -177,6 +171,7 @@ func TestCheckProxyURL(t *testing.T) {
 		"proxy.example.com:3128":             "not a url with a host",
 		"//proxy.example.com:3128":           "scheme",
 		"socks5://proxy.example.com:1080":    "scheme",
+		"https://proxy.example.com:3128":     "scheme",
 		"http://canary:pw@proxy.example:80":  "password",
 		"http://proxy.example.com":           "no port",
 		"http://proxy.example.com:70000":     "between 1 and 65535",
@@ -202,7 +197,7 @@ func TestN7_OnlyTheEnvironmentsProxy(t *testing.T) {
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "https_proxy"} {
 		t.Setenv(name, named.URL)
 	}
-	proxy := apitest.StartProxy(t, nil, func(r *http.Request) string {
+	proxy := apitest.StartProxy(t, func(r *http.Request) string {
 		if diff := cmp.Diff(http.Header{"User-Agent": {"claimsheet"}}, r.Header); diff != "" {
 			t.Errorf("what the proxy can read (-want +got):\n%s", diff)
 		}

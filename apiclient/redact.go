@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
-	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -21,7 +20,7 @@ const (
 	// would be found in unrelated words.
 	minSecret = 6
 	// maxErrorBody is how many bytes of an answer that is not 2xx are stored, and maxRead
-	// of how many its words are taken: the patterns for links need a second for 1 MiB.
+	// of how many its words are taken.
 	maxErrorBody, maxRead = 4 << 10, 64 << 10
 	// maxLayers is how many escapes inside one another a kept answer may have.
 	maxLayers = 4
@@ -57,20 +56,20 @@ func (s *secrets) spell() {
 			parts = append(parts, string(plain), password)
 		}
 	}
-	set := map[string]bool{}
+	s.spelled = nil
 	for _, part := range parts {
 		if len(part) < minSecret {
 			continue
 		}
-		plain, escaped := encode(part), bytes.NewBuffer(nil)
-		json.HTMLEscape(escaped, plain)
-		for _, spelling := range []string{part, string(plain[1 : len(plain)-1]), string(escaped.Bytes()[1 : escaped.Len()-1]),
-			url.QueryEscape(part), url.PathEscape(part), base64.StdEncoding.EncodeToString([]byte(part)), decoded(part)} {
-			set[spelling], set[strings.ReplaceAll(spelling, "+", " ")] = true, true
+		inJSON := encode(part)
+		for _, spelling := range []string{part, string(inJSON[1 : len(inJSON)-1]), url.QueryEscape(part),
+			base64.StdEncoding.EncodeToString([]byte(part)), unescapeAll(part)} { // a secret may itself look escaped
+			s.spelled = append(s.spelled, spelling, strings.ReplaceAll(spelling, "+", " "))
 		}
 	}
-	maps.DeleteFunc(set, func(spelling string, _ bool) bool { return len(spelling) < minSecret })
-	s.spelled = slices.SortedFunc(maps.Keys(set), func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	s.spelled = slices.DeleteFunc(s.spelled, func(spelling string) bool { return len(spelling) < minSecret })
+	slices.SortFunc(s.spelled, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	s.spelled = slices.Compact(s.spelled)
 }
 
 // hide replaces the secrets in a text, but for those that are part of one of the texts in
@@ -90,28 +89,25 @@ func (s *secrets) hide(text string, except ...string) string {
 // jsonString matches a string of a JSON document.
 var jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// redacted returns the body of an answer as redact leaves it, also where a JSON document
-// escapes characters. What redact cannot read is not kept at all: what is not text, and
+// redacted returns the body of an answer as hide leaves it, also where a JSON document
+// escapes characters. What hide cannot read is not kept at all: what is not text, and
 // what holds something to hide behind further escapes.
-func redacted(a Answer, redact func(string) string) []byte {
+func redacted(a Answer, hide func(string) string) []byte {
 	body := a.Body
 	if bytes.IndexByte(body, '\\') >= 0 && json.Valid(body) {
 		body = jsonString.ReplaceAllFunc(body, func(literal []byte) []byte {
 			text, _ := scalar(literal)
-			if hidden := redact(text); hidden != text {
+			if hidden := hide(text); hidden != text {
 				return encode(hidden)
 			}
 			return literal
 		})
 	}
-	body = []byte(redact(string(body)))
+	body = []byte(hide(string(body)))
+	plain := unescapeAll(string(body))
+	spaced := strings.ReplaceAll(plain, "+", " ")                                                          // as a query writes spaces
 	isText := bytes.IndexByte(body, 0) < 0 && (utf8.Valid(body) || a.Header.Get("Content-Encoding") == "") // Latin-1 is text
-	for n, layer, next := 0, "", string(body); isText && next != layer; n++ {
-		layer, next = next, unescape(next)
-		spaced := strings.ReplaceAll(next, "+", " ") // as a query writes spaces
-		isText = next == layer || n < maxLayers && redact(next) == next && redact(spaced) == spaced
-	}
-	if isText {
+	if isText && (plain == string(body) || unescape(plain) == plain && hide(plain) == plain && hide(spaced) == spaced) {
 		return body
 	}
 	return fmt.Appendf(nil, "(not kept: %d bytes, %s)", len(a.Body), cmp.Or(mediaType(a), "of no known type"))
@@ -134,64 +130,44 @@ func unescape(text string) string {
 	}))
 }
 
-// decoded returns a text without escapes. A secret may itself look escaped ("a%41b").
-func decoded(text string) string {
-	for next := unescape(text); next != text; next = unescape(text) {
+// unescapeAll returns a text without maxLayers of escapes.
+func unescapeAll(text string) string {
+	for range maxLayers {
+		next := unescape(text)
+		if next == text {
+			break
+		}
 		text = next
 	}
 	return text
 }
 
-// linkTail matches the rest of a link, and word what is before the beginning of one.
-const linkTail, word = `[^\s"'<>\\]`, `\s"'(<>\[{=,;`
-
 var (
-	// fullURL finds urls, with the host as a group.
-	fullURL = regexp.MustCompile(`(?i)\bhttps?://(?:[^\s"'<>\\/?#]*@)?([^\s"'<>\\/?#]*)` + linkTail + `*`)
-	// hostURL finds links without a scheme: a host whose last label is of letters, or one
-	// after two slashes at the beginning of a word, with a path or query. A path alone, a
-	// date and "and/or" have no such host.
-	hostURL = regexp.MustCompile(`(?i)((?:(?:^|[^\w./\\@+-])(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,24}|` +
-		`(?:^|[` + word + `])//[a-z0-9][a-z0-9.-]*)(?::\d+)?)[/?]` + linkTail + `+`)
-	// hostlessURL finds paths and queries at the beginning of a word.
-	hostlessURL = regexp.MustCompile(`(^|[` + word + `:])((?:\.{0,2}/|\?)` + linkTail + `+)`)
+	// link matches a url with its host, also one without a scheme.
+	link = regexp.MustCompile(`(?i)(\bhttps?:|\B)//(?:[^\s"'<>\\/?#]*@)?([^\s"'<>\\/?#]+)[^\s"'<>\\]*`)
+	// query matches the query of a url.
+	query = regexp.MustCompile(`\?[^\s"'<>\\]*=[^\s"'<>\\]*`)
 )
 
-// hideLinks leaves only the host of each link, because the rest may be a magic link,
-// which is a credential. A path without a query is a link only with anyPath.
-func hideLinks(text string, anyPath bool) string {
-	if !strings.ContainsAny(text, "/?") {
-		return text // every link has one of them
-	}
-	text = hostURL.ReplaceAllString(fullURL.ReplaceAllString(text, "https://${1}/***"), "${1}/***")
-	return hostlessURL.ReplaceAllStringFunc(text, func(found string) string {
-		parts := hostlessURL.FindStringSubmatch(found)
-		path, query, _ := strings.Cut(parts[2], "?")
-		hidden := strings.HasPrefix(path, "//") && strings.HasSuffix(path, "/***")
-		if !hidden && (strings.HasPrefix(path, "/***") || strings.Contains(query, "=") || path != "" && (anyPath || query != "")) {
-			return parts[1] + "/***"
-		}
-		return found
-	})
-}
-
 // forShow returns an answer as it may be shown beside a row or stored for a
-// failure: without our credentials and without links. A relative link is hidden where the
-// environment reads links, and anywhere when it has a query.
+// failure: without our credentials. A link may be a credential, too: of urls only the host is left, of others no
+// query, and nothing of what stands where the environment reads links.
 func (c *Client) forShow(a Answer) Answer {
-	place := c.cfg.Wire.RedirectURL
-	relative := ""
-	if doc, ok := document(a.Body); ok && CheckPointer(place) == nil {
+	place, relative := c.cfg.Wire.RedirectURL, ""
+	doc, isJSON := document(a.Body)
+	if isJSON && CheckPointer(place) == nil {
 		f := follow(doc, place)
 		if text, _ := stringOf(f.value); f.repeated { // which of them are links?
 			a.Body = nil
 		} else if len(text) >= minSecret && strings.ContainsAny(text, "/?") {
 			relative = text
 		}
+	} else if !isJSON && place == placeText && bytes.ContainsAny(a.Body, "/?") { // any of its words may be one
+		a.Body = nil
 	}
 	a.Body = a.Body[:min(len(a.Body), maxRead)]
 	a.Body = redacted(a, func(text string) string {
-		text = hideLinks(c.secrets.hide(text), place == placeText)
+		text = query.ReplaceAllString(link.ReplaceAllString(c.secrets.hide(text), "$1//$2/***"), "?***")
 		if relative != "" {
 			text = strings.ReplaceAll(text, relative, "***")
 		}

@@ -160,7 +160,7 @@ func template(w Wire, item json.RawMessage, unknown func(attribute, theirs strin
 		return Template{}, errors.New("a template whose activityAttributeTemplates is not one array")
 	}
 	for i, m := range inside(nested.value, "array") {
-		at := AttributeTemplate{Options: options(w, m.value)}
+		at := AttributeTemplate{Options: optionsOf(m.value)}
 		if at.ID, at.Name, err = idAndName(m.value); err != nil {
 			return Template{}, fmt.Errorf("activityAttributeTemplates/%d %w", i, err)
 		}
@@ -212,14 +212,11 @@ func dataType(w Wire, item json.RawMessage) (ours, theirs string) {
 	return ours, theirs
 }
 
-// options returns the options of an attribute: those of the list at wire.options that
-// are texts, or have a name; nil without such a list.
-func options(w Wire, item json.RawMessage) []string {
-	if w.Options == "" {
-		return nil
-	}
+// optionsOf returns the options of an attribute, those in its field options that
+// are texts or have a name; nil without such a list. The document shows none.
+func optionsOf(item json.RawMessage) []string {
 	var options []string
-	for _, item := range inside(follow(item, w.Options).value, "array") {
+	for _, item := range inside(follow(item, "/options").value, "array") {
 		option := item.value
 		if form(option) == "object" {
 			option = follow(option, "/name").value

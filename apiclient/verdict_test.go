@@ -214,7 +214,7 @@ func TestTheRequestsOwnURLIsNoID(t *testing.T) {
 	} {
 		cfg := config(tt.routes.Version)
 		w := &cfg.Wire
-		w.ClientID, w.RedirectURL = "last-segment:header:Location", "/redirectUrl"
+		w.ClientID, w.RedirectURL = "header:Location", "/redirectUrl"
 		w.ContactID, w.ClaimID, w.ActivityID = w.ClientID, w.ClientID, w.ClientID
 		v := client(t, cfg).Judge(tt.request, apiclient.Answer{Status: 201, Header: http.Header{"Location": {tt.location}}}, nil)
 		if v.ID != tt.id || (v.Effect == apiclient.Created) != (tt.id != "") {

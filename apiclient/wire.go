@@ -4,18 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
 	"unicode/utf8"
 )
 
-// The prefixes of a place; see Wire.
+// The places beside JSON Pointers; the second is a prefix. See Wire.
 const (
-	placeText        = "text"
-	placeHeader      = "header:"
-	placeLastSegment = "last-segment:"
+	placeText   = "text"
+	placeHeader = "header:"
 )
 
 // longestText is how long an id or a redirect url may be, in bytes: as long as a
@@ -33,25 +31,10 @@ var (
 	relativeURL = regexp.MustCompile(`^(/([^/]|$)|\./|\.\./|\?)`)
 )
 
-// CheckIDPlace says why place cannot be the place of an id; nil for a valid one.
-// For a header that is defined to hold a url (Location), the place must begin with
-// last-segment:, because an id is never guessed from a url.
-func CheckIDPlace(place string) error {
-	rest, segment := strings.CutPrefix(place, placeLastSegment)
-	name, ok := strings.CutPrefix(rest, placeHeader)
-	if name = http.CanonicalHeaderKey(name); ok && !segment && (name == "Location" || name == "Content-Location") {
-		return fmt.Errorf("the header %s holds a url and not an id: write %q for the last segment of its path",
-			strings.TrimPrefix(rest, placeHeader), placeLastSegment+place)
-	}
-	return CheckURLPlace(rest)
-}
-
-// CheckURLPlace says why place cannot be the place of a url; nil for a valid one.
-func CheckURLPlace(place string) error {
+// CheckPlace says why place cannot be the place of an id or a url; nil for a valid one.
+func CheckPlace(place string) error {
 	name, ok := strings.CutPrefix(place, placeHeader)
 	switch {
-	case strings.HasPrefix(place, placeLastSegment):
-		return errors.New(`"last-segment:" is allowed once, before the place of an id`)
 	case ok && !headerName.MatchString(name):
 		return fmt.Errorf("%q is not the name of a header", name)
 	case ok || place == placeText:
@@ -61,8 +44,9 @@ func CheckURLPlace(place string) error {
 }
 
 // The errors of the functions below complete the sentence "the answer …" and repeat nothing of the answer.
+
 var (
-	// Half an object is no JSON, but half a word or half a number looks like a whole one.
+	// errCut is for half a word or half a number, which looks like a whole one; half an object is no JSON.
 	errCut     = errors.New("was cut, or does not say how long it is")
 	errTooLong = errors.New("has a url that is longer than a cell of a workbook can hold")
 )
@@ -70,22 +54,26 @@ var (
 // walker follows a JSON Pointer into a document, as follow and followMatch do.
 type walker func(doc []byte, pointer string) found
 
-// locate returns what an answer holds at a place. own is the url of the request, of which
-// no part is taken for the last segment of another; nil for no such check.
+// locate returns what an answer holds at the place of an id. In a header that is defined to hold a url, the id is the last
+// segment of its path, but no part of own, the url of the request.
 func locate(a Answer, place string, walk walker, own *url.URL) (found, error) {
-	rest, segment := strings.CutPrefix(place, placeLastSegment)
-	f, err := valueAt(a, rest, walk)
-	if err != nil || !segment || f.value == nil {
+	f, err := valueAt(a, place, walk)
+	if err != nil || !holdsURL(place) || f.value == nil {
 		return f, err
 	}
 	last, err := segmentOf(f.value, own)
 	if err != nil {
-		return found{}, fmt.Errorf("%w at %s", err, rest)
+		return found{}, fmt.Errorf("%w at %s", err, place)
 	}
 	f.value = encode(last)
 	return f, nil
 }
 
+func holdsURL(place string) bool {
+	return strings.EqualFold(place, placeHeader+"Location") || strings.EqualFold(place, placeHeader+"Content-Location")
+}
+
+// valueAt returns what an answer holds at a place, as it is.
 func valueAt(a Answer, place string, walk walker) (found, error) {
 	if name, ok := strings.CutPrefix(place, placeHeader); ok {
 		values := a.Header.Values(name)
@@ -132,10 +120,7 @@ func plainWord(a Answer) (string, error) {
 // where a slash follows a UUID. It refuses own and what is above it,
 // because a service that has nothing to name may repeat those.
 func segmentOf(value json.RawMessage, own *url.URL) (string, error) {
-	text, ok := stringOf(value)
-	if !ok {
-		return "", errors.New("has " + article(form(value)) + " instead of a url")
-	}
+	text, _ := stringOf(value)
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil {
 		return "", errors.New("does not have a url")
@@ -148,8 +133,8 @@ func segmentOf(value json.RawMessage, own *url.URL) (string, error) {
 	if err != nil || last == "" || !strings.Contains(path, "/") {
 		return "", errors.New("has a url whose path does not end with a segment")
 	}
-	if own != nil && (strings.EqualFold(last, lastSegment(own)) ||
-		strings.HasPrefix(samePath(own.EscapedPath())+"/", samePath(own.ResolveReference(u).EscapedPath())+"/")) {
+	if strings.EqualFold(last, lastSegment(own)) ||
+		strings.HasPrefix(samePath(own.EscapedPath())+"/", samePath(own.ResolveReference(u).EscapedPath())+"/") {
 		return "", errors.New("has the url of the request, or a part of it, instead of one with an id")
 	}
 	return last, nil
@@ -170,7 +155,7 @@ func (f found) only(place string, read func(json.RawMessage) (string, error)) (s
 	}
 	text, err := read(f.value)
 	if err != nil {
-		return "", errors.New(err.Error() + " at " + placeName(place))
+		return "", fmt.Errorf("%w at %s", err, placeName(place))
 	}
 	return text, nil
 }
@@ -230,7 +215,7 @@ func mangled(text string) bool { return strings.ContainsRune(text, utf8.RuneErro
 // the links of one client. An answer that is a list of several is refused, because it
 // may be about several clients.
 func linkAt(a Answer, place string, own *url.URL) (string, error) {
-	f, err := locate(a, place, follow, nil)
+	f, err := valueAt(a, place, follow)
 	if err == nil && f.whole {
 		err = errors.New("has a list of several where the redirect url of one is expected, at " + placeName(place))
 	}

@@ -102,7 +102,7 @@ func reply(status int, values map[string]any) Reply {
 	fields := map[string]any{}
 	for place, value := range values {
 		switch name, isHeader := strings.CutPrefix(place, "header:"); {
-		case isHeader && name == "Location" && !strings.Contains(fmt.Sprint(value), "://"):
+		case isHeader && strings.HasSuffix(name, "Location") && !strings.Contains(fmt.Sprint(value), "://"):
 			r.Header[name] = fmt.Sprint("/made/", value)
 		case isHeader:
 			r.Header[name] = fmt.Sprint(value)

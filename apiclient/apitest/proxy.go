@@ -3,7 +3,6 @@ package apitest
 import (
 	"bufio"
 	"cmp"
-	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
@@ -12,32 +11,26 @@ import (
 	"testing"
 )
 
-// Proxy is an HTTP proxy that opens tunnels, on plain connections or TLS.
+// Proxy is an HTTP proxy that opens tunnels.
 type Proxy struct {
 	URL string
 	// Route maps addresses to others that are reached in their place. It may be set
 	// while nobody uses the proxy.
 	Route map[string]string
 
-	config *tls.Config // nil for plain
 	answer func(*http.Request) string
 
 	mu    sync.Mutex
 	asked []string
 }
 
-// StartProxy starts a proxy on a loopback address until the test ends. config is
-// nil for plain connections. answer returns what the proxy writes instead of opening
+// StartProxy starts a proxy on a loopback address until the test ends. answer returns what the proxy writes instead of opening
 // a tunnel, before it closes the connection; "" opens the tunnel, and so does a nil
 // answer.
-func StartProxy(t testing.TB, config *tls.Config, answer func(*http.Request) string) *Proxy {
+func StartProxy(t testing.TB, answer func(*http.Request) string) *Proxy {
 	t.Helper()
-	p := &Proxy{config: config, answer: answer}
-	scheme := "http://"
-	if config != nil {
-		scheme = "https://"
-	}
-	p.URL = scheme + Listen(t, p.serve).Addr().String()
+	p := &Proxy{answer: answer}
+	p.URL = "http://" + Listen(t, p.serve).Addr().String()
 	return p
 }
 
@@ -49,11 +42,7 @@ func (p *Proxy) Asked() []string {
 	return slices.Clone(p.asked)
 }
 
-func (p *Proxy) serve(tcp *net.TCPConn) {
-	conn := net.Conn(tcp)
-	if p.config != nil {
-		conn = tls.Server(tcp, p.config)
-	}
+func (p *Proxy) serve(conn *net.TCPConn) {
 	in := bufio.NewReader(conn)
 	req, err := http.ReadRequest(in)
 	if err != nil {

@@ -7,8 +7,8 @@
 // breaks the document's rules is refused and recorded as a complaint: a test
 // should fail on any. Check compares what was created with a results workbook.
 //
-// Raw and CuttingProxy work below HTTP, for answers that no HTTP server gives. Proxy
-// opens tunnels to any service, and Shape changes how a service answers.
+// Raw works below HTTP, for answers that no HTTP server gives. Proxy opens tunnels to any
+// service.
 package apitest
 
 import (

@@ -30,26 +30,29 @@ var wireKeys = []yamltree.Key[apiclient.Wire]{
 	yamltree.To("data_types", "the service's names of data types and ours",
 		yamltree.Map(yamltree.OneOf("Text", "TextArea", "DropDown", "Checkbox", "Date", "DateTime", "Number", "Currency")),
 		func(w *apiclient.Wire) *map[string]string { return &w.DataTypes }),
-	yamltree.To("options", "the options of a DropDown, a list of texts or of objects with a name; default /options; absent is fine",
-		optionalPointer, func(w *apiclient.Wire) *string { return &w.Options }),
 	yamltree.To("lookup_client_id", "the client's id in a look-up's answer; default: as client_id",
 		idPlace, func(w *apiclient.Wire) *string { w.LookupClientID = new(string); return w.LookupClientID }),
 	yamltree.To("lookup_contact_id", "the contact's id in a look-up's answer; default: as contact_id",
 		idPlace, func(w *apiclient.Wire) *string { w.LookupContactID = new(string); return w.LookupContactID }),
 	yamltree.To("lookup_agree", "client fields and where a look-up's answer has them, to compare before a client is reused",
 		yamltree.Map(pointer), func(w *apiclient.Wire) *map[string]string { return &w.LookupAgree }),
-	yamltree.To("link_body", "the body of the magic-link request; default {}; the word none sends it without a body",
+	yamltree.To("link_body", "the body of the magic-link request, names and values that are no lists and no objects; default {}; the word none sends it without a body",
 		linkBody, func(w *apiclient.Wire) *[]byte { return &w.LinkBody }),
 }
 
 // placeForms says how the place of an id is written.
-const placeForms = "a JSON Pointer into the body, text (the whole body), header:NAME, " +
-	"or last-segment: before one of them, for the last segment of the path of the url there"
+const placeForms = "a JSON Pointer into the body, text (the whole body), or header:NAME; of header:Location, the last segment of the url's path"
 
+// The places in an answer of an id and of a url. "" is the whole body as a JSON string.
 var (
-	idPlace  = place("^(last-segment:)?((/.*)?|text|header:.+)$", checkIDPlace)
-	urlPlace = place("^((/.*)?|text|header:.+)$", apiclient.CheckURLPlace)
+	idPlace  = place(checkIDPlace)
+	urlPlace = place(apiclient.CheckPlace)
 )
+
+func place(check func(string) error) yamltree.Value[string] {
+	return pointerLike("a place in an answer such as /data/id or header:Location", "a JSON Pointer such as /data/id, text, or header:NAME",
+		"^((/.*)?|text|header:.+)$", check)
+}
 
 // laterElement matches a JSON Pointer into a later element of a list than the first.
 var laterElement = regexp.MustCompile(`/([1-9][0-9]*)(?:/|$)`)
@@ -58,19 +61,13 @@ var laterElement = regexp.MustCompile(`/([1-9][0-9]*)(?:/|$)`)
 // read from a list of several, so a pointer to a later element than the first would
 // leave every step uncertain.
 func checkIDPlace(place string) error {
-	if err := apiclient.CheckIDPlace(place); err != nil {
+	if err := apiclient.CheckPlace(place); err != nil {
 		return err
 	}
 	if later := laterElement.FindStringSubmatch(place); later != nil && !strings.Contains(place, "header:") {
 		return fmt.Errorf("%s is a later element of a list than the first, and nothing is read here from a list of several; 0 is for a list of one", later[1])
 	}
 	return nil
-}
-
-// place is where an answer carries an id or a url; check says what is wrong with
-// it. "" is the whole body as a JSON string.
-func place(pattern string, check func(string) error) yamltree.Value[string] {
-	return pointerLike("a place in an answer such as /data/id or header:Location", "a JSON Pointer such as /data/id, text, or header:NAME", pattern, check)
 }
 
 // optionalPointer is a JSON Pointer, or "" to switch something off.
@@ -99,49 +96,28 @@ var pointer = optionalPointer.Then(func(r *yamltree.Reader, n *yamltree.Node, _ 
 
 const linkBodyWants = yamltree.WantsObject + ", or the word none for a request without a body"
 
-// linkBody is a JSON object; nil for the word none.
+// linkBody is a JSON object of scalars, in the order of the file; nil for the word none.
 var linkBody = yamltree.Value[[]byte]{
 	Kinds: yamltree.Objects | yamltree.Scalars, Wants: linkBodyWants,
-	Schema: yamltree.Schema{"anyOf": []yamltree.Schema{{"type": "object"}, {"const": "none"}}},
+	Schema: yamltree.Schema{"anyOf": []yamltree.Schema{yamltree.Map(jsonScalar).Schema, {"const": "none"}}},
 	Parse: func(r *yamltree.Reader, n *yamltree.Node, into *[]byte) bool {
-		switch {
-		case n.IsNull():
-			*into = []byte("{}")
-		case n.Kind() == yamltree.Objects:
-			*into = jsonOf(r, n, 0)
-		case n.Text() == "none":
-			*into = nil
-		default:
-			r.Wrong(n, "wrong-kind", "%s must be %s", n.Name(), linkBodyWants)
-			return false
+		if n.Kind() != yamltree.Objects && !n.IsNull() {
+			if *into = nil; n.Text() != "none" {
+				r.Wrong(n, "wrong-kind", "%s must be %s", n.Name(), linkBodyWants)
+			}
+			return true
 		}
+		var pairs [][]byte
+		if !n.IsNull() {
+			for v := range r.Pairs(n) {
+				var scalar []byte
+				jsonScalar.Read(r, v, &scalar)
+				pairs = append(pairs, slices.Concat(jsonText(v.Key()), []byte(":"), scalar))
+			}
+		}
+		*into = slices.Concat([]byte("{"), bytes.Join(pairs, []byte(",")), []byte("}"))
 		return true
 	},
-}
-
-// jsonOf returns a YAML value as JSON, in the order of the file.
-func jsonOf(r *yamltree.Reader, n *yamltree.Node, depth int) []byte {
-	const maxDepth = 32
-	if depth > maxDepth {
-		r.Wrong(n, "too-deep", "%s is nested more than %d levels deep", n.Name(), maxDepth)
-		return nil
-	}
-	var parts [][]byte
-	switch n.Kind() {
-	case yamltree.Objects:
-		for v := range r.Pairs(n) {
-			parts = append(parts, slices.Concat(jsonText(v.Key()), []byte(":"), jsonOf(r, v, depth+1)))
-		}
-		return slices.Concat([]byte("{"), bytes.Join(parts, []byte(",")), []byte("}"))
-	case yamltree.Lists:
-		for item := range r.Items(n) {
-			parts = append(parts, jsonOf(r, item, depth+1))
-		}
-		return slices.Concat([]byte("["), bytes.Join(parts, []byte(",")), []byte("]"))
-	}
-	var scalar []byte
-	jsonScalar.Read(r, n, &scalar)
-	return scalar
 }
 
 // jsonScalar is a null, a boolean, a number or a text, as JSON writes it.

@@ -176,22 +176,12 @@ var authHeader = matching("header-name", "a text", yamltree.Text.Schema, headerN
 		}
 	})
 
-// documentedParameters are the query parameters of the service document. A key of
-// one of these names would replace it or be sent beside it.
-var documentedParameters = []string{"leadRedirect", "isAdministrator", "claimId", "contactId"}
-
 // authQuery is the query parameter that carries an API key; it needs no escaping.
-var authQuery = matching("query-name", "a text", yamltree.Text.Schema, `^[A-Za-z0-9._~-]+$`, "the name of a query parameter", "use letters, digits, dots, hyphens and underscores").
-	Then(func(r *yamltree.Reader, n *yamltree.Node, name *string) {
-		if slices.ContainsFunc(documentedParameters, func(one string) bool { return strings.EqualFold(one, *name) }) {
-			r.Wrong(n, "query-name", "%s cannot be “%s”: the service gives that parameter another meaning", n.Name(), *name).
-				Hint = "ask the service's operator for the name of the parameter that carries the key"
-		}
-	})
+var authQuery = matching("query-name", "a text", yamltree.Text.Schema, `^[A-Za-z0-9._~-]+$`, "the name of a query parameter", "use letters, digits, dots, hyphens and underscores")
 
 // authenticate fetches the credentials. Config.Headers get what may be seen; Authorize adds
 // what is secret, so that a Config can be printed. Authorize stays nil when there is
-// nothing, and Renew when the credentials cannot be renewed.
+// nothing.
 func (e *Environment) authenticate(r *resolver, cfg *apiclient.Config) {
 	carried := &http.Request{URL: new(url.URL), Header: http.Header{}}
 	for _, ref := range e.headers {
@@ -201,7 +191,7 @@ func (e *Environment) authenticate(r *resolver, cfg *apiclient.Config) {
 			carried.Header.Set(ref.key, r.secret(ref).Reveal())
 		}
 	}
-	token := func(context.Context, *http.Request) error { return nil }
+	var tokens *tokenCache // nil for none
 	switch c := e.auth; c.kind {
 	case authBearer:
 		carried.Header.Set("Authorization", bearer(r.secret(c.token).Reveal()))
@@ -216,11 +206,10 @@ func (e *Environment) authenticate(r *resolver, cfg *apiclient.Config) {
 		username, password := r.login(c.username, c.password)
 		carried.SetBasicAuth(username.Reveal(), password.Reveal())
 	case authOAuth2:
-		tokens := newTokenCache(c, r.secret(c.clientID), r.secret(c.clientSecret), cfg)
-		token, cfg.Renew = tokens.authorize, tokens.renew
+		tokens = newTokenCache(c, r.secret(c.clientID), r.secret(c.clientSecret), cfg)
 	}
 	query := carried.URL.RawQuery
-	if len(carried.Header) == 0 && query == "" && cfg.Renew == nil {
+	if len(carried.Header) == 0 && query == "" && tokens == nil {
 		return
 	}
 	cfg.Authorize = func(ctx context.Context, req *http.Request) error {
@@ -228,7 +217,10 @@ func (e *Environment) authenticate(r *resolver, cfg *apiclient.Config) {
 		if query != "" {
 			req.URL.RawQuery = strings.TrimPrefix(req.URL.RawQuery+"&"+query, "&")
 		}
-		return token(ctx, req)
+		if tokens == nil {
+			return nil
+		}
+		return tokens.authorize(ctx, req)
 	}
 }
 

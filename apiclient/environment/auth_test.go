@@ -99,7 +99,7 @@ func TestEveryKindOfAuthOverEveryConnection(t *testing.T) {
 				if strings.Contains(keys, `"%s"`) {
 					keys = fmt.Sprintf(keys, via.serve(t, tokens).URL+"/token")
 				}
-				proxy := apitest.StartProxy(t, nil, nil)
+				proxy := apitest.StartProxy(t, nil)
 				c := connect(t, dir, via.serve(t, service).URL, "    auth: {"+keys+"}\n"+strings.ReplaceAll(via.keys, "PROXY", proxy.URL))
 				if _, _, err := c.Templates(t.Context()); err != nil {
 					t.Error(err)
@@ -112,15 +112,11 @@ func TestEveryKindOfAuthOverEveryConnection(t *testing.T) {
 				if v := create(t.Context(), c); v.Effect != apiclient.Refused || !v.Stop || v.Status != 401 {
 					t.Errorf("refused: %+v", v)
 				}
-				attempts := int64(1)
-				if strings.HasPrefix(kind, "oauth2") {
-					attempts = 2 // the token is renewed once
+				if n := service.hits.Load() - before; n != 1 {
+					t.Errorf("a refused request was sent %d times, want once", n)
 				}
-				if n := service.hits.Load() - before; n != attempts {
-					t.Errorf("a refused request was sent %d times, want %d", n, attempts)
-				}
-				if n := tokens.count.Load(); n != attempts && n != 0 {
-					t.Errorf("%d tokens were fetched, want %d", n, attempts)
+				if n := tokens.count.Load(); n > 1 {
+					t.Errorf("%d tokens were fetched, want 1", n)
 				}
 				if used := len(proxy.Asked()) > 0; used != (connection == "proxy") {
 					t.Errorf("the proxy was used: %v", used)
@@ -147,94 +143,26 @@ func revocable(s *guarded) (revoke func(below int64)) {
 	return least.Store
 }
 
-// A token that the service refuses before it has expired is renewed once for all
-// workers. The refused requests are sent again, so everything is created once.
-func TestARevokedTokenIsRenewedOnce(t *testing.T) {
+// A token that the service refuses stops the run: no worker asks for another one, or sends a request again.
+func TestATokenThatIsNotTakenStopsTheRun(t *testing.T) {
 	service, tokens := &guarded{}, &tokenServer{answer: lasting(3600)}
-	revoke := revocable(service)
+	revocable(service)(1 << 40)
 	c := connectOAuth2(t, service, tokens)
-	if v := create(t.Context(), c); v.Effect != apiclient.Created {
-		t.Fatalf("%+v", v)
-	}
-	revoke(2)
 	const workers = 16
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
-			if v := create(t.Context(), c); v.Effect != apiclient.Created || v.Stop {
+			if v := create(t.Context(), c); v.Effect != apiclient.Refused || !v.Stop || v.Status != 401 {
 				t.Errorf("%+v", v)
 			}
 		})
 	}
 	wg.Wait()
-	if n := tokens.count.Load(); n != 2 {
-		t.Errorf("%d tokens were fetched, want 2", n)
-	}
-	if n := service.created.Load(); n != 1+workers {
-		t.Errorf("%d were created, want %d", n, 1+workers)
-	}
-	if n := service.refused.Load(); n > workers {
-		t.Errorf("%d requests were refused, want at most one of each worker", n)
-	}
-}
-
-// When a new token is refused as well, no worker asks for a third one, and every
-// request stops the run.
-func TestATokenThatIsNeverTakenStopsTheRun(t *testing.T) {
-	service, tokens := &guarded{}, &tokenServer{answer: lasting(3600)}
-	revocable(service)(1 << 40)
-	c := connectOAuth2(t, service, tokens)
-	const workers = 16
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Go(func() {
-			for range 3 {
-				if v := create(t.Context(), c); v.Effect != apiclient.Refused || !v.Stop || v.Status != 401 {
-					t.Errorf("%+v", v)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if n := tokens.count.Load(); n != 2 {
-		t.Errorf("%d tokens were fetched, want the first and one more", n)
+	if tokens, hits := tokens.count.Load(), service.hits.Load(); tokens != 1 || hits != workers {
+		t.Errorf("%d tokens were fetched and %d requests sent, want 1 and %d", tokens, hits, workers)
 	}
 	if _, err := c.Find(t.Context(), apiclient.ByEmail, "jane@example.com"); err == nil {
 		t.Error("a look-up was answered")
-	}
-}
-
-// When the token endpoint cannot renew a token, the request counts as not sent and
-// may be sent later.
-func TestARenewalThatFailsIsNoVerdict(t *testing.T) {
-	good := lasting(3600)
-	service, tokens := &guarded{}, &tokenServer{answer: func(w http.ResponseWriter, n int64) {
-		if n == 2 {
-			w.WriteHeader(http.StatusServiceUnavailable)
-			return
-		}
-		good(w, n)
-	}}
-	revoke := revocable(service)
-	c := connectOAuth2(t, service, tokens)
-	create(t.Context(), c)
-	revoke(2)
-	if v := create(t.Context(), c); v.Effect != apiclient.NotSent || v.Stop || v.Reason != "the token endpoint answered with status 503" {
-		t.Errorf("%+v", v)
-	}
-	if v := create(t.Context(), c); v.Effect != apiclient.Created {
-		t.Errorf("%+v", v)
-	}
-}
-
-// A rule for 401 decides before the token is renewed.
-func TestARuleForA401ComesBeforeTheRenewal(t *testing.T) {
-	service, tokens := &guarded{}, &tokenServer{answer: lasting(3600)}
-	revocable(service)(1 << 40)
-	c := connectOAuth2(t, service, tokens, "    errors: [{status: 401, means: stop, hint: ask for a new client}]\n")
-	v := create(t.Context(), c)
-	if v.Effect != apiclient.Refused || !v.Stop || v.Hint != "ask for a new client" || service.hits.Load() != 1 || tokens.count.Load() != 1 {
-		t.Errorf("%+v; %d requests, %d tokens", v, service.hits.Load(), tokens.count.Load())
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"strings"
 
@@ -46,18 +45,13 @@ var tokenURL = urlText("a url such as https://host/token", yamltree.Text.Schema,
 		return "write client_id and client_secret instead", errors.New("it has a user name or password inside")
 	case strings.Contains(text, "#"):
 		return "leave the fragment out", errors.New("it has a fragment (#…)")
-	case u.Scheme == "http" && !isLoopback(u.Hostname()):
+	case u.Scheme == "http" && !apiclient.IsLoopback(u.Hostname()):
 		return "write https://…", errors.New("http sends the secret readable for everyone on the way")
 	case u.Scheme != "http" && u.Scheme != "https":
 		return form, errors.New("its scheme is not https")
 	}
 	return "", nil
 })
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
-}
 
 // tlsFiles is the tls section: paths as written, "" for none.
 type tlsFiles struct {
@@ -125,7 +119,7 @@ type proxySettings struct {
 }
 
 var proxyKeys = []yamltree.Key[proxySettings]{
-	yamltree.To("url", "the proxy's url, http or https, with host and port",
+	yamltree.To("url", "the proxy's url, http with host and port",
 		proxyURL, func(p *proxySettings) *string { return &p.url }).Required(),
 	yamltree.To("username", "the user's name for the proxy; may be a secret",
 		openReference, func(p *proxySettings) *reference { return &p.username }),
@@ -136,7 +130,7 @@ var proxyKeys = []yamltree.Key[proxySettings]{
 const proxyWants = "a url such as http://proxy.example.com:3128"
 
 // proxyURL is scheme, host and port of a proxy.
-var proxyURL = urlText(proxyWants, yamltree.Schema{"type": "string", "pattern": "^https?://[^/@]+:[0-9]+/?$"}, func(text string) (string, error) {
+var proxyURL = urlText(proxyWants, yamltree.Schema{"type": "string", "pattern": "^http://[^/@]+:[0-9]+/?$"}, func(text string) (string, error) {
 	err := apiclient.CheckProxyURL(text)
 	if strings.Contains(text, "@") {
 		return "write proxy: {url: http://proxy.example.com:3128, username: NAME, password: env:NAME}", err
@@ -161,11 +155,11 @@ var proxy = yamltree.Value[proxySettings]{
 }
 
 // resolve fetches the credentials; nil for no proxy.
-func (p proxySettings) resolve(r *resolver, tlsConfig *tls.Config) *apiclient.Proxy {
+func (p proxySettings) resolve(r *resolver) *apiclient.Proxy {
 	if p.url == "" {
 		return nil
 	}
-	proxy := &apiclient.Proxy{URL: p.url, Authorities: tlsConfig}
+	proxy := &apiclient.Proxy{URL: p.url}
 	if p.password.name != "" {
 		username, password := r.login(p.username, p.password)
 		proxy.Credentials = func() (string, string) { return username.Reveal(), password.Reveal() }

@@ -24,7 +24,7 @@ func TestReference(t *testing.T) {
 			yamltest.Section("### errors, each rule", ruleKeys)+
 			yamltest.Section("### tracking", trackingKeys)+
 			yamltest.Section("### tracking.webhook", webhookKeys)+
-			"\n### tracking.export\n\nThe keys `events` to `time_format` of tracking.webhook.\n"+
+			"\n### tracking.export\n\nThe keys `events` to `time` of tracking.webhook.\n"+
 			yamltest.Section("### tracking.completed", completedKeys)+
 			yamltest.Section("### claim_types, each entry", claimTypeKeys))
 }

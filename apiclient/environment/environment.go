@@ -200,7 +200,7 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 		Rules:             e.Rules,
 		Repeatable:        e.Repeatable,
 	}
-	cfg.Proxy = e.proxy.resolve(r, cfg.TLS)
+	cfg.Proxy = e.proxy.resolve(r)
 	e.authenticate(r, &cfg)
 	if secrets := r.secrets; len(secrets) > 0 {
 		cfg.Secrets = func() []string {

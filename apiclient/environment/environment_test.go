@@ -245,6 +245,7 @@ func TestConfigFetchesSecretsFromEverywhere(t *testing.T) {
 		"file:" + filepath.ToSlash(absolute):    canary,
 		`cmd:"` + program + `" print a 'b  c'`:  "a|b  c",
 		`cmd:"` + program + `" print $HOME *;x`: "$HOME|*;x",
+		`cmd:"` + program + `" print '' pre'mid dle'post "it's" a\b`: `|premid dlepost|it's|a\b`,
 	} {
 		keys := "    auth: {type: api_key, header: X-Key, key: '" + strings.ReplaceAll(ref, "'", "''") + "'}\n"
 		c, err := only(t, dir, keys).Config(t.Context(), apiclient.V2)
@@ -347,9 +348,9 @@ func TestLoadReadsEverySetting(t *testing.T) {
 	}
 	wire := apiclient.Wire{
 		ClientID: "/data/id", ContactID: "/data/0/id", ClaimID: "/claim~1id", RedirectURL: "/url",
-		DataTypes: map[string]string{"Money": "Currency"}, Options: "/choices", LookupClientID: new("/client/id"), LookupContactID: new(""),
+		DataTypes: map[string]string{"Money": "Currency"}, LookupClientID: new("/client/id"), LookupContactID: new(""),
 		LookupAgree: map[string]string{"email": "/email", "name.first": "/firstName"},
-		LinkBody:    []byte(`{"z":1,"a":[true,null,"x",1.50],"m":{"d":"2020-01-01"}}`),
+		LinkBody:    []byte(`{"z":1,"a":true,"b":null,"x":1.50,"d":"2020-01-01"}`),
 	}
 	if diff := cmp.Diff(wire, e.Wire); diff != "" {
 		t.Errorf("wire (-want +got):\n%s", diff)

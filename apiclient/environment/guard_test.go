@@ -14,19 +14,19 @@ import (
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	for keys, test := range map[string]struct{ header, says, challenge string }{
-		"auth: {type: bearer, token: 'file:secret'}":                     {"Authorization", "the value of the header Authorization is wrong", "Bearer"},
-		"auth: {type: basic, username: jo, password: 'file:secret'}":     {"Authorization", "the value of the header Authorization is wrong", `Basic realm="sandbox"`},
-		"auth: {type: api_key, header: X-Key, key: 'file:secret'}":       {"X-Key", "the value of the header X-Key is wrong", ""},
-		"auth: {type: api_key, query: api-key, key: 'file:secret'}":      {"", "the value of the query parameter api-key is wrong", ""},
-		"headers: {X-Tenant: acme, X-Secret: 'file:secret'}":             {"X-Secret", "the value of the header X-Secret is wrong", ""},
-		"auth: {type: api_key, header: authorization, key: file:secret}": {"Authorization", "the value of the header Authorization is wrong", ""},
+		"auth: {type: bearer, token: 'file:secret'}":                     {"Authorization", "the header Authorization is missing, there twice or wrong", "Bearer"},
+		"auth: {type: basic, username: jo, password: 'file:secret'}":     {"Authorization", "the header Authorization is missing, there twice or wrong", `Basic realm="sandbox"`},
+		"auth: {type: api_key, header: X-Key, key: 'file:secret'}":       {"X-Key", "the header X-Key is missing, there twice or wrong", ""},
+		"auth: {type: api_key, query: api-key, key: 'file:secret'}":      {"", "the query parameter api-key is missing, there twice or wrong", ""},
+		"headers: {X-Tenant: acme, X-Secret: 'file:secret'}":             {"X-Secret", "the header X-Secret is missing, there twice or wrong", ""},
+		"auth: {type: api_key, header: authorization, key: file:secret}": {"Authorization", "the header Authorization is missing, there twice or wrong", ""},
 	} {
 		dir := t.TempDir()
 		write(t, dir, "secret", canary)
 		e := only(t, dir, "    "+keys+"\n")
-		g := must(e.Guard(t.Context()))(t)
-		if g.Challenge() != test.challenge {
-			t.Errorf("%s: challenge %q", keys, g.Challenge())
+		check, challenge, err := e.Guard(t.Context())
+		if err != nil || challenge != test.challenge {
+			t.Errorf("%s: challenge %q, %v", keys, challenge, err)
 		}
 		cfg := must(e.Config(t.Context(), apiclient.V2))(t)
 		request := func(spoil func(*http.Request)) *http.Request {
@@ -39,10 +39,10 @@ func TestGuard(t *testing.T) {
 			return r
 		}
 		r := request(func(*http.Request) {})
-		if err := g.Check(r); err != nil || r.URL.RawQuery != "isAdministrator=true" {
+		if err := check(r); err != nil || r.URL.RawQuery != "isAdministrator=true" {
 			t.Errorf("%s: %v, and the query is %s", keys, err, r.URL.RawQuery)
 		}
-		err := g.Check(request(func(r *http.Request) {
+		err = check(request(func(r *http.Request) {
 			if test.header == "" {
 				r.URL.RawQuery += "x"
 			} else {
@@ -56,7 +56,7 @@ func TestGuard(t *testing.T) {
 			"none": func(r *http.Request) { r.Header, r.URL.RawQuery = http.Header{}, "" },
 			"two":  func(r *http.Request) { r.Header.Add(test.header, "x"); r.URL.RawQuery += "&api-key=x" },
 		} {
-			if err := g.Check(request(spoil)); err == nil || !strings.Contains(err.Error(), "is missing, or there twice") {
+			if err := check(request(spoil)); err == nil || !strings.Contains(err.Error(), "is missing, there twice or wrong") {
 				t.Errorf("%s: %s: %v", keys, name, err)
 			}
 		}
@@ -67,10 +67,10 @@ func TestGuard(t *testing.T) {
 func TestRehearsalAddress(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ baseURL, keys, says string }{
-		{"https://uat.example.com", "", "its base_url is not http://127.0.0.1 and a port"},
-		{"http://127.0.0.1:8080/api", "", "its base_url is not http://127.0.0.1 and a port"},
-		{"http://localhost", "", "its base_url is not http://127.0.0.1 and a port"},
-		{"http://127.0.0.1:8080", "    auth: {type: oauth2, token_url: \"http://127.0.0.1:8081/token\", client_id: me, client_secret: \"env:S\"}", "it grants no tokens of oauth2"},
+		{"https://uat.example.com", "", "it needs a base_url of http://127.0.0.1 and a port"},
+		{"http://127.0.0.1:8080/api", "", "it needs a base_url of http://127.0.0.1 and a port"},
+		{"http://localhost", "", "it needs a base_url of http://127.0.0.1 and a port"},
+		{"http://127.0.0.1:8080", "    auth: {type: oauth2, token_url: \"http://127.0.0.1:8081/token\", client_id: me, client_secret: \"env:S\"}", "another auth than oauth2"},
 		{"http://127.0.0.1:8080", "", ""},
 	} {
 		e := only(t, t.TempDir(), test.keys)

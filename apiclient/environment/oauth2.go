@@ -23,9 +23,6 @@ const (
 	// valid while its request is on the way. A token that lives for less than twice
 	// as long is renewed at half its life.
 	renewEarly = time.Minute
-	// freshFor is how long a token that replaced a refused one counts as fresh: if
-	// it is refused too, a third one would be refused as well.
-	freshFor = time.Minute
 	// tokenTimeout is how long the token endpoint may take.
 	tokenTimeout = 30 * time.Second
 )
@@ -38,10 +35,9 @@ type tokenCache struct {
 	client *http.Client
 	now    func() time.Time
 
-	mu       sync.Mutex // guards the fields below
-	token    *oauth2.Token
-	renewAt  time.Time // zero means never
-	replaced time.Time // when a refused token was last replaced
+	mu      sync.Mutex // guards the fields below
+	token   *oauth2.Token
+	renewAt time.Time // zero means never
 }
 
 func newTokenCache(c credentials, id, secret Secret, cfg *apiclient.Config) *tokenCache {
@@ -69,7 +65,7 @@ func tokenClient(tlsConfig *tls.Config, proxy *apiclient.Proxy) *http.Client {
 	dial := dialer.DialContext
 	if proxy != nil {
 		dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-			if host, _, err := net.SplitHostPort(address); err == nil && isLoopback(host) {
+			if host, _, err := net.SplitHostPort(address); err == nil && apiclient.IsLoopback(host) {
 				return dialer.DialContext(ctx, network, address)
 			}
 			return proxy.DialContext(ctx, network, address)
@@ -101,25 +97,6 @@ func (c *tokenCache) authorize(ctx context.Context, req *http.Request) error {
 	}
 	req.Header.Set("Authorization", bearer(c.token.AccessToken))
 	return nil
-}
-
-// renew replaces the token with which a request was refused, unless another
-// goroutine has done so since. It reports whether there is another token now: one
-// that has just replaced a refused token is not replaced again.
-func (c *tokenCache) renew(ctx context.Context, refused *http.Request) (bool, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.token == nil || refused.Header.Get("Authorization") != bearer(c.token.AccessToken) {
-		return true, nil
-	}
-	if !c.replaced.IsZero() && c.now().Sub(c.replaced) < freshFor {
-		return false, nil
-	}
-	if err := c.replace(ctx); err != nil {
-		return false, err
-	}
-	c.replaced = c.now()
-	return true, nil
 }
 
 // replace fetches a new token.

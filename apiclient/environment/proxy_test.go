@@ -27,7 +27,7 @@ func TestTokensThroughAProxy(t *testing.T) {
 	t.Cleanup(serviceTLS.Close)
 	t.Cleanup(tokensTLS.Close)
 	refuse := ""
-	proxy := apitest.StartProxy(t, nil, func(r *http.Request) string {
+	proxy := apitest.StartProxy(t, func(r *http.Request) string {
 		if r.RequestURI == "example.com:443" {
 			return refuse
 		}

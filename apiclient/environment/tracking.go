@@ -72,9 +72,7 @@ func eventKeys[T any](format func(*T) *tracking.Format) []yamltree.Key[T] {
 		key("claim_id", "the id of the claim", func(f *tracking.Format) *string { return &f.Claim }),
 		key("activity_id", "the id of the activity, as wire.activity_id has it", func(f *tracking.Format) *string { return &f.Activity }),
 		key("activity", "the name of the activity, to find it without an id", func(f *tracking.Format) *string { return &f.Template }),
-		key("time", "when it happened; default: when it was received", func(f *tracking.Format) *string { return &f.At }),
-		yamltree.To("time_format", "how the time is written: rfc3339 (default), unix (seconds) or unix_ms",
-			yamltree.OneOf(tracking.TimeRFC3339, tracking.TimeUnix, tracking.TimeUnixMilli), func(t *T) *string { return &format(t).Time }),
+		key("time", "when it happened, as RFC 3339 or a number of seconds or milliseconds since 1970; default: when it was received", func(f *tracking.Format) *string { return &f.At }),
 	}
 }
 

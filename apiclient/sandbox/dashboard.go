@@ -6,47 +6,33 @@ import (
 	"net/http"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 )
 
-// perPage is how many clients a page of the list has.
-const perPage = 50
+// maxRows is how many clients the list shows.
+const maxRows = 100
 
 // dashboard is the page with the list of clients.
 type dashboard struct {
-	Path                                          string // of the list
-	Clients, Claims, Activities, Waiting, Entered int
-	Query                                         string
-	Rows                                          []*client
-	Found, Page, Pages                            int // Page is counted from 1
+	Path  string // of the list
+	Query string
+	Found int       // clients that match
+	Rows  []*client // the newest of them
 }
 
 func (s *Service) list(r *http.Request) page {
-	d := &dashboard{Path: s.dashboard, Query: strings.TrimSpace(r.URL.Query().Get("q")),
-		Clients: len(s.state.clients), Claims: len(s.state.claims), Activities: s.state.made, Entered: s.state.entered}
+	d := &dashboard{Path: s.dashboard, Query: strings.TrimSpace(r.URL.Query().Get("q"))}
 	words := strings.Fields(strings.ToLower(d.Query))
-	for _, c := range slices.Backward(s.state.clients) { // the newest first
-		if c.Current() != nil {
-			d.Waiting++
+	for _, c := range slices.Backward(s.state.clients) {
+		if !c.matches(words) {
+			continue
 		}
-		if c.matches(words) {
+		if d.Found++; d.Found <= maxRows {
 			d.Rows = append(d.Rows, c)
 		}
 	}
-	d.Found = len(d.Rows)
-	d.Pages = max(1, (d.Found+perPage-1)/perPage)
-	n, _ := strconv.Atoi(r.URL.Query().Get("page")) // 0 when it is missing or no number
-	d.Page = min(max(n, 1), d.Pages)
-	d.Rows = d.Rows[(d.Page-1)*perPage : min(d.Found, d.Page*perPage)]
 	return page{http.StatusOK, "dashboard", d}
 }
-
-// Newer and Older return the numbers of the pages beside; 0 for none.
-func (d *dashboard) Newer() int { return d.Page - 1 }
-
-// Older is explained at Newer.
-func (d *dashboard) Older() int { return (d.Page + 1) % (d.Pages + 1) }
 
 // matches reports whether each word, in lower case, is somewhere in what the dashboard
 // shows of the client.
@@ -141,14 +127,6 @@ func (c *client) Email() string {
 	return ""
 }
 
-// Run returns the run that the User-Agent of Claimsheet names, else the User-Agent.
-func (c *client) Run() string {
-	if _, run, ok := strings.Cut(c.By, " run/"); ok && run != "" {
-		return run
-	}
-	return c.By
-}
-
 // Token returns the last part of the redirect url that was handed out last; "" for none.
 func (c *client) Token() string {
 	url := c.RedirectURL
@@ -159,26 +137,6 @@ func (c *client) Token() string {
 		return ""
 	}
 	return path.Base(url)
-}
-
-// Entered counts the activities that the client has completed.
-func (c *client) Entered() (entered int) {
-	for _, a := range c.Steps() {
-		if a.EnteredBy == c {
-			entered++
-		}
-	}
-	return entered
-}
-
-// Done counts the completed steps.
-func (c *client) Done() (done int) {
-	for _, a := range c.Steps() {
-		if !a.IsOpen() {
-			done++
-		}
-	}
-	return done
 }
 
 // Others returns the claimants of a claim besides the client, and the administrator

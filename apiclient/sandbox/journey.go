@@ -47,6 +47,16 @@ func (j *journey) Title() string {
 	return "Your claim"
 }
 
+// Done counts the completed steps.
+func (j *journey) Done() (done int) {
+	for _, a := range j.Steps() {
+		if !a.IsOpen() {
+			done++
+		}
+	}
+	return done
+}
+
 func (s *Service) journey(r *http.Request) page {
 	c := s.state.tokens[r.PathValue("token")]
 	if c == nil {

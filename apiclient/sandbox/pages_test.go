@@ -179,27 +179,23 @@ func play(t *testing.T, dir, all string) *scene {
 	service := must(sandbox.New(o))(t)
 	t.Cleanup(func() { service.Close() })
 	s := &scene{Service: service}
-	by := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Header.Set("User-Agent", strings.Trim(name("claimsheet/dev run/late"), `"`))
-		service.ServeHTTP(w, r)
-	})
-	cid := post(t, by, v1Clients+"?leadRedirect=true", `{"email":`+name("cid@example.com")+`}`)
+	cid := post(t, service, v1Clients+"?leadRedirect=true", `{"email":`+name("cid@example.com")+`}`)
 	s.cid, s.cidsLink = cid["clientId"], pathOf(t, cid["redirectUrl"])
-	post(t, by, v1Clients+"/"+s.cid+"/activities", `{"activityTemplateId":"`+identity+`","status":"Open"}`)
+	post(t, service, v1Clients+"/"+s.cid+"/activities", `{"activityTemplateId":"`+identity+`","status":"Open"}`)
 	complete(t, s, s.cidsLink, url.Values{passed: {"true"}})
-	s.ann = post(t, by, v2+"/contacts?isAdministrator=true", `{"firstName":`+name("Ann")+`,"lastName":`+name("Archer")+`,"email":`+name("ann@example.com")+`}`)["contactId"]
-	s.bob = post(t, by, v2+"/contacts", `{"name":{"first":`+name("Bob")+`},"tags":["x",{`+name("y")+`:2}]}`)["contactId"]
-	claim := post(t, by, v2+"/claims", `{"administratorId":"`+s.ann+`","claimants":["`+s.ann+`","`+s.bob+`"],"claimName":`+name("Lloyds 17")+`}`)["claimId"]
+	s.ann = post(t, service, v2+"/contacts?isAdministrator=true", `{"firstName":`+name("Ann")+`,"lastName":`+name("Archer")+`,"email":`+name("ann@example.com")+`}`)["contactId"]
+	s.bob = post(t, service, v2+"/contacts", `{"name":{"first":`+name("Bob")+`},"tags":["x",{`+name("y")+`:2}]}`)["contactId"]
+	claim := post(t, service, v2+"/claims", `{"administratorId":"`+s.ann+`","claimants":["`+s.ann+`","`+s.bob+`"],"claimName":`+name("Lloyds 17")+`}`)["claimId"]
 	done := func(template, status, attribute string) string {
 		return `{"templateId":"` + template + `","status":"` + status + `","workflowName":"x","workflowTemplateIdentifier":"x","attributes":[{"templateId":` + attribute + `}]}`
 	}
-	s.bank = post(t, by, v2+"/activities?contactId="+s.ann, opened(bank))["activityId"] // created first, and yet after what is completed
-	post(t, by, v2+"/activities?contactId="+s.ann, done(details, "Submitted", `"`+aDay+`","dateTimeValue":"1980-05-01T00:00:00Z"`))
-	post(t, by, v2+"/activities?claimId="+claim, done(agreement, "Accepted", `"`+anAmount+`","doubleValue":1234.50`))
-	complete(t, s, pathOf(t, newLink(t, by, s.ann)), url.Values{})
-	s.sign = post(t, by, v2+"/activities?claimId="+claim, opened(sign))["activityId"]
-	s.bank = post(t, by, v2+"/activities?contactId="+s.ann, opened(bank))["activityId"]
-	s.annsLink, s.bobsLink = pathOf(t, newLink(t, by, s.ann)), pathOf(t, newLink(t, by, s.bob))
+	s.bank = post(t, service, v2+"/activities?contactId="+s.ann, opened(bank))["activityId"] // created first, and yet after what is completed
+	post(t, service, v2+"/activities?contactId="+s.ann, done(details, "Submitted", `"`+aDay+`","dateTimeValue":"1980-05-01T00:00:00Z"`))
+	post(t, service, v2+"/activities?claimId="+claim, done(agreement, "Accepted", `"`+anAmount+`","doubleValue":1234.50`))
+	complete(t, s, pathOf(t, newLink(t, service, s.ann)), url.Values{})
+	s.sign = post(t, service, v2+"/activities?claimId="+claim, opened(sign))["activityId"]
+	s.bank = post(t, service, v2+"/activities?contactId="+s.ann, opened(bank))["activityId"]
+	s.annsLink, s.bobsLink = pathOf(t, newLink(t, service, s.ann)), pathOf(t, newLink(t, service, s.bob))
 	s.form = s.annsLink + "/" + s.sign
 	return s
 }
@@ -349,8 +345,7 @@ func TestClientsCompleteActivities(t *testing.T) {
 	again := open(t, dir)
 	want = []string{"5 of 5 steps completed", "Nothing is waiting for you", "Completed by Bob on", "Bobby"}
 	wantPage(t, browse(t, again, s.annsLink, nil), want, "again")
-	wantPage(t, browse(t, again, again.Dashboard()+"/clients/"+s.ann, nil), []string{"2 completed by the client", "Entered by the client Bob", "back-filled", "Bobby"}, "again")
-	wantPage(t, browse(t, again, again.Dashboard(), nil), []string{"Completed by clients 4", "2 by the client"})
+	wantPage(t, browse(t, again, again.Dashboard()+"/clients/"+s.ann, nil), []string{"Entered by the client Bob", "back-filled", "Bobby"}, "again")
 }
 
 // An activity whose template is gone with other reference data stays as it is.
@@ -393,44 +388,32 @@ func TestCompletedOnce(t *testing.T) {
 func TestDashboard(t *testing.T) {
 	t.Parallel()
 	s := play(t, "", "")
-	same(t, "figures", []string{"Clients 3", "Claims 1", "Activities 6", "With an open step 2", "Completed by clients 2"},
-		texts(find(find(browse(t, s, s.Dashboard(), nil).root, is("class", "figures"))[0], tag("div"))))
 	for query, want := range map[string][]string{
 		"":                  {"Bob", "Ann Archer ann@example.com", "cid@example.com"},
 		"?q=LLOYDS+17":      {"Bob", "Ann Archer ann@example.com"},
 		"?q=archer+1234.50": {"Ann Archer ann@example.com"},
 		"?q=1+may":          {"Ann Archer ann@example.com"},
 		"?q=nobody":         nil,
-		"?page=99":          {"Bob", "Ann Archer ann@example.com", "cid@example.com"},
 	} {
 		same(t, query, want, texts(find(browse(t, s, s.Dashboard()+query, nil).root, is("scope", "row"))))
 	}
 	wantPage(t, browse(t, s, s.Dashboard()+"/clients/"+s.cid, nil),
-		[]string{"Identity Entered by the client cid@example.com, 1 Mar 2026, 12:00 UTC Passed Yes", "clientId " + s.cid, "caseId " + sandbox.CaseID, "By late"})
+		[]string{"Identity Entered by the client cid@example.com, 1 Mar 2026, 12:00 UTC Passed Yes", "clientId " + s.cid, "caseId " + sandbox.CaseID})
 	wantPage(t, browse(t, s, s.Dashboard()+"/clients/"+s.bob, nil),
 		[]string{"name.first Bob", "tags[0] x", "tags[1].y 2", "Claim: Lloyds 17", "Joint claim with Ann Archer", "Accepted back-filled", "Open waits for the client"})
 }
 
-// A long list comes in pages that keep the search.
-func TestPagesOfTheList(t *testing.T) {
+// A long list shows the newest clients and how many there are.
+func TestLongList(t *testing.T) {
 	t.Parallel()
 	s := open(t, "")
 	for i := range 120 {
 		post(t, s, v2+"/contacts", fmt.Sprintf(`{"name":"Client %03d"}`, i))
 	}
-	path, seen := s.Dashboard()+"?q=client", []string{}
-	for path != "" {
-		p := browse(t, s, path, nil)
-		seen = append(seen, texts(find(p.root, is("scope", "row")))...)
-		path = ""
-		for _, a := range find(p.root, is("rel", "next")) {
-			if path = attr(a, "href"); !strings.Contains(path, "q=client") {
-				t.Fatalf("the next page is %s", path)
-			}
-		}
-	}
-	if len(seen) != 120 || seen[0] != "Client 119" || seen[119] != "Client 000" {
-		t.Errorf("%d clients, from %s to %s", len(seen), seen[0], seen[len(seen)-1])
+	p := browse(t, s, s.Dashboard()+"?q=client", nil)
+	wantPage(t, p, []string{"120 clients, the newest 100 below"})
+	if seen := texts(find(p.root, is("scope", "row"))); len(seen) != 100 || seen[0] != "Client 119" {
+		t.Errorf("%d clients, from %s", len(seen), seen[0])
 	}
 }
 
@@ -557,54 +540,5 @@ func TestC10_TheDashboardsAddressIsASecret(t *testing.T) {
 				t.Errorf("%s leads to the dashboard", name)
 			}
 		}
-	}
-}
-
-// What screen readers and keyboards need, on every page.
-func TestPagesAreAccessible(t *testing.T) {
-	t.Parallel()
-	titles := map[string]string{}
-	for name, p := range play(t, "", "").all(t) {
-		titles[name] = text(find(p.root, tag("title"))[0])
-		if len(find(p.root, tag("main"))) != 1 || len(find(p.root, tag("h1"))) != 1 || attr(find(p.root, tag("html"))[0], "lang") != "en" {
-			t.Errorf("%s: want one main, one h1, and the language", name)
-		}
-		level, ids, labels := 0, map[string]bool{}, map[string]bool{}
-		for _, n := range find(p.root, anyElement) {
-			if id := attr(n, "id"); ids[id] {
-				t.Errorf("%s: the id %s is used twice", name, id)
-			} else if id != "" {
-				ids[id] = true
-			}
-			if n.Data == "label" {
-				labels[attr(n, "for")] = text(n) != ""
-			}
-			if len(n.Data) == 2 && n.Data[0] == 'h' && n.Data[1] >= '1' && n.Data[1] <= '6' {
-				if level++; level < int(n.Data[1]-'0') {
-					t.Errorf("%s: <%s> “%s” leaves out a level", name, n.Data, text(n))
-				}
-				level = int(n.Data[1] - '0')
-			}
-		}
-		for _, n := range find(p.root, anyElement) {
-			if tag("input", "select", "textarea")(n) && !labels[attr(n, "id")] {
-				t.Errorf("%s: <%s name=%s> has no label", name, n.Data, attr(n, "name"))
-			}
-			refs := strings.Fields(attr(n, "aria-labelledby") + " " + attr(n, "aria-describedby") + " " + attr(n, "for"))
-			if fragment, ok := strings.CutPrefix(attr(n, "href"), "#"); ok {
-				refs = append(refs, fragment)
-			}
-			for _, ref := range refs {
-				if !ids[ref] {
-					t.Errorf("%s: <%s> refers to %s, which is not there", name, n.Data, ref)
-				}
-			}
-			if tag("a", "button")(n) && text(n) == "" {
-				t.Errorf("%s: a <%s> without text", name, n.Data)
-			}
-		}
-	}
-	if !strings.HasPrefix(titles["errors"], "Error: ") || titles["all"] == titles["client ann"] {
-		t.Errorf("titles: %v", titles)
 	}
 }

@@ -149,7 +149,6 @@ func (s *Service) create(in *input, r record, body ids) (answer, error) {
 	if in.err != nil {
 		return answer{}, in.err
 	}
-	r.By = strings.ToValidUTF8(in.UserAgent(), "") // Claimsheet names its run there
 	if err := s.store(r); err != nil {
 		return answer{}, err
 	}

@@ -12,10 +12,8 @@ import (
 // record is one thing that was created, or one activity that a client completed: a
 // line of the journal. Exactly one of the pointers is set. Owner is the id of the
 // client or claim that the thing belongs to, or of the client who completed the activity.
-// By is the User-Agent of the request.
 type record struct {
 	Owner    string          `json:"owner,omitempty"`
-	By       string          `json:"by,omitempty"`
 	Client   *clientRecord   `json:"client,omitempty"`
 	Claim    *claimRecord    `json:"claim,omitempty"`
 	Activity *activityRecord `json:"activity,omitempty"`
@@ -87,14 +85,12 @@ type state struct {
 	found   map[lookup]*client // the first client with each value
 	tokens  map[string]*client // by the last part of the redirect url
 	made    int                // activities so far
-	entered int                // activities that clients have completed
 }
 
 // client is a client or contact with everything that was created for it. Exported
 // names are for the pages.
 type client struct {
 	clientRecord
-	By         string
 	Claims     []*claim // that the client administers or is a claimant of
 	Activities []*activity
 	links      []*linkRecord
@@ -144,7 +140,7 @@ func (s *state) apply(r record) error {
 	case set != 1:
 		return errRecord
 	case r.Client != nil:
-		return s.addClient(*r.Client, r.By)
+		return s.addClient(*r.Client)
 	case owner == nil:
 		return errRecord
 	case r.Claim != nil:
@@ -160,12 +156,12 @@ func (s *state) apply(r record) error {
 	return nil
 }
 
-func (s *state) addClient(data clientRecord, by string) error {
+func (s *state) addClient(data clientRecord) error {
 	var payload map[string]json.RawMessage
 	if err := json.Unmarshal(data.Data, &payload); err != nil || data.ID == "" || s.byID[data.ID] != nil {
 		return errRecord
 	}
-	c := &client{clientRecord: data, By: by}
+	c := &client{clientRecord: data}
 	s.clients = append(s.clients, c)
 	s.byID[c.ID] = c
 	if c.RedirectURL != "" {
@@ -218,7 +214,6 @@ func (s *state) complete(c *client, e *entryRecord) error {
 			continue
 		}
 		a.Entry, a.EnteredBy = e, c
-		s.entered++
 		if e.Next != nil {
 			s.addActivity(c, &activity{activityRecord: *e.Next, Claim: a.Claim, Placed: true})
 		}

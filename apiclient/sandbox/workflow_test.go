@@ -81,7 +81,7 @@ func TestWorkflowPlacesNothingTwice(t *testing.T) {
 	link = pathOf(t, made["redirectUrl"])
 	complete(t, s, link, url.Values{surname: {"Doe"}})
 	wantStart(t, s, made["redirectUrl"], "Agreement")
-	wantPage(t, browse(t, s, s.Dashboard(), nil), []string{"Activities 5"})
+	wantPage(t, browse(t, s, link, nil), []string{"1 of 2 steps completed"})
 }
 
 // An unknown identifier is refused, where there are known ones.

@@ -11,7 +11,6 @@ package tracking
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -42,8 +41,7 @@ type Event struct {
 	Received time.Time // UTC
 }
 
-// Format says where events are in a JSON document. Every field but Time is a JSON
-// Pointer.
+// Format says where events are in a JSON document, by JSON Pointers.
 type Format struct {
 	// Events leads to an array of events; "" means that the document is one event, or
 	// an array of events. The others are seen from an event; "" means that it has none.
@@ -55,17 +53,8 @@ type Format struct {
 	Claim    string
 	Activity string
 	Template string
-	At       string
-	// Time is how At is written: TimeRFC3339 (default), TimeUnix or TimeUnixMilli.
-	Time string
+	At       string // written as RFC 3339, or as seconds or milliseconds since 1970
 }
-
-// The ways to write a time.
-const (
-	TimeRFC3339   = "rfc3339"
-	TimeUnix      = "unix"
-	TimeUnixMilli = "unix_ms"
-)
 
 // Completed says which events mean that a client has completed an activity: those of
 // one of the kinds, if any are listed, with one of the statuses, if any are listed.
@@ -190,27 +179,25 @@ func textAt(document []byte, pointer string, into *string) error {
 	return nil
 }
 
-// instant reads a time; "" is when the event was received.
+// instant reads a time; "" is when the event was received. A number of seconds is not one of milliseconds for another
+// time: only the years 2000 to 2200 are possible.
 func (f Format) instant(text string, received time.Time) (time.Time, error) {
 	if text == "" {
 		return received, nil
 	}
-	var at time.Time
-	n, err := strconv.ParseInt(text, 10, 64)
-	switch f.Time {
-	case TimeUnix:
-		at = time.Unix(n, 0)
-	case TimeUnixMilli:
-		at = time.UnixMilli(n)
-	default:
-		at, err = time.Parse(time.RFC3339Nano, text)
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if n, notNumber := strconv.ParseInt(text, 10, 64); notNumber == nil {
+		if at, err = time.Unix(n, 0), nil; !isPossible(at) {
+			at = time.UnixMilli(n)
+		}
 	}
-	if year := at.UTC().Year(); err != nil || year < 2000 || year > 2200 {
-		form := map[string]string{TimeUnix: "unix (seconds since 1970)", TimeUnixMilli: "unix_ms (milliseconds since 1970)"}[f.Time]
-		return time.Time{}, fmt.Errorf("“time” (%s) is not a time written as %s", f.At, cmp.Or(form, "rfc3339, such as 2026-03-01T09:30:00Z"))
+	if err != nil || !isPossible(at) {
+		return time.Time{}, fmt.Errorf("“time” (%s) is neither a time such as 2026-03-01T09:30:00Z nor a number of seconds or milliseconds since 1970", f.At)
 	}
 	return at.UTC().Truncate(time.Microsecond), nil
 }
+
+func isPossible(at time.Time) bool { return at.UTC().Year() >= 2000 && at.UTC().Year() <= 2200 }
 
 // hashOf is the key of an event that has no id of its own: what it says.
 func hashOf(e Event, at string) string {

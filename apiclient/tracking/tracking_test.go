@@ -28,7 +28,7 @@ func TestRead(t *testing.T) {
 	one := tracking.Event{Key: "7", Kind: "activity.completed", Client: "c1", At: noon.Add(-time.Hour), Received: noon}
 	list := format
 	list.Events = "/events"
-	unix := tracking.Format{Client: "/c", At: "/t", Time: tracking.TimeUnix}
+	unix := tracking.Format{Client: "/c", At: "/t"}
 	tests := []struct {
 		name, document string
 		format         tracking.Format
@@ -48,8 +48,10 @@ func TestRead(t *testing.T) {
 			[]tracking.Event{{Key: "8", Kind: "activity.opened", Activity: "a", At: noon, Received: noon}}, ""},
 		{"seconds since 1970", `{"c":"x","t":1772362800}`, unix,
 			[]tracking.Event{{Key: "9f9703ceff2ef35f7ccb6f27dac2e1e6", Client: "x", At: noon.Add(-time.Hour), Received: noon}}, ""},
-		{"a time that is not one", `{"c":"x","t":"soon"}`, unix, nil, "“time” (/t) is not a time written as unix (seconds since 1970)"},
-		{"milliseconds in place of seconds", `{"c":"x","t":1772362800000}`, unix, nil, "is not a time"},
+		{"a time that is not one", `{"c":"x","t":"soon"}`, unix, nil, "“time” (/t) is neither a time such as"},
+		{"milliseconds since 1970", `{"c":"x","t":1772362800000}`, unix,
+			[]tracking.Event{{Key: "06caac81241ea56ae962859d743fef83", Client: "x", At: noon.Add(-time.Hour), Received: noon}}, ""},
+		{"a number that is neither", `{"c":"x","t":17}`, unix, nil, "nor a number of seconds or milliseconds"},
 		{"an object for an id", `{"id":"1","data":{"contactId":{}}}`, format, nil, "“client_id” (/data/contactId) is neither a text nor a number"},
 		{"a repeated key", `{"id":"1","data":{"contactId":"a","contactId":"b"}}`, format, nil, "neither the id of a client"},
 		{"a line break", `{"id":"1","data":{"contactId":"a\n"}}`, format, nil, "control character"},

@@ -100,7 +100,7 @@ var answerCases = []nightCase{
 			wire.ContactID, wire.ClaimID, wire.RedirectURL, wire.LookupID = "header:Location", "header:X-Claim", "header:Location", "/contactId"
 		}, nights: []sheetNight{
 			{rows: []string{"1 A-1"}, code: 4, posts: "?"}, {code: 4}, // a look-up finds the client, and each other wrong place is found out by a step
-			{env: "wire: {contact_id: 'last-segment:header:Location', claim_id: 'header:X-Claim', redirect_url: 'header:Location', lookup_contact_id: /contactId}",
+			{env: "wire: {contact_id: 'header:Location', claim_id: 'header:X-Claim', redirect_url: 'header:Location', lookup_contact_id: /contactId}",
 				posts: "?", status: "done", cells: []string{"1 contactId = <client c1@example.com>", "1 redirectUrl = <link c1@example.com>"}},
 		}},
 	{name: "a link without a body", long: true, mapping: stepThree, nights: []sheetNight{

@@ -102,11 +102,9 @@ func (p *program) serve(c *cli.Context) error {
 		if !c.IsSet("addr") {
 			addr = rehearsed
 		}
-		guard, err := session.Env.Guard(c.Context)
-		if err != nil {
+		if options.Authenticate, options.Challenge, err = session.Env.Guard(c.Context); err != nil {
 			return err
 		}
-		options.Authenticate, options.Challenge = guard.Check, guard.Challenge()
 	}
 	l, err := sandbox.Listen(addr)
 	if err != nil {

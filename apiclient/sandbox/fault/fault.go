@@ -44,7 +44,6 @@ const (
 	Busy         Kind = "busy"
 	ExpiredLogin Kind = "expired-login"
 	Slow         Kind = "slow"
-	Late         Kind = "late"
 )
 
 // KindInfo describes a kind.
@@ -66,7 +65,6 @@ func Kinds() []KindInfo {
 		{Busy, "answers HTTP 429 with that Retry-After; creates nothing", time.Second},
 		{ExpiredLogin, "answers HTTP 401 and creates nothing", 0},
 		{Slow, "creates, and answers that much later", time.Second},
-		{Late, "creates that long after the client has given up", time.Second},
 	}
 }
 

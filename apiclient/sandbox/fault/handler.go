@@ -2,8 +2,6 @@ package fault
 
 import (
 	"bytes"
-	"context"
-	"io"
 	"maps"
 	"net/http"
 	"strconv"
@@ -45,9 +43,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var a *answer
 	switch rule.Kind {
-	case Late:
-		h.late(w, r, wait+rule.Time)
-		panic(http.ErrAbortHandler)
 	case FailBefore:
 		a = serverError()
 	case Busy:
@@ -60,7 +55,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a = h.take(r).spoilt(rule.Kind)
 	}
 	if wait > 0 {
-		unlimited(w)
+		control := http.NewResponseController(w) // without a time limit of reading, the server does not take the client for gone
+		_ = control.SetReadDeadline(time.Time{}) // fails where there is no connection, and so no limit
+		_ = control.SetWriteDeadline(time.Time{})
 		select {
 		case <-time.After(wait):
 		case <-r.Context().Done():
@@ -98,32 +95,6 @@ func (h *Handler) take(r *http.Request) *answer {
 	a := &answer{header: http.Header{}, status: http.StatusOK}
 	h.next.ServeHTTP(a, r)
 	return a
-}
-
-// maxBody is how much of a body is kept for later; the service takes less.
-const maxBody = 4 << 20
-
-// late waits until the client has gone, and then for a while, before the service gets
-// the request.
-func (h *Handler) late(w http.ResponseWriter, r *http.Request, wait time.Duration) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody)) // the server sees a client go only when the body has been read
-	if err != nil {
-		return
-	}
-	unlimited(w)
-	<-r.Context().Done()
-	time.Sleep(wait)
-	later := r.WithContext(context.WithoutCancel(r.Context()))
-	later.Body = io.NopCloser(bytes.NewReader(body))
-	h.take(later)
-}
-
-// unlimited lifts the server's time limits for one request. Without the limit of
-// reading, the server does not take a client for gone when that time is over.
-func unlimited(w http.ResponseWriter) {
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Time{}) // fails where there is no connection, and so no limit
-	_ = control.SetWriteDeadline(time.Time{})
 }
 
 // answer is the answer of a service, to be spoilt before it is written. It is the

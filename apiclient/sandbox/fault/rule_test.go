@@ -30,9 +30,9 @@ func TestParse(t *testing.T) {
 		"POST /funnel/v1/cases/0b7c2c55/clients:1%:not-json":         {Method: "POST", Path: "/funnel/v1/cases/0b7c2c55/clients", PerCent: 1, Kind: fault.NotJSON},
 		"* *:100%:slow=200ms":                                        {Method: "*", Path: "*", PerCent: 100, Kind: fault.Slow, Time: 200 * time.Millisecond},
 		"GET /funnel/v2/activity-templates:1st:expired-login":        {Method: "GET", Path: "/funnel/v2/activity-templates", Nth: 1, Kind: fault.ExpiredLogin},
-		"POST /funnel/v2/claims:1%:late=1m0s":                        {Method: "POST", Path: "/funnel/v2/claims", PerCent: 1, Kind: fault.Late, Time: time.Minute},
+		"POST /funnel/v2/claims:1%:slow=1m0s":                        {Method: "POST", Path: "/funnel/v2/claims", PerCent: 1, Kind: fault.Slow, Time: time.Minute},
 		"* /funnel/v2/claims:99.999%:fail-before":                    {Method: "*", Path: "/funnel/v2/claims", PerCent: 99.999, Kind: fault.FailBefore},
-		"POST /funnel/v1/cases/{caseId}/clients:13th:late=90s":       {Method: "POST", Path: "/funnel/v1/cases/{caseId}/clients", Nth: 13, Kind: fault.Late, Time: 90 * time.Second},
+		"POST /funnel/v1/cases/{caseId}/clients:13th:slow=90s":       {Method: "POST", Path: "/funnel/v1/cases/{caseId}/clients", Nth: 13, Kind: fault.Slow, Time: 90 * time.Second},
 		"POST /funnel/v2/contacts/{contactId}/magic-link:21st:no-id": {Method: "POST", Path: "/funnel/v2/contacts/{contactId}/magic-link", Nth: 21, Kind: fault.NoID},
 	} {
 		got, err := fault.Parse(text, endpoints)
