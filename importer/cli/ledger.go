@@ -258,7 +258,7 @@ func (l *ledgerSession) isThere() (bool, error) {
 	}
 	return false, &incomplete{problem.At(problem.Where{File: l.String()}, "ledger-missing",
 		"the ledger is gone, and a file in the state folder, with which it was locked, says that there was one: what was created is not known any more").
-		Hinted("see that its url is right, if it is in a database; bring it back from a backup; or import the results workbooks with claimsheet rerun --yes RESULTS.xlsx…; " +
+		Hinted("see that its url is right, if it is in a database; bring it back from a backup; or import the results workbooks with claimsheet rerun --yes RESULTS.xlsx, the newest first; " +
 			"if it was moved away on purpose, add --accept ledger-missing to the next run")}
 }
 

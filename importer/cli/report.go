@@ -257,7 +257,11 @@ func (r *pastRun) project(ctx context.Context) (book reports.Workbook, err error
 func (r *pastRun) binding(ctx context.Context, path string) (map[string]string, error) {
 	binding := workbook.FromProperties("", r.kept.Binding)
 	for _, place := range []string{path, r.run.Output} {
-		if b, _ := workbook.Find(place); binding.NextRun == "" && b != nil && b.Run == r.run.ID {
+		b, err := workbook.Find(place)
+		if err != nil {
+			return nil, err
+		}
+		if binding.NextRun == "" && b != nil && b.Run == r.run.ID {
 			binding.NextRun, binding.NextResults = b.NextRun, b.NextResults
 		}
 	}

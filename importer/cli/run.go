@@ -88,7 +88,7 @@ func runFlags() []cli.Flag {
 type runOptions struct {
 	where       load.Where
 	sheets      []string
-	workbooks   []*workbook.Binding // of the sheets of a rerun; nil for a run
+	workbook    *workbook.Binding // the sheet of a rerun; nil for a run
 	password    password
 	workers     bool // hand the plans over to workers
 	yes         bool // do not ask before a first run, or before a rerun takes over what the ledger does not know
@@ -157,13 +157,15 @@ func refuseCSV(out string) error {
 	return problem.At(problem.Where{File: out}, "usage", "results are always a workbook").Hinted("let the name given with -o end in .xlsx")
 }
 
-// isRerun reports whether the sheets are results workbooks.
-func (o runOptions) isRerun() bool { return o.workbooks != nil }
+// isOfRerun reports whether path is the workbook that a rerun is given.
+func (o runOptions) isOfRerun(path string) bool {
+	return o.workbook != nil && safefile.Absolute(o.workbook.Path) == safefile.Absolute(path)
+}
 
 // command returns the command of the run, without --dry-run.
 func (o runOptions) command() []string {
 	words := []string{"run"}
-	if o.isRerun() {
+	if o.workbook != nil {
 		words[0] = "rerun"
 	}
 	for _, flag := range [][2]string{{"--templates", o.where.Templates}, {"--password", o.password.reference}, {"--only", o.only}} {
@@ -195,7 +197,7 @@ func (o runOptions) output(path string) string {
 	switch {
 	case o.dryRun:
 		usual += ".plan.xlsx"
-	case o.isRerun():
+	case o.workbook != nil:
 		usual = path
 	default:
 		usual += ".results.xlsx"
@@ -313,7 +315,7 @@ func (r *importRun) open(ctx context.Context) (err error) {
 		return r.ledger.share(ctx, s)
 	}
 	r.session, err = load.Open(ctx, load.Options{
-		Where: o.where, Sheets: o.sheets, Workbooks: o.workbooks, Password: o.password.value,
+		Where: o.where, Sheets: o.sheets, Workbook: o.workbook, Password: o.password.value,
 		NeedEnvironment: true, KeepInputs: !o.dryRun, Copied: copied,
 		Connection: hooks.Connection(connection),
 	})
@@ -333,10 +335,8 @@ func (r *importRun) open(ctx context.Context) (err error) {
 		return problem.At(problem.Where{File: o.out}, "output-no-folder", "%d sheets make %d workbooks; -o must name a folder that exists", n, n).
 			Hinted("make the folder, or leave -o out: each workbook goes beside its sheet")
 	}
-	for _, b := range o.workbooks {
-		if p, ok := b.CheckTogether(len(o.workbooks)); ok {
-			r.session.Warnings = append(r.session.Warnings, p)
-		}
+	if o.workbook != nil {
+		r.session.Warnings = append(r.session.Warnings, o.workbook.CheckTogether()...)
 	}
 	var found problem.List
 	var paths []string
@@ -510,7 +510,7 @@ func (r *importRun) guard(ctx context.Context) error {
 		return err
 	}
 	console.PrintProblems(r.Err, grown)
-	if err := r.compareWorkbooks(ctx); err != nil {
+	if err := r.compareWorkbook(ctx); err != nil {
 		return err
 	}
 	return r.confirmFirst(ctx)
@@ -619,7 +619,7 @@ func (r *importRun) supersede(ctx context.Context) error {
 		return err
 	}
 	for _, path := range latest {
-		if !own[path] && !isGiven(r.options.workbooks, path) {
+		if !own[path] && !r.options.isOfRerun(path) {
 			if err := r.mark(ctx, path, nil); err != nil {
 				return err
 			}
@@ -634,7 +634,17 @@ func (r *importRun) mark(ctx context.Context, path string, of *sheetRun) error {
 	if of == nil {
 		results = safefile.Absolute(r.sheets[0].output)
 	}
-	if b, err := workbook.Find(path); err != nil || b == nil || b.NextRun != "" || b.Dropped {
+	notMarked := func(err error) {
+		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: path}, "not-marked",
+			"could not be marked as older than this run: %v", problem.Cause(err)).
+			Hinted("close it in other programs; it must not be used alone to bring a lost ledger back")})
+	}
+	b, err := workbook.Find(path)
+	if err != nil {
+		notMarked(err)
+		return nil
+	}
+	if b == nil || b.NextRun != "" || b.Dropped {
 		return nil // nothing there can pass for the latest results
 	}
 	was, err := safefile.Digest(path)
@@ -659,9 +669,7 @@ func (r *importRun) mark(ctx context.Context, path string, of *sheetRun) error {
 		return l.NoteOutput(by, safefile.Absolute(path), digest)
 	})
 	if err != nil {
-		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: path}, "not-marked",
-			"could not be marked as older than this run: %v", problem.Cause(err)).
-			Hinted("close it in other programs; it must not be used alone to bring a lost ledger back")})
+		notMarked(err)
 	}
 	return nil
 }

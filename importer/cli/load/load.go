@@ -60,11 +60,11 @@ func (w Where) choose() (*environment.Environment, error) {
 // Options say what a command needs.
 type Options struct {
 	Where
-	Sheets          []string            // paths
-	Workbooks       []*workbook.Binding // of Sheets when they are results workbooks; nil otherwise
-	Password        string              // opens encrypted sheets
-	NeedEnvironment bool                // choose an environment; without one the service is not asked
-	KeepInputs      bool                // put the copies of the sheets into the state folder
+	Sheets          []string          // paths
+	Workbook        *workbook.Binding // of the one of Sheets when it is a results workbook; else nil
+	Password        string            // opens encrypted sheets
+	NeedEnvironment bool              // choose an environment; without one the service is not asked
+	KeepInputs      bool              // put the copies of the sheets into the state folder
 	// Copied is cell.Sheet.Copied of each of Sheets; nil when no results workbook
 	// will be written.
 	Copied []func(column, row int) problem.Copy
@@ -118,8 +118,10 @@ func Open(ctx context.Context, o Options) (s *Session, err error) {
 	if err := found.Collect(s.CheckAgreement()); err != nil {
 		return s, err
 	}
-	if err := s.checkWorkbooks(o.Workbooks); err != nil {
-		return s, err
+	if o.Workbook != nil && s.Env != nil && s.Mapping.Name.Text != "" {
+		if err := s.checkWorkbook(o.Workbook); err != nil {
+			return s, err
+		}
 	}
 	if err := found.Collect(s.openSheets(o)); err != nil {
 		return s, err
@@ -138,11 +140,8 @@ func Open(ctx context.Context, o Options) (s *Session, err error) {
 	if err := found.Collect(s.Bind(s.Service)); err != nil {
 		return s, err
 	}
-	for _, b := range o.Workbooks {
-		if s.Binding == nil {
-			break
-		}
-		if err := found.Collect(b.CheckKeySpace(s.Mapping, s.Binding.KeySpace())); err != nil {
+	if o.Workbook != nil && s.Binding != nil {
+		if err := found.Collect(o.Workbook.CheckKeySpace(s.Mapping, s.Binding.KeySpace())); err != nil {
 			return s, err
 		}
 	}
@@ -211,24 +210,16 @@ func (s *Session) AllWarnings() problem.List {
 	return append(list, s.Warnings...)
 }
 
-// checkWorkbooks refuses results workbooks of another environment or another
+// checkWorkbook refuses a results workbook of another environment or another
 // mapping: the ledger knows steps by both. Whether a changed base url leads to
 // the same service is checked later, when the ledger is open.
-func (s *Session) checkWorkbooks(workbooks []*workbook.Binding) error {
-	if s.Env == nil || s.Mapping.Name.Text == "" {
-		return nil
-	}
-	for _, b := range workbooks {
-		if b.EnvironmentName != s.Env.Name {
-			if err := b.CheckEnvironment(s.Env.Name, s.Scope()); err != nil {
-				return err
-			}
-		}
-		if err := b.CheckMapping(s.Mapping); err != nil {
+func (s *Session) checkWorkbook(b *workbook.Binding) error {
+	if b.EnvironmentName != s.Env.Name {
+		if err := b.CheckEnvironment(s.Env.Name, s.Scope()); err != nil {
 			return err
 		}
 	}
-	return nil
+	return b.CheckMapping(s.Mapping)
 }
 
 // CheckAgreement refuses a mapping with placeholders for a real service, and an

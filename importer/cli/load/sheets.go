@@ -236,10 +236,7 @@ func (s *Session) openSheets(o Options) error {
 	var found problem.List
 	books := cell.BookNames(o.Sheets)
 	for i, path := range o.Sheets {
-		src := &Source{book: books[i], table: len(s.Sources)}
-		if o.Workbooks != nil {
-			src.Workbook = o.Workbooks[i]
-		}
+		src := &Source{Workbook: o.Workbook, book: books[i], table: len(s.Sources)}
 		err := s.openSheet(src, path, folder, o.Password)
 		if err == nil {
 			s.Sources = append(s.Sources, src)
@@ -343,17 +340,7 @@ func (src *Source) mergedCells(filled []string) problem.List {
 // Sheets replaces patterns by the files that match. A shell usually does so; a
 // scheduled task on Windows has none. A pattern does not match the workbooks that
 // Claimsheet wrote beside the sheets.
-func Sheets(given []string) ([]string, error) {
-	return expand(given, func(path string) bool { return !workbook.IsOwnOutput(path) })
-}
-
-// Workbooks is Sheets for a rerun, whose sheets are such workbooks.
-func Workbooks(given []string) ([]string, error) {
-	return expand(given, func(string) bool { return true })
-}
-
-// expand replaces patterns by the wanted files that match.
-func expand(given []string, wanted func(string) bool) (paths []string, err error) {
+func Sheets(given []string) (paths []string, err error) {
 	seen := map[string]bool{}
 	for _, arg := range given {
 		matches := []string{arg}
@@ -362,19 +349,19 @@ func expand(given []string, wanted func(string) bool) (paths []string, err error
 			if err != nil {
 				return nil, problem.At(problem.Where{File: arg}, "usage", "this is not a pattern: %v", err)
 			}
-			matches = slices.DeleteFunc(all, func(path string) bool { return !wanted(path) })
+			matches = slices.DeleteFunc(all, workbook.IsOwnOutput)
 		}
 		if len(matches) == 0 {
 			return nil, problem.At(problem.Where{File: arg}, "no-file", "no sheet matches this pattern").
 				Hinted("check whether the export was made")
 		}
 		for _, path := range matches {
-			if name := safefile.Absolute(path); !seen[name] {
-				seen[name] = true
-				paths = append(paths, path)
-				continue
+			name := safefile.Absolute(path)
+			if seen[name] {
+				return nil, problem.At(problem.Where{File: path}, "usage", "the sheet is given twice").Hinted("name every sheet once")
 			}
-			return nil, problem.At(problem.Where{File: path}, "usage", "the sheet is given twice").Hinted("name every sheet once")
+			seen[name] = true
+			paths = append(paths, path)
 		}
 	}
 	return paths, nil

@@ -5,6 +5,7 @@ package workbook
 import (
 	"cmp"
 	"errors"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -106,7 +107,10 @@ func FromProperties(path string, properties map[string]string) *Binding {
 func Find(path string) (*Binding, error) {
 	properties, ours, err := reports.IsOurs(path)
 	if b := FromProperties(path, properties); ours && b.kind == reports.Results {
-		return b, err
+		return b, nil
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
 	return nil, err
 }
@@ -116,21 +120,6 @@ func Find(path string) (*Binding, error) {
 // before the file is replaced; an error of it keeps the old file.
 func Supersede(path, run, results string, replacing func(digest string) error) error {
 	return reports.Mark(path, map[string]string{nextRunProperty: run, nextResultsProperty: results}, replacing)
-}
-
-// ReadAll reads the bindings of results workbooks, and fails with every problem
-// of all of them.
-func ReadAll(paths []string, password string) ([]*Binding, error) {
-	var bindings []*Binding
-	var found problem.List
-	for _, path := range paths {
-		b, err := Read(path, password)
-		if err := found.Collect(err); err != nil {
-			return nil, err
-		}
-		bindings = append(bindings, b)
-	}
-	return bindings, found.Err()
 }
 
 // Read reads the binding of a results workbook and refuses any other file.
@@ -255,14 +244,14 @@ func (b *Binding) CheckEnvironment(name, scope string) error {
 		b.EnvironmentName, b.Environment, name, scope).Hinted("%s", hint)
 }
 
-// CheckTogether warns when the run wrote more workbooks than are given: the rows
-// of the others are missing, and their clients look changed.
-func (b *Binding) CheckTogether(given int) (problem.Problem, bool) {
-	if b.Sheets <= given {
-		return problem.Problem{}, false
+// CheckTogether warns when the run wrote several workbooks: the rows of the others are missing,
+// and their clients look changed.
+func (b *Binding) CheckTogether() problem.List {
+	if b.Sheets <= 1 {
+		return nil
 	}
-	return problem.At(problem.Where{File: b.Path}, "other-workbooks", "the run wrote %d workbooks, and %d of them are given: a client with rows in another may look changed", b.Sheets, given).
-		Hinted("give all of them in one command: claimsheet rerun A.results.xlsx B.results.xlsx"), true
+	return problem.List{problem.At(problem.Where{File: b.Path}, "other-workbooks", "the run wrote %d workbooks, and this is one of them: a client with rows in another may look changed", b.Sheets).
+		Hinted("rerun them one after the other; or run the sheets again together")}
 }
 
 // IsOwnOutput reports whether Claimsheet wrote a file, or a spreadsheet program
