@@ -157,11 +157,8 @@ func openEnvironmentOf(where load.Where) (*ledgerSession, error) {
 	return l, l.find(context.Background())
 }
 
-// find finds out where the ledger is, unless that is known.
+// find finds out where the ledger is.
 func (l *ledgerSession) find(ctx context.Context) (err error) {
-	if l.ledgerPlace != (ledgerPlace{}) {
-		return nil
-	}
 	if l.session.State == "" {
 		return problem.New("no-state", "there is no environments file here, so the state folder is not known").
 			Hinted("name the mapping with -m, the environments file with --environments, or the folder with --state")

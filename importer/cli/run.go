@@ -113,7 +113,7 @@ func (p *program) runOptions(c *cli.Context, noSheet, example string) (o runOpti
 		LogFormat: c.String("log-format"), LogFile: c.String("log-file"), NoProgress: c.Bool("no-progress"), Quiet: c.Bool("quiet"),
 		DryRun: c.Bool("dry-run"),
 	})
-	p.Err = p.observer.Stderr()
+	p.Err = p.observer
 	o = runOptions{
 		where: p.where(c), out: c.String("out"), workers: c.Bool("workers"), yes: c.Bool("yes"),
 		concurrency: c.Int("concurrency"), rate: c.Float64("rate"),
@@ -375,9 +375,6 @@ func (r *importRun) open(ctx context.Context) (err error) {
 }
 
 func (r *importRun) openLedger() error {
-	if err := r.ledger.find(context.Background()); err != nil {
-		return err
-	}
 	if r.options.dryRun {
 		return r.ledger.read()
 	}

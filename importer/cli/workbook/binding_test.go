@@ -61,7 +61,7 @@ func TestIsOwnOutput(t *testing.T) {
 
 func TestFindAndRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "leads.xlsx")
-	if b, err := workbook.Find(path); b != nil || err == nil {
+	if b, err := workbook.Find(path); b != nil || err != nil {
 		t.Errorf("a missing file: %v, %v", b, err)
 	}
 	if _, err := workbook.Read(path, ""); err == nil || !strings.Contains(err.Error(), "no-file") {
