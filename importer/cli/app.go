@@ -65,11 +65,12 @@ func Main(ctx context.Context, args []string, stdio IO) int {
 func start(ctx context.Context, args []string, stdio IO, pace pace) int {
 	p := &program{IO: stdio, pace: pace, stderr: stdio.Err}
 	p.Out, p.Err = console.Clean(stdio.Out), console.Clean(stdio.Err)
-	if asksToComplete(args) {
+	if len(args) > 0 && args[len(args)-1] == completionFlag {
 		p.complete(ctx, args)
 		return exitDone
 	}
-	asJSON := asksForJSON(args)
+	asJSON := !slices.Contains(args, "--help") && !slices.Contains(args, "-h") && // the library reads it too late: a mistyped flag must end with an object too
+		(slices.Contains(args, "--json") || slices.Contains(args, "-json"))
 	if p.stdout = p.Out; asJSON {
 		p.Out = io.Discard
 	}

@@ -72,7 +72,7 @@ var ledgerGuards = []guardRule{
 // planGuards are asked when the plans are known: would done work get a new name?
 var planGuards = []guardRule{
 	{"new-identity", (*importRun).guardIdentity},
-	{"claims-moved", (*importRun).guardMovedClaims},
+	{"claims-moved", func(r *importRun, ctx context.Context) error { return r.job.CheckMovedClaims(ctx, r.plans()) }},
 }
 
 // pass asks guards in their order.
@@ -286,11 +286,6 @@ func (r *importRun) guardIdentity(ctx context.Context) error {
 		return p.Hinted("%s; or begin with an empty sandbox: %s", p.Hint, r.session.ResetCommand())
 	}
 	return err
-}
-
-// guardMovedClaims: are the new claims those of other clients?
-func (r *importRun) guardMovedClaims(ctx context.Context) error {
-	return r.job.CheckMovedClaims(ctx, r.plans())
 }
 
 // unasked is how many clients a first run may create without a question.

@@ -187,9 +187,6 @@ func (p *program) completionCommand() *cli.Command {
 // a candidate, a tab and what it does; one without a candidate asks the shell for files.
 const completionFlag = "--generate-bash-completion"
 
-// asksToComplete reports whether a shell asks what can be typed.
-func asksToComplete(args []string) bool { return len(args) > 0 && args[len(args)-1] == completionFlag }
-
 // complete answers a shell. It never does what the words ask for and prints no problem.
 func (p *program) complete(ctx context.Context, args []string) {
 	p.Err, p.typed = io.Discard, slices.Clone(args[:len(args)-1])

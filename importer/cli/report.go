@@ -191,7 +191,11 @@ func (r *pastRun) open(password string) error {
 		return problem.At(problem.Where{File: path}, "input-changed", "the run's copy of its sheet is gone, or was changed since the run").
 			Hinted("bring the file back from a backup of the state folder")
 	}
-	table, own, err := load.OpenCopy(&load.Input{Path: path, Given: run.Input, Password: password}, r.mapping)
+	book, err := workbook.Find(path)
+	if err != nil {
+		return err
+	}
+	table, own, err := load.OpenTable(&load.Input{Path: path, Given: run.Input, Password: password}, book, r.mapping)
 	if err != nil {
 		return err
 	}

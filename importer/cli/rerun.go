@@ -221,7 +221,7 @@ func (r *importRun) bookRows() iter.Seq2[rerun.Row, error] {
 	return func(yield func(rerun.Row, error) bool) {
 		src := r.session.Sources[0]
 		fill := mapping.FillDown(r.session.Mapping.FillDown(), src.Sheet())
-		for row, err := range src.Results.Rows() {
+		for row, err := range src.Table.(*workbook.Sheet).Rows() {
 			if err == nil {
 				row.Record = fill(row.Record)
 			}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -368,7 +369,7 @@ func (r *importRun) open(ctx context.Context) (err error) {
 		paths, r.sheets = append(paths, s.output), append(r.sheets, s)
 	}
 	for i, name := range cell.BookNames(paths) {
-		previews[i].File, previews[i].Own = name, r.session.Sources[i].AddedColumns()
+		previews[i].File, previews[i].Own = name, r.session.Sources[i].Added
 	}
 	console.PrintWarnings(r.Err, r.session.Warnings)
 	return found.Err()
@@ -389,8 +390,12 @@ func (r *importRun) openLedger() error {
 		}
 		return err
 	}
-	if err := r.session.CheckInputs(); err != nil {
-		return &incomplete{err}
+	for _, src := range r.session.Sources { // from now on no command removes a copy; before, one may have taken it for that of an earlier run
+		if _, err := os.Lstat(src.Input.Path); err != nil {
+			return &incomplete{problem.At(problem.Where{File: src.Input.Given}, "input-removed",
+				"the run's copy of the sheet in the state folder was removed by another command, such as history --purge, while the run was starting").
+				Hinted("nothing was sent; run again")}
+		}
 	}
 	return nil
 }
@@ -433,7 +438,7 @@ func (r *importRun) look(ctx context.Context) error {
 		found = append(found, wrong...)
 		console.PrintWarnings(r.Err, warnings)
 		if sheet.layout.rows < o.minRows {
-			return &incomplete{problem.At(problem.Where{File: sheet.source.Book()}, "min-rows",
+			return &incomplete{problem.At(problem.Where{File: sheet.source.Book}, "min-rows",
 				"rows in the sheet: %d, fewer than --min-rows %d: the export is broken", sheet.layout.rows, o.minRows).
 				Hinted("nothing was sent; look at the export")}
 		}
@@ -490,8 +495,16 @@ func (r *importRun) makeJob() error {
 // what the user may want to know before anything is sent.
 func (r *importRun) guard(ctx context.Context) error {
 	if r.options.dryRun {
-		if err := r.refuseJournal(); err != nil {
+		n, err := journal.Pending(r.ledger.journal())
+		if found, ok := err.(problem.Problem); ok {
+			return &incomplete{found}
+		}
+		if err != nil {
 			return err
+		}
+		if n > 0 {
+			return &incomplete{problem.New("dry-run-journal", "a dry run changes nothing, and %d outcomes in the journal of an earlier run must be recorded in the ledger first", n).
+				Hinted("leave --dry-run out: the run records them before anything else; claimsheet settle records them, too, and sends nothing")}
 		}
 	} else {
 		if err := r.replayJournal(r.ledger); err != nil {
@@ -511,20 +524,6 @@ func (r *importRun) guard(ctx context.Context) error {
 		return err
 	}
 	return r.confirmFirst(ctx)
-}
-
-// refuseJournal stops a dry run when the journal has outcomes: it would plan what was done
-// already, and it must not record them.
-func (r *importRun) refuseJournal() error {
-	n, err := journal.Pending(r.ledger.journal())
-	if found, ok := err.(problem.Problem); ok {
-		return &incomplete{found}
-	}
-	if err != nil || n == 0 {
-		return err
-	}
-	return &incomplete{problem.New("dry-run-journal", "a dry run changes nothing, and %d outcomes in the journal of an earlier run must be recorded in the ledger first", n).
-		Hinted("leave --dry-run out: the run records them before anything else; claimsheet settle records them, too, and sends nothing")}
 }
 
 // plans returns the plans of all clients, in the order of the sheets.

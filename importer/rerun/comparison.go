@@ -79,7 +79,7 @@ func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error
 			return err
 		}
 		r.numbers[line.Number] = true
-		id, who := r.stepID(line), line.identity(r.Binding.KeySpace())
+		id, who := r.stepID(line), mapping.Identity{Space: r.Binding.KeySpace(), Key: line.Client}
 		if erased, err := r.isErased(ctx, id.ClientKey, ledger.ClientKey{Environment: r.Environment, Space: who.Space, Client: who.Key}); err != nil {
 			return err
 		} else if erased {

@@ -63,7 +63,7 @@ func (r Row) conflicts(known map[string]ledger.Step, asks []string, showsFound b
 	switch {
 	case r.strays(known, claimSteps(known)):
 		conflict(r.ClaimIDsAt, "the row shows the id of a claim that the ledger does not know for this client", clientHint)
-	case r.strays(known, asks) && anyNew(known, asks):
+	case r.strays(known, asks) && slices.ContainsFunc(asks, func(key string) bool { return known[key].To != ledger.Done }):
 		conflict(r.ClaimIDsAt, "the row shows the id of a claim that the ledger has under another claim key than the row's", claimHint)
 	}
 	if len(found) == 0 && len(known) == 0 && r.tried() {
@@ -78,11 +78,6 @@ func (r Row) strays(known map[string]ledger.Step, steps []string) bool {
 	return slices.ContainsFunc(r.ClaimIDs, func(id string) bool {
 		return !slices.ContainsFunc(steps, func(key string) bool { return known[key].ID == id })
 	})
-}
-
-// anyNew reports whether one of the steps is not done.
-func anyNew(known map[string]ledger.Step, steps []string) bool {
-	return slices.ContainsFunc(steps, func(key string) bool { return known[key].To != ledger.Done })
 }
 
 // claimSteps returns the keys of a client's claim steps.

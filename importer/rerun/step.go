@@ -8,7 +8,6 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/importer/settle"
-	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
 
@@ -23,12 +22,6 @@ type Step struct {
 	Settle string // the decision in the column Settle, "" for none
 
 	StepAt, StateAt, IDAt, SettleAt problem.Where
-}
-
-// identity returns the client of the line. All client keys of a workbook belong to
-// one key space.
-func (s Step) identity(space string) mapping.Identity {
-	return mapping.Identity{Space: space, Key: s.Client}
 }
 
 // unsent are the states of a step that certainly does not exist.

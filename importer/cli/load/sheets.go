@@ -129,11 +129,10 @@ type Table interface {
 	Close() error
 }
 
-// OpenCopy opens the copy of a sheet, or of a results workbook, as a mapping reads it. own are the
-// columns that an earlier results workbook added.
-func OpenCopy(in *Input, m *mapping.Mapping) (table Table, own []int, err error) {
-	b, err := workbook.Find(in.Path)
-	if err != nil || b == nil {
+// OpenTable opens the copy of a sheet as a mapping reads it, or of a results workbook whose binding is b. added
+// are the columns that the latter has from Claimsheet.
+func OpenTable(in *Input, b *workbook.Binding, m *mapping.Mapping) (table Table, added []int, err error) {
+	if b == nil {
 		r, err := in.Open(SheetOptions(m))
 		return r, nil, err
 	}
@@ -146,37 +145,22 @@ func OpenCopy(in *Input, m *mapping.Mapping) (table Table, own []int, err error)
 
 // Source is one of the sheets that a run reads.
 type Source struct {
+	Table
 	Input    *Input
-	Workbook *workbook.Binding // when the sheet is a results workbook, else nil
-	Results  *workbook.Sheet   // the reader of that workbook
+	Workbook *workbook.Binding // when the sheet is a results workbook, which Table then reads; else nil
+	Added    []int             // the columns that an earlier results workbook added
+	Book     string            // what places call the file; "" when there is only one
 
 	table  int // index in Session.Sources
 	copied func(column, row int) problem.Copy
-	book   string // what places call the file; "" when there is only one
-	reader Table
 }
-
-// Book returns what places call the sheet's file, "" when the session has one
-// sheet only.
-func (src *Source) Book() string { return src.book }
-
-// Encrypted reports whether the sheet's file is encrypted.
-func (src *Source) Encrypted() bool { return src.reader.Encrypted() }
 
 // Sheet describes the sheet: its header, its file and its place among the
 // session's sheets.
 func (src *Source) Sheet() cell.Sheet {
-	s := src.reader.Sheet()
-	s.File, s.Book, s.Table, s.Copied = src.Input.Given, src.book, src.table, src.copied
+	s := src.Table.Sheet()
+	s.File, s.Book, s.Table, s.Copied = src.Input.Given, src.Book, src.table, src.copied
 	return s
-}
-
-// AddedColumns returns the columns that an earlier results workbook added.
-func (src *Source) AddedColumns() []int {
-	if src.Results == nil {
-		return nil
-	}
-	return src.Results.AddedColumns()
 }
 
 // Records returns the rows of all sheets, one sheet after the other. Each range over it is a new
@@ -185,7 +169,7 @@ func (s *Session) Records() iter.Seq2[cell.Record, error] {
 	return func(yield func(cell.Record, error) bool) {
 		for _, src := range s.Sources {
 			fill := mapping.FillDown(s.Mapping.FillDown(), src.Sheet())
-			for record, err := range src.reader.Records() {
+			for record, err := range src.Table.Records() {
 				if record.Table = src.table; err == nil {
 					record = fill(record)
 				}
@@ -205,20 +189,6 @@ func (s *Session) KeepInputs() {
 	}
 }
 
-// CheckInputs fails when a copy of a sheet is no longer there. The caller holds the
-// ledger's lock: after this no command removes a copy. Before, a command that removes
-// copies may have taken one for that of an earlier run.
-func (s *Session) CheckInputs() error {
-	for _, src := range s.Sources {
-		if _, err := os.Lstat(src.Input.Path); err != nil {
-			return problem.At(problem.Where{File: src.Input.Given}, "input-removed",
-				"the run's copy of the sheet in the state folder was removed by another command, such as history --purge, while the run was starting").
-				Hinted("nothing was sent; run again")
-		}
-	}
-	return nil
-}
-
 // openSheets opens every sheet, and collects the problems of all of them.
 func (s *Session) openSheets(o Options) error {
 	folder := ""
@@ -228,13 +198,13 @@ func (s *Session) openSheets(o Options) error {
 	var found problem.List
 	books := cell.BookNames(o.Sheets)
 	for i, path := range o.Sheets {
-		src := &Source{Workbook: o.Workbook, book: books[i], table: len(s.Sources)}
+		src := &Source{Workbook: o.Workbook, Book: books[i], table: len(s.Sources)}
+		if o.Copied != nil {
+			src.copied = o.Copied[i]
+		}
 		err := s.openSheet(src, path, folder, o.Password)
 		if err == nil {
 			s.Sources = append(s.Sources, src)
-		}
-		if err == nil && o.Copied != nil {
-			src.copied = o.Copied[i]
 		}
 		if err := found.Collect(err); err != nil {
 			return err
@@ -257,24 +227,16 @@ func (s *Session) openSheet(src *Source, path, folder, password string) (err err
 		if err := workbook.RefuseAsSheet(path, src.Input.Path); err != nil {
 			return err
 		}
-		r, err := src.Input.Open(SheetOptions(s.Mapping))
-		if err != nil {
-			return err
-		}
-		src.reader = r
-	} else {
-		if src.Results, err = workbook.Open(src.Input.Open, src.Workbook); err != nil {
-			return err
-		}
-		src.reader = src.Results
 	}
-	s.closers = append(s.closers, func() { _ = src.reader.Close() })
-	return nil
+	if src.Table, src.Added, err = OpenTable(src.Input, src.Workbook, s.Mapping); err == nil {
+		s.closers = append(s.closers, func() { _ = src.Close() })
+	}
+	return err
 }
 
 // otherSheets names the visible sheets of a workbook that have rows which are not read.
 func (src *Source) otherSheets() problem.List {
-	reader, isWorkbook := src.reader.(*sheet.Reader)
+	reader, isWorkbook := src.Table.(*sheet.Reader)
 	if !isWorkbook { // a results workbook, whose other sheets are ours
 		return nil
 	}
@@ -312,7 +274,7 @@ func (src *Source) mergedCells(filled []string) problem.List {
 		fills = append(fills, mapping.FindColumn(s, name))
 	}
 	count, first := 0, ""
-	for area := range src.reader.Merged() {
+	for area := range src.Merged() {
 		if area.Left != area.Right || !slices.Contains(fills, area.Left) {
 			count, first = count+1, cmp.Or(first, area.String())
 		}

@@ -24,7 +24,7 @@ func Steps(open Opener) iter.Seq2[rerun.Step, error] {
 				name += " " + strconv.Itoa(n)
 			}
 			r, err := open(sheet.Options{Name: name})
-			if absent(err) {
+			if p, ok := err.(problem.Problem); ok && (p.Code == "sheet-not-found" || p.Code == "empty-sheet") {
 				return
 			}
 			more := true
@@ -41,13 +41,7 @@ func Steps(open Opener) iter.Seq2[rerun.Step, error] {
 	}
 }
 
-// absent reports whether a sheet is missing from the workbook, or empty.
-func absent(err error) bool {
-	p, ok := err.(problem.Problem)
-	return ok && (p.Code == "sheet-not-found" || p.Code == "empty-sheet")
-}
-
-// eachStep yields the lines of one sheet; more is false when the consumer has
+// eachStep yields the lines of one sheet that are not empty; more is false when the consumer has
 // stopped or has got an error.
 func eachStep(r *sheet.Reader, yield func(rerun.Step, error) bool) (more bool) {
 	tab := r.Sheet()
@@ -61,7 +55,15 @@ func eachStep(r *sheet.Reader, yield func(rerun.Step, error) bool) (more bool) {
 			yield(rerun.Step{}, err)
 			return false
 		}
-		if line, ok := stepLine(tab, columns, record); ok && !yield(line, nil) {
+		text := func(header string) string { return strings.TrimSpace(record.Cell(columns[header]).Shown) }
+		at := func(header string) problem.Where { return tab.At(columns[header], record.Row) }
+		line := rerun.Step{
+			Number: count(text(reports.NumberHeader)),
+			Client: record.Cell(columns[reports.ClientKeyHeader]).Shown, Step: result.StepShown(record.Cell(columns[reports.StepHeader]).Shown),
+			State: text(reports.StateHeader), ID: text(reports.IDHeader), Settle: text(reports.SettleHeader),
+			StepAt: at(reports.StepHeader), StateAt: at(reports.StateHeader), IDAt: at(reports.IDHeader), SettleAt: at(reports.SettleHeader),
+		}
+		if line.Client+line.Step+line.State+line.ID+line.Settle != "" && !yield(line, nil) {
 			return false
 		}
 	}
@@ -90,17 +92,4 @@ func stepColumns(tab cell.Sheet) (map[string]int, error) {
 		}
 	}
 	return columns, found.Err()
-}
-
-// stepLine reads a line; ok is false when all of its columns are empty.
-func stepLine(tab cell.Sheet, columns map[string]int, record cell.Record) (rerun.Step, bool) {
-	text := func(header string) string { return strings.TrimSpace(record.Cell(columns[header]).Shown) }
-	at := func(header string) problem.Where { return tab.At(columns[header], record.Row) }
-	line := rerun.Step{
-		Number: count(text(reports.NumberHeader)),
-		Client: record.Cell(columns[reports.ClientKeyHeader]).Shown, Step: result.StepShown(record.Cell(columns[reports.StepHeader]).Shown),
-		State: text(reports.StateHeader), ID: text(reports.IDHeader), Settle: text(reports.SettleHeader),
-		StepAt: at(reports.StepHeader), StateAt: at(reports.StateHeader), IDAt: at(reports.IDHeader), SettleAt: at(reports.SettleHeader),
-	}
-	return line, line.Client+line.Step+line.State+line.ID+line.Settle != ""
 }
