@@ -169,7 +169,7 @@ func (r *importRun) replaced() (books []*workbook.Binding, err error) {
 // guardLostRun: does the ledger know every run that began after the workbook of a rerun, those
 // that new ones would replace, and those of the mapping's latest run? Else it was restored from before
 // that run; where the whole state folder was, nothing else shows that. A rerun only warns of the last,
-// because its own workbook has all that was done for its clients.
+// because its own workbook has all that was done for its clients; the new workbook goes on saying it.
 func (r *importRun) guardLostRun(ctx context.Context) error {
 	book := r.options.workbook
 	if r.session.Env.Sandbox {
@@ -198,11 +198,12 @@ func (r *importRun) guardLostRun(ctx context.Context) error {
 	}
 	for _, path := range latest {
 		b, err := r.findOwn(path)
-		if err != nil || b == nil || r.options.isOfRerun(path) {
+		if err != nil || b == nil || r.options.isOfRerun(path) || book != nil && (b.NextRun == book.Run || r.options.isOfRerun(b.NextResults)) {
 			continue // supersede warns of one that cannot be read
 		}
 		err = r.checkNextRun(ctx, b)
 		if lost, ok := errors.AsType[*incomplete](err); ok && book != nil {
+			r.lost = b
 			console.PrintProblems(r.Err, endProblems(lost))
 		} else if err != nil {
 			return err

@@ -227,8 +227,9 @@ type importRun struct {
 	rows   *spool.Rows // of all sheets
 	survey *importer.Survey
 	job    *importer.Job
-	// guard this, in a rerun,
+	// guard these, in a rerun,
 	rerun *rerun.Comparison
+	lost  *workbook.Binding // of the mapping's latest run: after it was one that the ledger does not know; else nil
 	// and execute this.
 	stopped error // why the run had to stop before its end
 
