@@ -74,7 +74,8 @@ func start(ctx context.Context, args []string, stdio IO, pace pace) int {
 		p.complete(ctx, args)
 		return exitDone
 	}
-	asJSON := !slices.Contains(args, "--help") && !slices.Contains(args, "-h") && // the library reads it too late: a mistyped flag must end with an object too
+	// The library reads --json too late: a mistyped flag must end with an object too.
+	asJSON := !slices.Contains(args, "--help") && !slices.Contains(args, "-h") &&
 		(slices.Contains(args, "--json") || slices.Contains(args, "-json"))
 	if p.stdout = p.Out; asJSON {
 		p.Out = io.Discard

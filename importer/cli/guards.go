@@ -198,8 +198,11 @@ func (r *importRun) guardLostRun(ctx context.Context) error {
 	}
 	for _, path := range latest {
 		b, err := r.findOwn(path)
-		if err != nil || b == nil || r.options.isOfRerun(path) || book != nil && (b.NextRun == book.Run || r.options.isOfRerun(b.NextResults)) {
+		if err != nil || b == nil || r.options.isOfRerun(path) {
 			continue // supersede warns of one that cannot be read
+		}
+		if book != nil && (b.NextRun == book.Run || r.options.isOfRerun(b.NextResults)) {
+			continue // the ledger knows that run after this rerun
 		}
 		err = r.checkNextRun(ctx, b)
 		if lost, ok := errors.AsType[*incomplete](err); ok && book != nil {

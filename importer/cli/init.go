@@ -290,7 +290,8 @@ func openAtHeader(path string, o sheet.Options) (*sheet.Reader, error) {
 			if first == nil {
 				first = err
 			}
-			var list problem.List // another header row may avoid these: the row has no headers, or is a title in a text file, whose rows have more fields
+			// Another header row may avoid these: the row has no headers, or is a title in a text file, whose rows have more fields.
+			var list problem.List
 			if list.Collect(err) != nil || slices.ContainsFunc(list, func(p problem.Problem) bool { return p.Code != "extra-field" && p.Code != "no-header" }) {
 				break
 			}

@@ -391,7 +391,8 @@ func (r *importRun) openLedger() error {
 		}
 		return err
 	}
-	for _, src := range r.session.Sources { // from now on no command removes a copy; before, one may have taken it for that of an earlier run
+	// From now on no command removes a copy; before, one may have taken it for that of an earlier run.
+	for _, src := range r.session.Sources {
 		if _, err := os.Lstat(src.Input.Path); err != nil {
 			return &incomplete{problem.At(problem.Where{File: src.Input.Given}, "input-removed",
 				"the run's copy of the sheet in the state folder was removed by another command, such as history --purge, while the run was starting").

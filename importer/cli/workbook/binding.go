@@ -159,7 +159,8 @@ func inspect(path, password string) (properties map[string]string, stripped bool
 		return nil, false, nil
 	}
 	header := r.Sheet().Header
-	stripped = slices.Contains(header, cell.StatusHeader) && slices.Contains(header, cell.FailedStepHeader) && slices.Contains(header, cell.SourceRowHeader)
+	stripped = slices.Contains(header, cell.StatusHeader) && slices.Contains(header, cell.FailedStepHeader) &&
+		slices.Contains(header, cell.SourceRowHeader)
 	return r.Properties(), stripped, r.Close()
 }
 
