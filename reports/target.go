@@ -2,7 +2,6 @@ package reports
 
 import (
 	"archive/zip"
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -26,9 +25,6 @@ type Placement struct {
 	// Aside is where a copy of the file at Path is kept because it was edited; ""
 	// when there is nothing to keep.
 	Aside string
-	// As is a file with what was at Path before Mark, to keep instead; "" to keep what
-	// is at Path.
-	As string
 }
 
 // Written is a file that was written.
@@ -187,7 +183,7 @@ func (p Placement) keep(scratch string) error {
 	}
 	copied := filepath.Join(scratch, "edited")
 	_, err := newFile(copied, func(_ *os.File, to io.Writer) error {
-		from, err := os.Open(cmp.Or(p.As, p.Path))
+		from, err := os.Open(p.Path)
 		if err != nil {
 			return err
 		}

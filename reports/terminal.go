@@ -161,7 +161,10 @@ func nextSteps(s result.Summary, n NextSteps) []string {
 	}
 	switch missing := r.Failed+r.Invalid+r.NotStarted > 0; {
 	case missing && n.Rerun != nil:
-		lines = append(lines, goOn(r, n)+"; only what is missing is sent:", "  "+CommandLine(slices.Concat(n.Rerun, workbooks(s))))
+		lines = append(lines, goOn(r, n)+"; only what is missing is sent:")
+		for _, path := range workbooks(s) {
+			lines = append(lines, "  "+CommandLine(append(slices.Clone(n.Rerun), path)))
+		}
 		if r.Invalid > 0 {
 			lines = append(lines, "Correct them in the source of the sheet too; otherwise the next export has the same mistakes.")
 		}

@@ -1,3 +1,8 @@
+// Package cli is the command line: it connects the other packages and is the
+// only package that does. Each command is in the file of its name; app.go has
+// Main, flags.go the flags that commands share, exit.go the exit codes.
+//
+// Nothing below Main ends the process or writes to its standard streams.
 package cli
 
 import (
@@ -65,11 +70,13 @@ func Main(ctx context.Context, args []string, stdio IO) int {
 func start(ctx context.Context, args []string, stdio IO, pace pace) int {
 	p := &program{IO: stdio, pace: pace, stderr: stdio.Err}
 	p.Out, p.Err = console.Clean(stdio.Out), console.Clean(stdio.Err)
-	if asksToComplete(args) {
+	if len(args) > 0 && args[len(args)-1] == completionFlag {
 		p.complete(ctx, args)
 		return exitDone
 	}
-	asJSON := asksForJSON(args)
+	// The library reads --json too late: a mistyped flag must end with an object too.
+	asJSON := !slices.Contains(args, "--help") && !slices.Contains(args, "-h") &&
+		(slices.Contains(args, "--json") || slices.Contains(args, "-json"))
 	if p.stdout = p.Out; asJSON {
 		p.Out = io.Discard
 	}

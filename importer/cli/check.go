@@ -42,15 +42,13 @@ func (p *program) checkCommand() *cli.Command {
 			switchFlag("rows", "name every cell of the SHEET that cannot be imported"),
 			switchFlag("json", "print one JSON object on stdout"),
 		}, []cli.Flag{passwordFlag(), traceFlag()}),
-		p.checkAction)
-}
-
-func (p *program) checkAction(c *cli.Context) error {
-	k := &check{program: p, rows: c.Bool("rows"), json: c.Bool("json"), where: withUsualMapping(p.where(c))}
-	k.report.Checked = checkedJSON{Mapping: k.where.Mapping, Sheets: []string{}}
-	err := k.run(c)
-	k.errors = append(k.errors, k.cells...)
-	return k.finish(c.Context, err)
+		func(c *cli.Context) error {
+			k := &check{program: p, rows: c.Bool("rows"), json: c.Bool("json"), where: withUsualMapping(p.where(c))}
+			k.report.Checked = checkedJSON{Mapping: k.where.Mapping, Sheets: []string{}}
+			err := k.run(c)
+			k.errors = append(k.errors, k.cells...)
+			return k.finish(c.Context, err)
+		})
 }
 
 // check is one run of the command: load, survey, report.
@@ -123,10 +121,12 @@ func (k *check) run(c *cli.Context) error {
 		Where: k.where, Sheets: sheets, Password: password.value, NeedEnvironment: c.IsSet("env"),
 		Connection: k.asking(),
 	})
-	k.source, k.warnings = s.Source, s.AllWarnings()
+	k.source = s.Source
 	if s.Mapping != nil {
+		k.warn(s.Mapping.Warnings...)
 		k.report.Checked.Templates = s.Mapping.Templates()
 	}
+	k.warn(s.Warnings...)
 	if s.Env != nil {
 		k.report.Checked.Environment = s.Env.Name
 	}

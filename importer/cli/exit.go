@@ -152,13 +152,6 @@ func jsonFlag() cli.Flag {
 	return switchFlag("json", "end with one JSON object on stdout (docs/json.md)")
 }
 
-// asksForJSON reports whether the words of a command have --json. The library reads them
-// too late: a mistyped flag must end with an object too.
-func asksForJSON(args []string) bool {
-	help := slices.Contains(args, "--help") || slices.Contains(args, "-h")
-	return !help && (slices.Contains(args, "--json") || slices.Contains(args, "-json"))
-}
-
 // ending is the end of every object.
 type ending struct {
 	ExitCode int           `json:"exitCode" doc:"the exit code of the command"`

@@ -18,6 +18,21 @@ Examples:
     claimsheet explain
     claimsheet explain new-ledger`
 
+const explanation = `NAME:
+   {{wrap (print .Name " - " .Title) 3}}
+
+CAUSE:
+   {{wrap (description .Cause) 3}}
+
+HOW TO FIX IT:
+   {{wrap (description .Fix) 3}}
+
+BAD:{{nindent 4 .Bad}}
+
+GOOD:{{nindent 4 .Good}}
+
+`
+
 func (p *program) explainCommand() *cli.Command {
 	return command("explain", "[CODE…]", "list the problem codes, or explain one: cause, cure and an example", explainHelp, nil,
 		func(c *cli.Context) error {
@@ -41,11 +56,7 @@ func (p *program) explainCommand() *cli.Command {
 					fmt.Fprintf(p.Out, "%s: %s. The message and its hint say the rest.\n", code.Name, code.Title)
 					continue
 				}
-				indent := strings.NewReplacer("\n", "\n ")
-				for _, part := range [][2]string{{"NAME", code.Name + " - " + code.Title}, {"CAUSE", code.Cause}, {"HOW TO FIX IT", code.Fix},
-					{"BAD", " " + indent.Replace(code.Bad)}, {"GOOD", " " + indent.Replace(code.Good)}} {
-					fmt.Fprintf(p.Out, "%s:\n%s\n", part[0], helpParagraphs(part[1]))
-				}
+				cli.HelpPrinter(p.Out, explanation, code)
 			}
 			return nil
 		})

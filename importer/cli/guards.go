@@ -11,7 +11,6 @@ import (
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/workbook"
-	"claimsheet/importer/safefile"
 	"claimsheet/importer/stoprule"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
@@ -73,7 +72,7 @@ var ledgerGuards = []guardRule{
 // planGuards are asked when the plans are known: would done work get a new name?
 var planGuards = []guardRule{
 	{"new-identity", (*importRun).guardIdentity},
-	{"claims-moved", (*importRun).guardMovedClaims},
+	{"claims-moved", func(r *importRun, ctx context.Context) error { return r.job.CheckMovedClaims(ctx, r.plans()) }},
 }
 
 // pass asks guards in their order.
@@ -116,21 +115,22 @@ func (r *importRun) settleScope(ctx context.Context) (string, error) {
 	return scope, err
 }
 
-// guardEnvironment: do the workbooks of a rerun belong to the environment?
+// guardEnvironment: does the workbook of a rerun belong to the environment?
 func (r *importRun) guardEnvironment(context.Context) error {
-	for _, b := range r.options.workbooks {
-		if err := b.CheckEnvironment(r.session.Env.Name, r.scope); err != nil {
-			return err
-		}
+	if r.options.workbook == nil {
+		return nil
 	}
-	return nil
+	return r.options.workbook.CheckEnvironment(r.session.Env.Name, r.scope)
 }
 
 // guardNewLedger: does the ledger know the run whose results workbook is where the new one goes?
-// Else it is new, or older than that run, and everything done since would be done again. For a dry
-// run, whose plan goes elsewhere, that is where the results of the run would go.
+// Else it is new, or older than that run, and everything done since would be done again.
 func (r *importRun) guardNewLedger(ctx context.Context) error {
-	for _, b := range r.replaced() {
+	replaced, err := r.replaced()
+	if err != nil {
+		return err
+	}
+	for _, b := range replaced {
 		known, err := r.ledger.knownRun(ctx, b.Run)
 		if err != nil {
 			return err
@@ -144,90 +144,119 @@ func (r *importRun) guardNewLedger(ctx context.Context) error {
 	return nil
 }
 
-// replaced returns the results workbooks that new ones would replace. Those that a rerun is given are
-// not among them, because each of their lines is compared with the ledger, and none of the sandbox's,
-// whose data and ledger are in one folder: neither is lost alone.
-func (r *importRun) replaced() (books []*workbook.Binding) {
+// replaced returns the results workbooks that new ones would replace. For a dry run, whose plan goes elsewhere,
+// they are those that the run would replace. The one that a rerun is given is not among them, because each of
+// its lines is compared with the ledger, and none of the sandbox's, whose data and ledger are in one folder:
+// neither is lost alone.
+func (r *importRun) replaced() (books []*workbook.Binding, err error) {
 	o := r.options
 	if o.dryRun {
 		o.dryRun, o.out = false, ""
 	}
 	for _, s := range r.sheets {
 		path := o.output(s.source.Input.Given)
-		if b := r.findOwn(path); b != nil && !isGiven(o.workbooks, path) && !r.session.Env.Sandbox {
+		b, err := r.findOwn(path)
+		if err != nil {
+			return nil, err
+		}
+		if b != nil && !o.isOfRerun(path) && !r.session.Env.Sandbox {
 			books = append(books, b)
 		}
 	}
-	return books
+	return books, nil
 }
 
-// guardLostRun: does the ledger know every run that began after the workbooks that are given, those
+// guardLostRun: does the ledger know every run that began after the workbook of a rerun, those
 // that new ones would replace, and those of the mapping's latest run? Else it was restored from before
-// that run; where the whole state folder was, nothing else shows that.
+// that run; where the whole state folder was, nothing else shows that. A rerun only warns of the last,
+// because its own workbook has all that was done for its clients; the new workbook goes on saying it.
 func (r *importRun) guardLostRun(ctx context.Context) error {
+	book := r.options.workbook
 	if r.session.Env.Sandbox {
 		return nil
 	}
-	marked := slices.Clone(r.options.workbooks)
-	if !r.options.accept["new-ledger"] {
-		marked = append(marked, r.replaced()...)
-		latest, err := r.ledger.ledger.LatestOutputs(ctx, r.scope, r.session.Mapping.Name.Text)
-		if err != nil {
+	if book != nil {
+		if err := r.checkNextRun(ctx, book); err != nil {
 			return err
 		}
-		for _, path := range latest {
-			if b := r.findOwn(path); b != nil && !isGiven(r.options.workbooks, path) {
-				marked = append(marked, b)
-			}
+	}
+	if r.options.accept["new-ledger"] {
+		return nil
+	}
+	replaced, err := r.replaced()
+	if err != nil {
+		return err
+	}
+	for _, b := range replaced {
+		if err := r.checkNextRun(ctx, b); err != nil {
+			return err
 		}
 	}
-	for _, b := range marked {
-		if err := r.checkLatest(ctx, b); err != nil {
+	latest, err := r.ledger.ledger.LatestOutputs(ctx, r.scope, r.session.Mapping.Name.Text)
+	if err != nil {
+		return err
+	}
+	for _, path := range latest {
+		b, err := r.findOwn(path)
+		if err != nil || b == nil || r.options.isOfRerun(path) {
+			continue // supersede warns of one that cannot be read
+		}
+		if book != nil && (b.NextRun == book.Run || r.options.isOfRerun(b.NextResults)) {
+			continue // the ledger knows that run after this rerun
+		}
+		err = r.checkNextRun(ctx, b)
+		if lost, ok := errors.AsType[*incomplete](err); ok && book != nil {
+			r.lost = b
+			console.PrintProblems(r.Err, endProblems(lost))
+		} else if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkLatest refuses a workbook after which a run began that the ledger does not
-// know to its end, unless the results of that run, or those that have replaced them, are
-// given too: what it did would be done again. A run that the ledger knows to have begun was killed, and the ledger has
-// all that it did, unless its workbook is there.
-func (r *importRun) checkLatest(ctx context.Context, b *workbook.Binding) error {
-	isGiven := func(other *workbook.Binding) bool {
-		replaces := b.NextResults != "" && safefile.Absolute(other.Path) == b.NextResults && other.Started.After(b.Started)
-		return other.Run == b.NextRun || replaces
-	}
-	if b.NextRun == "" || slices.ContainsFunc(r.options.workbooks, isGiven) {
+// checkNextRun refuses a workbook after which a run began that the ledger does not know to its end:
+// what it did would be done again. A run that the ledger knows to have begun was killed, and the ledger has
+// all that it did, unless its workbook is there. Of a run that is not known, those results are enough
+// that have replaced its own, once they were run again.
+func (r *importRun) checkNextRun(ctx context.Context, b *workbook.Binding) error {
+	if b.NextRun == "" {
 		return nil
 	}
-	next, _ := workbook.Find(b.NextResults) // before the ledger is asked: a run beside this one may end now, and then write it
-	known, err := r.ledger.knownRun(ctx, b.NextRun)
-	if err != nil || known == runEnded || known == runBegun && (next == nil || next.Run != b.NextRun) {
+	next, err := workbook.Find(b.NextResults) // before the ledger is asked: a run beside this one may end now, and then write it
+	if err != nil {
 		return err
+	}
+	known, err := r.ledger.knownRun(ctx, b.NextRun)
+	if err != nil || known == runEnded {
+		return err
+	}
+	isThere := next != nil && next.Run == b.NextRun
+	if known == runBegun && !isThere {
+		return nil
+	}
+	if next != nil && !isThere && next.Started.After(b.Started) {
+		if known, err := r.ledger.knownRun(ctx, next.Run); err != nil || known == runEnded {
+			return err
+		}
 	}
 	p := problem.At(problem.Where{File: b.Path}, "lost-run",
 		"a later run began after the workbook was written, and the ledger does not know all that it created: that could be created again")
 	const byHand = "look in the service for what was created, and add --accept lost-run"
 	if b.NextResults != "" {
-		return &incomplete{p.Hinted("give that run's results workbook in the same command: %s; if it is lost too, %s", r.ledger.command("rerun", b.Path, b.NextResults), byHand)}
+		return &incomplete{p.Hinted("run that run's results workbook again first: %s; if it is lost too, %s", r.ledger.command("rerun", b.NextResults), byHand)}
 	}
-	return &incomplete{p.Hinted("bring the ledger back, or give that run's results workbook too; if you have neither, %s", byHand)}
+	return &incomplete{p.Hinted("bring the ledger back; if it is lost, %s", byHand)}
 }
 
 // findOwn reads whose results workbook is at path; nil when it is not one of the run's
-// environment, or cannot be read.
-func (r *importRun) findOwn(path string) *workbook.Binding {
-	b, _ := workbook.Find(path)
+// environment.
+func (r *importRun) findOwn(path string) (*workbook.Binding, error) {
+	b, err := workbook.Find(path)
 	if b == nil || !environment.SameService(b.Environment, r.scope) && b.EnvironmentName != r.session.Env.Name {
-		return nil
+		return nil, err
 	}
-	return b
-}
-
-// isGiven reports whether path is one of the workbooks of a rerun.
-func isGiven(workbooks []*workbook.Binding, path string) bool {
-	return slices.ContainsFunc(workbooks, func(b *workbook.Binding) bool { return safefile.Absolute(b.Path) == safefile.Absolute(path) })
+	return b, nil
 }
 
 // runKnowledge is how much of a run a ledger knows.
@@ -263,11 +292,6 @@ func (r *importRun) guardIdentity(ctx context.Context) error {
 	return err
 }
 
-// guardMovedClaims: are the new claims those of other clients?
-func (r *importRun) guardMovedClaims(ctx context.Context) error {
-	return r.job.CheckMovedClaims(ctx, r.plans())
-}
-
 // unasked is how many clients a first run may create without a question.
 const unasked = 5
 
@@ -275,7 +299,7 @@ const unasked = 5
 // clients. Without a terminal it never asks: an unattended run must not wait.
 func (r *importRun) confirmFirst(ctx context.Context) error {
 	o := r.options
-	if o.dryRun || o.yes || o.isRerun() || r.session.Env.Sandbox || !console.IsTerminal(r.In) || !console.IsTerminal(r.stderr) {
+	if o.dryRun || o.yes || o.workbook != nil || r.session.Env.Sandbox || !console.IsTerminal(r.In) || !console.IsTerminal(r.stderr) {
 		return nil
 	}
 	definitions, err := r.ledger.ledger.Definitions(ctx, r.scope)

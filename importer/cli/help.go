@@ -10,7 +10,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
@@ -35,33 +34,42 @@ func (p *program) helpCommand() *cli.Command {
 
 // helpTemplate is the help of the program and of its commands.
 const helpTemplate = `NAME:
-{{item "" (print .HelpName " - " .Usage) 3 -}}
-{{"\n"}}USAGE:{{nindent 3 .UsageText}}
+   {{wrap (print .HelpName " - " .Usage) 3}}
+
+USAGE:{{nindent 3 .UsageText}}
 
 DESCRIPTION:
-{{description .Description}}
-EXAMPLES:
-{{examples .Description}}
-{{- range .VisibleCategories}}
-{{heading .Name}}:
-{{range .VisibleCommands}}{{item .Name .Usage 16}}{{end}}{{end}}
-OPTIONS:
-{{range .VisibleFlags}}{{item (term .) (text .) 26}}{{end}}`
+   {{wrap (description .Description) 3}}
+
+EXAMPLES:{{nindent 3 (examples .Description)}}
+{{range .VisibleCategories}}
+{{heading .Name}}:{{range .VisibleCommands}}
+   {{printf "%-13s" .Name}}{{wrap .Usage 16}}{{end}}
+{{end}}
+OPTIONS:{{range .VisibleFlags}}
+   {{printf "%-23s" (term .)}}{{wrap (text .) 26}}{{end}}
+`
 
 func init() {
 	cli.HelpPrinter = func(w io.Writer, template string, about any) {
 		cli.HelpPrinterCustom(w, template, about, map[string]any{
-			"item":    helpItem,
+			"wrapAt":  func() int { return 80 },
 			"term":    func(f cli.Flag) string { term, _ := flagItem(f); return term },
 			"text":    func(f cli.Flag) string { _, text := flagItem(f); return text },
 			"heading": func(category string) string { return strings.ToUpper(cmp.Or(category, "Commands")) },
-			"description": func(text string) string {
+			"description": func(text string) string { // each paragraph as one line; lines that begin with a space stay as they are
 				text, _, _ = strings.Cut(text, "\n\nExamples:\n\n")
-				return helpParagraphs(text)
+				parts := strings.Split(text, "\n\n")
+				for i, part := range parts {
+					if !strings.HasPrefix(part, " ") {
+						parts[i] = strings.ReplaceAll(part, "\n", " ")
+					}
+				}
+				return strings.Join(parts, "\n\n")
 			},
 			"examples": func(text string) string {
 				_, text, _ = strings.Cut(text, "\n\nExamples:\n\n")
-				return helpParagraphs(text)
+				return text
 			},
 		})
 	}
@@ -75,54 +83,6 @@ func flagItem(f cli.Flag) (term, text string) {
 		term = short[:2] + ", " + long
 	}
 	return term, strings.TrimSuffix(text, " (default: 0)")
-}
-
-// helpColumns is how wide help is.
-const helpColumns = 80
-
-// helpParagraphs wraps paragraphs behind an indent. Lines that begin with a space stay as they are.
-func helpParagraphs(text string) string {
-	var b strings.Builder
-	for i, part := range strings.Split(text, "\n\n") {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		if !strings.HasPrefix(part, " ") {
-			b.WriteString(helpItem("", part, 3))
-			continue
-		}
-		for line := range strings.Lines(part) {
-			b.WriteString("   " + strings.TrimSuffix(line, "\n") + "\n")
-		}
-	}
-	return b.String()
-}
-
-// helpItem is a term and its explanation, which is wrapped and begins at a column.
-func helpItem(term, text string, column int) string {
-	line := "   " + term
-	if utf8.RuneCountInString(line) > column {
-		line += "\n" + strings.Repeat(" ", column)
-	}
-	var b strings.Builder
-	for _, word := range strings.Fields(text) {
-		_, last, found := strings.Cut(line, "\n")
-		if !found {
-			last = line
-		}
-		switch width := utf8.RuneCountInString(last); {
-		case width < column:
-			line += strings.Repeat(" ", column-width) + word
-		case width == column:
-			line += word
-		case width+1+utf8.RuneCountInString(word) > helpColumns:
-			b.WriteString(line + "\n")
-			line = strings.Repeat(" ", column) + word
-		default:
-			line += " " + word
-		}
-	}
-	return b.String() + line + "\n"
 }
 
 const versionHelp = `The version is the release's, or for a build between releases the one that Go makes from the time and the name of the commit;
@@ -186,9 +146,6 @@ func (p *program) completionCommand() *cli.Command {
 // word that is being typed is replaced by a dot unless it is a flag. Each line of the answer is
 // a candidate, a tab and what it does; one without a candidate asks the shell for files.
 const completionFlag = "--generate-bash-completion"
-
-// asksToComplete reports whether a shell asks what can be typed.
-func asksToComplete(args []string) bool { return len(args) > 0 && args[len(args)-1] == completionFlag }
 
 // complete answers a shell. It never does what the words ask for and prints no problem.
 func (p *program) complete(ctx context.Context, args []string) {

@@ -140,9 +140,15 @@ func (p *program) listRuns(ctx context.Context, l *ledgerSession) error {
 	}
 	listed := make([]runJSON, len(runs))
 	for i, r := range runs {
-		if listed[i], err = newRunJSON(r); err != nil {
+		listed[i] = runJSON{Run: r.ID, Started: r.Started, Mapping: r.Mapping, Input: r.Input, KeptInput: r.KeptInput != "", Results: r.Output, Version: r.Version}
+		if r.Finished.IsZero() {
+			continue
+		}
+		s, err := readSummary(r.Summary)
+		if err != nil {
 			return err
 		}
+		listed[i].Finished, listed[i].Rows, listed[i].Clients, listed[i].Requests = &r.Finished, &s.Rows, &s.Clients, &s.Requests
 	}
 	p.object = historyJSON{Environment: l.session.Env.Name, Runs: listed}
 	switch {
@@ -164,16 +170,6 @@ func (p *program) listRuns(ctx context.Context, l *ledgerSession) error {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID[:min(8, len(r.ID))], moment(r.Started), took, problem.OneLine(r.Mapping), problem.OneLine(r.Input), rowsInWords(listed[i].Rows))
 	}
 	return table.Flush()
-}
-
-func newRunJSON(r ledger.Run) (runJSON, error) {
-	run := runJSON{Run: r.ID, Started: r.Started, Mapping: r.Mapping, Input: r.Input, KeptInput: r.KeptInput != "", Results: r.Output, Version: r.Version}
-	if r.Finished.IsZero() {
-		return run, nil
-	}
-	s, err := readSummary(r.Summary)
-	run.Finished, run.Rows, run.Clients, run.Requests = &r.Finished, &s.Rows, &s.Clients, &s.Requests
-	return run, err
 }
 
 // rowsInWords says how a run's rows ended, the commonest words last.

@@ -227,40 +227,33 @@ func isFound(path string, o sheet.Options) bool {
 }
 
 // openLikely opens a sheet at its likely header. A text file that is not UTF-8 is read
-// as Windows-1252. One whose header can be split in several ways, or has one column
-// because a title stands above it, is split at the delimiter that makes the most
-// columns. o then says so.
+// as Windows-1252. One whose header has one column because a title stands above it is split
+// at the delimiter that makes the most columns. o then says so.
 func (f *sheetFinder) openLikely(path string, o *sheet.Options) (*sheet.Reader, error) {
 	r, err := openAtHeader(path, *o)
 	if hasCode(err, "not-text") {
 		second := *o
 		second.Encoding = "windows-1252"
-		if again, failed := openAtHeader(path, second); failed == nil || hasCode(failed, "unknown-delimiter") {
-			r, err, *o = again, failed, second
+		if again, failed := openAtHeader(path, second); failed == nil {
+			r, err, *o = again, nil, second
 		}
 	}
-	switch {
-	case hasCode(err, "unknown-delimiter"):
-		f.request.Layout.Delimiter.Ask = "what separates the fields?"
-	case err != nil || r.Delimiter() == "" || len(r.Sheet().Header) > 1:
+	if err != nil || r.Delimiter() == "" || len(r.Sheet().Header) > 1 {
 		return r, err
 	}
 	for _, d := range []string{",", ";", "\t"} {
 		one := *o
 		one.Delimiter = d
 		other, failed := openAtHeader(path, one)
-		switch {
-		case failed != nil:
-		case r == nil || len(other.Sheet().Header) > len(r.Sheet().Header):
-			if r != nil {
-				_ = r.Close()
-			}
-			r, err, o.Delimiter = other, nil, d
-		default:
-			_ = other.Close()
+		if failed != nil {
+			continue
 		}
+		if len(other.Sheet().Header) > len(r.Sheet().Header) {
+			r, other, o.Delimiter = other, r, d
+		}
+		_ = other.Close()
 	}
-	return r, err
+	return r, nil
 }
 
 // choose opens the sheet of a workbook that looks most like leads: the first of those with the
@@ -268,7 +261,7 @@ func (f *sheetFinder) openLikely(path string, o *sheet.Options) (*sheet.Reader, 
 // closes those that it does not return.
 func (f *sheetFinder) choose(path string, names []string, first *sheet.Reader, o sheet.Options) (best *sheet.Reader, chosen draft.Setting) {
 	best = first
-	known, alike := f.request.Knows(first.Sheet().Header), ""
+	known := f.request.Knows(first.Sheet().Header)
 	for _, name := range names[1:] {
 		o.Name = name
 		r, err := openAtHeader(path, o)
@@ -276,18 +269,12 @@ func (f *sheetFinder) choose(path string, names []string, first *sheet.Reader, o
 			continue // an empty sheet, or one without headers
 		}
 		if n := f.request.Knows(r.Sheet().Header); n > known {
-			best, r, known, alike = r, best, n, ""
-		} else if n == known && slices.Equal(r.Sheet().Header, best.Sheet().Header) {
-			alike = name
+			best, r, known = r, best, n
 		}
 		_ = r.Close()
 	}
 	s := best.Sheet()
-	chosen = draft.Setting{Value: s.Name, Why: fmt.Sprintf("of %d sheets; %d of its %d headers are known words", len(names), known, draft.NamedColumns(s.Header))}
-	if alike != "" {
-		chosen.Ask = fmt.Sprintf("this sheet or “%s”, which has the same headers?", problem.OneLine(alike))
-	}
-	return best, chosen
+	return best, draft.Setting{Value: s.Name, Why: fmt.Sprintf("of %d sheets; %d of its %d headers are known words", len(names), known, draft.NamedColumns(s.Header))}
 }
 
 // openAtHeader opens a sheet. Without a header row in o it takes the row that most
@@ -303,7 +290,9 @@ func openAtHeader(path string, o sheet.Options) (*sheet.Reader, error) {
 			if first == nil {
 				first = err
 			}
-			if !movesOn(err) {
+			// Another header row may avoid these: the row has no headers, or is a title in a text file, whose rows have more fields.
+			var list problem.List
+			if list.Collect(err) != nil || slices.ContainsFunc(list, func(p problem.Problem) bool { return p.Code != "extra-field" && p.Code != "no-header" }) {
 				break
 			}
 			continue
@@ -319,13 +308,6 @@ func openAtHeader(path string, o sheet.Options) (*sheet.Reader, error) {
 		return sheet.Open(path, o)
 	}
 	return nil, first
-}
-
-// movesOn reports whether another header row may avoid the error: the row has no
-// headers, or is a title in a text file, whose rows have more fields.
-func movesOn(err error) bool {
-	var list problem.List
-	return list.Collect(err) == nil && !slices.ContainsFunc(list, func(p problem.Problem) bool { return p.Code != "extra-field" && p.Code != "no-header" })
 }
 
 func hasCode(err error, code string) bool {

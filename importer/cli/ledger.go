@@ -157,11 +157,8 @@ func openEnvironmentOf(where load.Where) (*ledgerSession, error) {
 	return l, l.find(context.Background())
 }
 
-// find finds out where the ledger is, unless that is known.
+// find finds out where the ledger is.
 func (l *ledgerSession) find(ctx context.Context) (err error) {
-	if l.ledgerPlace != (ledgerPlace{}) {
-		return nil
-	}
 	if l.session.State == "" {
 		return problem.New("no-state", "there is no environments file here, so the state folder is not known").
 			Hinted("name the mapping with -m, the environments file with --environments, or the folder with --state")
@@ -258,7 +255,7 @@ func (l *ledgerSession) isThere() (bool, error) {
 	}
 	return false, &incomplete{problem.At(problem.Where{File: l.String()}, "ledger-missing",
 		"the ledger is gone, and a file in the state folder, with which it was locked, says that there was one: what was created is not known any more").
-		Hinted("see that its url is right, if it is in a database; bring it back from a backup; or import the results workbooks with claimsheet rerun --yes RESULTS.xlsx…; " +
+		Hinted("see that its url is right, if it is in a database; bring it back from a backup; or import the results workbooks with claimsheet rerun --yes RESULTS.xlsx, the newest first; " +
 			"if it was moved away on purpose, add --accept ledger-missing to the next run")}
 }
 

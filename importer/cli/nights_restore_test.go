@@ -71,16 +71,18 @@ var restoreCases = []nightCase{
 	}},
 
 	// Each night has a sheet, and so a workbook, of its own name.
-	{name: "a backup is restored, and the workbooks of two nights are given", long: true, mapping: stepThree, ways: everyWay, orders: true, nights: []sheetNight{
+	{name: "a backup is restored, and the workbooks of two nights are run again", long: true, mapping: stepThree, ways: everyWay, orders: true, nights: []sheetNight{
 		{input: "first.xlsx", rows: []string{"1 A-1"}, posts: stored(1)},
 		{do: []string{"save backup"}, input: "second.xlsx", rows: []string{"1-4"}, doubt: "claim c2@example.com/Loan A-2"},
 		{code: 4, posts: "?"}, // a run that was killed has no workbook
 		{input: "third.xlsx", rows: []string{"9 A-9", "1-4"}, code: 4, posts: stored(1)},
 		{idle: true, do: []string{"restore backup", "rerun -m MAPPING --yes DIR/second.results.xlsx → 3 third.results.xlsx",
 			"rerun -m MAPPING --yes --dry-run DIR/second.results.xlsx → 3 third.results.xlsx",
-			"rerun -m MAPPING --yes --dry-run DIR/second.results.xlsx DIR/third.results.xlsx → 3 [dry-run-ledger]",
-			"rerun -m MAPPING --yes DIR/third.results.xlsx DIR/second.results.xlsx → 4",
-			"rerun -m MAPPING --yes --dry-run DIR/second.results.xlsx DIR/third.results.xlsx → 4"}},
+			"rerun -m MAPPING --yes --dry-run DIR/third.results.xlsx → 3 [dry-run-ledger]",
+			"rerun -m MAPPING --yes DIR/third.results.xlsx → 4", "run -m MAPPING DIR/third.xlsx → 3 second.results.xlsx",
+			"rerun -m MAPPING --yes DIR/third.results.xlsx → 3 second.results.xlsx",
+			"rerun -m MAPPING --yes DIR/second.results.xlsx → 4",
+			"rerun -m MAPPING --yes --dry-run DIR/third.results.xlsx → 4", "rerun -m MAPPING --yes --dry-run DIR/second.results.xlsx → 4"}},
 		{input: "second.xlsx", rows: []string{"1-4"}, code: 4}, {input: "third.xlsx", rows: []string{"9 A-9", "1-4"}, code: 4},
 	}},
 	restored("copy", "put copy.db"), restored("copy alone", "lose ledger", "put copy.db"), restored("folder", "restore backup"),
@@ -90,7 +92,7 @@ var restoreCases = []nightCase{
 		{idle: true, do: []string{"lose ledger", "rerun -m MAPPING --yes DIR/third.results.xlsx", "rerun -m MAPPING --yes DIR/second.results.xlsx"}},
 		{status: "unchanged"},
 	}},
-	{name: "workbooks disagree on a state", long: true, mapping: stepThree, nights: disagreeing("second", "third")},
+	{name: "workbooks disagree on a state", long: true, mapping: stepThree, nights: disagreeing},
 
 	// The mapping is renamed.
 	renamedMapping("activities, version 1", v1Details, ""), renamedMapping("links alone", "\napi: v2\n"+clientPart, ""),
@@ -133,7 +135,7 @@ var restoreCases = []nightCase{
 		{rows: []string{"1 A-1", "1 A-2"}, faults: faults{"link c1@example.com": {refused422}}, code: 1, posts: "claim 1, link 1", cells: linkOf(2, 1)},
 		{posts: "link 1", again: true, cells: linkOf(2, 2)}, {cells: linkOf(2, 2)},
 	}},
-	{name: "the newest link of two workbooks", long: true, mapping: freshLinks, nights: newestLink("first", "second")},
+	{name: "the newest link, and an older workbook after it", long: true, mapping: freshLinks, nights: newestLink},
 }
 
 // knownEmails are the first clients of leads, keyed by e-mail address, as sheetNight.knows has them.
@@ -190,25 +192,23 @@ func lostRun(lost string) []sheetNight {
 }
 
 // restored is a case in which the ledger of the first night is put back after the second. The third night is refused
-// until the second night's workbook was given.
+// until the second night's workbook was run again.
 func restored(what string, do ...string) nightCase {
 	return nightCase{name: "a restore is noticed: " + what, long: true, mapping: stepThree, promise: true, nights: []sheetNight{
 		{input: "first.xlsx", rows: []string{"1 A-1"}, posts: stored(1)},
 		{do: []string{"save backup", "copy-ledger --to DIR/copy.db"}, input: "second.xlsx", rows: []string{"1-2"}, posts: stored(1)},
 		{do: do, input: "leads.xlsx", rows: []string{"1-3"}, flags: "--dry-run", code: 3, says: []string{"[lost-run]"}},
 		{code: 3, says: []string{"[lost-run]"}},
-		{do: []string{"rerun -m MAPPING --yes DIR/first.results.xlsx DIR/second.results.xlsx"}, posts: stored(1)},
+		{do: []string{"rerun -m MAPPING --yes DIR/second.results.xlsx"}, posts: stored(1)},
 	}}
 }
 
 // disagreeing are nights with a step that is in doubt in the older workbook and done in the newer one: it is done.
-func disagreeing(one, other string) []sheetNight {
-	return []sheetNight{
-		{input: "second.xlsx", rows: []string{"1-2"}, faults: faults{"link c2@example.com": {created500}}, code: 4, posts: "?"},
-		{do: []string{"settle --created https://example.com/found link"}, input: "third.xlsx", rows: []string{"1-2"}},
-		{idle: true, do: []string{"lose ledger", "rerun -m MAPPING --yes DIR/" + one + ".results.xlsx DIR/" + other + ".results.xlsx"}},
-		{cells: []string{"2 redirectUrl = https://example.com/found"}},
-	}
+var disagreeing = []sheetNight{
+	{input: "second.xlsx", rows: []string{"1-2"}, faults: faults{"link c2@example.com": {created500}}, code: 4, posts: "?"},
+	{do: []string{"settle --created https://example.com/found link"}, input: "third.xlsx", rows: []string{"1-2"}},
+	{idle: true, do: []string{"lose ledger", "rerun -m MAPPING --yes DIR/third.results.xlsx", "rerun -m MAPPING --yes DIR/second.results.xlsx"}},
+	{cells: []string{"2 redirectUrl = https://example.com/found"}},
 }
 
 // renamedMapping is a case in which the mapping gets another name between two nights. What was done or is in doubt
@@ -253,11 +253,9 @@ func freshLinkInDoubt(name, lost, decision string, code int, posts, shows string
 
 // newestLink are nights whose workbooks bring a lost ledger back. The first has more lines, and the client's newest
 // link is that of the second.
-func newestLink(one, other string) []sheetNight {
-	return []sheetNight{
-		{input: "first.xlsx", rows: []string{"7 B-1", "8 B-2", "1 A-1"}, posts: "client 3, claim 3, link 3"},
-		{input: "second.xlsx", rows: []string{"1 A-1", "1 A-2"}, posts: "claim 1, link 1", again: true},
-		{idle: true, do: []string{"lose ledger", "rerun -m MAPPING --yes DIR/" + one + ".results.xlsx DIR/" + other + ".results.xlsx"}},
-		{input: "leads.xlsx", rows: []string{"1 A-1", "1 A-2"}, cells: linkOf(2, 2)},
-	}
+var newestLink = []sheetNight{
+	{input: "first.xlsx", rows: []string{"7 B-1", "8 B-2", "1 A-1"}, posts: "client 3, claim 3, link 3"},
+	{input: "second.xlsx", rows: []string{"1 A-1", "1 A-2"}, posts: "claim 1, link 1", again: true},
+	{idle: true, do: []string{"lose ledger", "rerun -m MAPPING --yes DIR/second.results.xlsx", "rerun -m MAPPING --yes DIR/first.results.xlsx"}},
+	{input: "leads.xlsx", rows: []string{"1 A-1", "1 A-2"}, cells: linkOf(2, 2)},
 }

@@ -191,7 +191,11 @@ func (r *pastRun) open(password string) error {
 		return problem.At(problem.Where{File: path}, "input-changed", "the run's copy of its sheet is gone, or was changed since the run").
 			Hinted("bring the file back from a backup of the state folder")
 	}
-	table, own, err := load.OpenCopy(&load.Input{Path: path, Given: run.Input, Password: password}, r.mapping)
+	book, err := workbook.Find(path)
+	if err != nil {
+		return err
+	}
+	table, own, err := load.OpenTable(&load.Input{Path: path, Given: run.Input, Password: password}, book, r.mapping)
 	if err != nil {
 		return err
 	}
@@ -257,7 +261,11 @@ func (r *pastRun) project(ctx context.Context) (book reports.Workbook, err error
 func (r *pastRun) binding(ctx context.Context, path string) (map[string]string, error) {
 	binding := workbook.FromProperties("", r.kept.Binding)
 	for _, place := range []string{path, r.run.Output} {
-		if b, _ := workbook.Find(place); binding.NextRun == "" && b != nil && b.Run == r.run.ID {
+		b, err := workbook.Find(place)
+		if err != nil {
+			return nil, err
+		}
+		if binding.NextRun == "" && b != nil && b.Run == r.run.ID {
 			binding.NextRun, binding.NextResults = b.NextRun, b.NextResults
 		}
 	}

@@ -21,8 +21,8 @@ import (
 	"claimsheet/reports"
 )
 
-const rerunHelp = `It takes corrected cells from the workbooks, sends what is still missing, and writes the workbooks again. Done steps are not
-repeated, wherever their rows are. Give all workbooks of a run in one command.
+const rerunHelp = `It takes corrected cells from the workbook, sends what is still missing, and writes the workbook again. Done steps are not
+repeated, wherever their rows are. Run several workbooks again one after the other.
 
 Examples:
 
@@ -32,7 +32,7 @@ Examples:
 func (p *program) rerunCommand() *cli.Command {
 	flags := withMapping("the mapping `FILE` (default: that of the run)", placeFlags())
 	flags[1] = textFlag("env", "e", "the `ENVIRONMENT` (default: that of the run)")
-	return command("rerun", "[options] RESULTS.xlsx…", "do what is still missing in results workbooks, edited or not", rerunHelp,
+	return command("rerun", "[options] RESULTS.xlsx", "do what is still missing in a results workbook, edited or not", rerunHelp,
 		slices.Concat(flags, ledgerFlag(), []cli.Flag{
 			textFlag("out", "o", "the new results `FILE` (default: the workbook itself)"),
 			switchFlag("yes", "without a ledger: take the ids from the workbook"),
@@ -42,10 +42,12 @@ func (p *program) rerunCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			if o.sheets, err = load.Workbooks(c.Args().Slice()); err != nil {
-				return err
+			if c.NArg() > 1 {
+				return problem.New("usage", "one results workbook at a time; %d are named", c.NArg()).
+					Hinted("run them again one after the other; if the ledger is lost or older than they are, the newest first")
 			}
-			if o.workbooks, err = workbook.ReadAll(o.sheets, o.password.value); err != nil {
+			o.sheets = c.Args().Slice()
+			if o.workbook, err = workbook.Read(o.sheets[0], o.password.value); err != nil {
 				return err
 			}
 			if o.where.Mapping == "" || !c.IsSet("env") {
@@ -78,8 +80,7 @@ func (o *runOptions) fromLedger(ctx context.Context, envGiven bool) error {
 			places = slices.Insert(places, 0, place)
 		}
 	}
-	book := o.workbooks[0]
-	at := problem.Where{File: book.Path}
+	book, at := o.workbook, problem.Where{File: o.workbook.Path}
 	for _, place := range places {
 		run, known, err := recordedRun(ctx, place, book.Run)
 		if err != nil {
@@ -124,49 +125,18 @@ func recordedRun(ctx context.Context, place ledgerPlace, id string) (run ledger.
 	return records.Run(ctx, id)
 }
 
-// compareWorkbooks compares the workbooks of a rerun with the ledger and changes
-// nothing. What the ledger does not know is recorded only after the user has
-// agreed.
-func (r *importRun) compareWorkbooks(ctx context.Context) error {
-	o := r.options
-	if !o.isRerun() {
+// compareWorkbook compares the workbook of a rerun with the ledger, and refuses one that
+// cannot be relied on. It changes nothing: what the ledger does not know is recorded only after the
+// user has agreed.
+func (r *importRun) compareWorkbook(ctx context.Context) error {
+	o, book := r.options, r.options.workbook
+	if book == nil {
 		return nil
 	}
 	c := &rerun.Comparison{Ledger: r.ledger.ledger, Environment: r.scope, Binding: r.session.Binding,
 		ActivityIDs: r.session.Env.Wire.ActivityID != "", NewIdentity: o.accept["new-identity"]}
 	r.rerun = c
-	var found problem.List
-	for _, src := range r.newestFirst() {
-		if err := found.Collect(r.compare(ctx, src)); err != nil {
-			return err
-		}
-	}
-	switch {
-	case len(found) > 0:
-		return found
-	case o.dryRun && c.Missing+c.Words > 0:
-		return &incomplete{problem.New("dry-run-ledger", "a dry run changes nothing, and the ledger must learn %d steps from the workbook first", c.Missing+c.Words).
-			Hinted("leave --dry-run out; you are asked before anything is recorded")}
-	case c.Missing == 0:
-		return nil
-	}
-	question := fmt.Sprintf("The ledger %s does not know %d steps that the workbook shows as done or undecided.\n"+
-		"Take them over from the workbook, so that they are not sent again?", r.ledger, c.Missing)
-	return r.agree(ctx, o.yes, question, "nothing was sent: the ledger does not know what the workbook shows as done",
-		"bring the ledger back, or take the ids from the workbook: "+reports.CommandLine(slices.Insert(o.command(), 2, "--yes")))
-}
-
-// newestFirst returns the workbooks. What the newest says about a step, and which link and url it shows, counts.
-func (r *importRun) newestFirst() []*load.Source {
-	return slices.SortedStableFunc(slices.Values(r.session.Sources), func(a, b *load.Source) int {
-		return b.Workbook.Started.Compare(a.Workbook.Started)
-	})
-}
-
-// compare compares one workbook with the ledger, and refuses one that cannot be
-// relied on.
-func (r *importRun) compare(ctx context.Context, src *load.Source) error {
-	before, book, at := r.rerun.Missing, src.Workbook, problem.Where{File: src.Workbook.Path}
+	at := problem.Where{File: book.Path}
 	known, err := r.ledger.knownRun(ctx, book.Run)
 	if err != nil {
 		return err
@@ -176,41 +146,47 @@ func (r *importRun) compare(ctx context.Context, src *load.Source) error {
 			"the program that saved this workbook dropped its document properties, and the ledger %s does not know its run: a later run may have created more", r.ledger).
 			Hinted("correct the sheet that it was made from and run that; or give a results workbook that has its properties, such as a copy from a backup")
 	}
-	if err := r.rerun.CheckSteps(ctx, workbook.Steps(src.Input.Open), known == runEnded); err != nil {
+	if err := c.CheckSteps(ctx, workbook.Steps(r.session.Sources[0].Input.Open), known == runEnded); err != nil {
 		return err
-	}
-	if known == runEnded && r.rerun.Missing == before {
-		return nil
 	}
 	if _, err := os.Stat(book.Ledger); known == runUnknown && err == nil && book.Ledger != safefile.Absolute(r.ledger.String()) {
 		return problem.At(at, "other-ledger", "the workbook belongs to the ledger %s; this run would use %s, which does not know it", book.Ledger, r.ledger).
 			Hinted("give --state with the folder of earlier runs, or the mapping and the environments file that belong to it")
 	}
-	if !r.rerun.Complete(book.Steps) {
+	switch {
+	case (known != runEnded || c.Missing() > 0) && !c.Complete(book.Steps):
 		return problem.At(at, "steps-missing",
 			"lines of the workbook's sheet Steps are gone, and the ledger does not know what they said: what is done could be done again").
 			Hinted("give the copy that was kept of the workbook, or bring the ledger back: %s", r.ledger)
+	case o.dryRun && c.Missing()+c.Decisions() > 0:
+		return &incomplete{problem.New("dry-run-ledger", "a dry run changes nothing, and the ledger must learn %d steps from the workbook first", c.Missing()+c.Decisions()).
+			Hinted("leave --dry-run out; you are asked before anything is recorded")}
+	case c.Missing() == 0:
+		return nil
 	}
-	return nil
+	question := fmt.Sprintf("The ledger %s does not know %d steps that the workbook shows as done or undecided.\n"+
+		"Take them over from the workbook, so that they are not sent again?", r.ledger, c.Missing())
+	return r.agree(ctx, o.yes, question, "nothing was sent: the ledger does not know what the workbook shows as done",
+		"bring the ledger back, or take the ids from the workbook: "+reports.CommandLine(slices.Insert(o.command(), 2, "--yes")))
 }
 
-// takeOver makes the ledger know what the workbooks do, and returns the plans without
+// takeOver makes the ledger know what the workbook does, and returns the plans without
 // those of clients whose ids contradict it.
 func (r *importRun) takeOver(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) (iter.Seq2[mapping.Plan, error], error) {
 	c := r.rerun
-	if c.Missing > 0 {
-		if err := c.TakeOver(r.run, r.bookRows(r.newestFirst())); err != nil {
+	if c.Missing() > 0 {
+		if err := c.TakeOver(r.run, r.bookRows()); err != nil {
 			return nil, err
 		}
 	}
 	if err := c.Settle(ctx, uuid.NewString()); err != nil {
 		return nil, err
 	}
-	if err := c.CheckRows(ctx, r.bookRows(r.session.Sources)); err != nil {
+	if err := c.CheckRows(ctx, r.bookRows()); err != nil {
 		return nil, err
 	}
 	if !r.options.dryRun {
-		if err := r.recordRuns(ctx); err != nil {
+		if err := r.recordBookRun(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -218,51 +194,39 @@ func (r *importRun) takeOver(ctx context.Context, plans iter.Seq2[mapping.Plan, 
 	return c.Hold(plans), nil
 }
 
-// recordRuns records the runs that wrote the workbooks, now that the ledger knows
-// what they did. The mapping file is the one of this run: a workbook must not name the files
+// recordBookRun records the run that wrote the workbook, now that the ledger knows
+// what it did. The mapping file is the one of this run: a workbook must not name the files
 // that are read the next time.
-func (r *importRun) recordRuns(ctx context.Context) error {
-	for _, src := range r.session.Sources {
-		b, m := src.Workbook, r.session.Mapping
-		known, err := r.ledger.knownRun(ctx, b.Run)
-		if err != nil {
-			return err
-		}
-		if b.Run == "" || known == runEnded {
-			continue
-		}
-		at := b.Started.UTC()
-		if b.Started.IsZero() {
-			at = time.Now().UTC()
-		}
-		run := ledger.Run{ID: b.Run, Environment: r.scope, EnvironmentName: r.session.Env.Name,
-			Mapping: m.Name.Text, MappingFile: m.File, MappingDigest: m.Digest,
-			Input: b.Input, InputDigest: b.InputDigest, Started: at, Finished: at}
-		record := r.ledger.ledger.StartRun
-		if known == runBegun {
-			record = r.ledger.ledger.FinishRun
-		}
-		if err := record(run); err != nil {
-			return err
-		}
+func (r *importRun) recordBookRun(ctx context.Context) error {
+	b, m := r.options.workbook, r.session.Mapping
+	known, err := r.ledger.knownRun(ctx, b.Run)
+	if err != nil || b.Run == "" || known == runEnded {
+		return err
 	}
-	return nil
+	at := b.Started.UTC()
+	if b.Started.IsZero() {
+		at = time.Now().UTC()
+	}
+	run := ledger.Run{ID: b.Run, Environment: r.scope, EnvironmentName: r.session.Env.Name,
+		Mapping: m.Name.Text, MappingFile: m.File, MappingDigest: m.Digest,
+		Input: b.Input, InputDigest: b.InputDigest, Started: at, Finished: at}
+	if known == runBegun {
+		return r.ledger.ledger.FinishRun(run)
+	}
+	return r.ledger.ledger.StartRun(run)
 }
 
-// bookRows returns the rows of workbooks.
-func (r *importRun) bookRows(books []*load.Source) iter.Seq2[rerun.Row, error] {
+// bookRows returns the rows of the workbook.
+func (r *importRun) bookRows() iter.Seq2[rerun.Row, error] {
 	return func(yield func(rerun.Row, error) bool) {
-		for _, src := range books {
-			fill := mapping.FillDown(r.session.Mapping.FillDown(), src.Sheet())
-			table := slices.Index(r.session.Sources, src)
-			for row, err := range src.Results.Rows() {
-				if err == nil {
-					row.Record = fill(row.Record)
-				}
-				row.Record.Table = table
-				if !yield(row, err) || err != nil {
-					return
-				}
+		src := r.session.Sources[0]
+		fill := mapping.FillDown(r.session.Mapping.FillDown(), src.Sheet())
+		for row, err := range src.Table.(*workbook.Sheet).Rows() {
+			if err == nil {
+				row.Record = fill(row.Record)
+			}
+			if !yield(row, err) || err != nil {
+				return
 			}
 		}
 	}

@@ -229,15 +229,6 @@ func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *res
 	if err != nil {
 		return err
 	}
-	if place.Aside != "" && s.marked != "" { // a corrected workbook that this run has marked is kept as the user gave it
-		digest, err := safefile.Digest(place.Path)
-		if err != nil {
-			return err
-		}
-		if digest == s.marked {
-			place.As = s.source.Input.Path
-		}
-	}
 	written, err := place.Write(book)
 	if err != nil {
 		return err
@@ -362,6 +353,9 @@ func (r *importRun) binding(s *sheetRun) workbook.Binding {
 	if r.ledger.server == nil {
 		b.Ledger = safefile.Absolute(b.Ledger)
 	}
+	if r.lost != nil {
+		b.NextRun, b.NextResults = r.lost.NextRun, r.lost.NextResults
+	}
 	return b
 }
 
@@ -410,7 +404,7 @@ func (r *importRun) reportBackup(s *sheetRun, written reports.Written) error {
 	case other != nil && other.CheckEnvironment(r.session.Env.Name, r.scope) != nil:
 		kept.Message = fmt.Sprintf("is a workbook of the environment “%s”; the file that was here is kept as %s", other.EnvironmentName, written.Aside)
 		kept.Hint = "give each environment its own results with -o"
-	case digest == s.source.Input.Digest:
+	case digest == s.source.Input.Digest || digest == s.marked:
 		kept.Hint = "the corrections in it were used in this run"
 	}
 	console.PrintProblems(r.Err, problem.List{kept})

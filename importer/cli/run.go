@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -88,7 +89,7 @@ func runFlags() []cli.Flag {
 type runOptions struct {
 	where       load.Where
 	sheets      []string
-	workbooks   []*workbook.Binding // of the sheets of a rerun; nil for a run
+	workbook    *workbook.Binding // the sheet of a rerun; nil for a run
 	password    password
 	workers     bool // hand the plans over to workers
 	yes         bool // do not ask before a first run, or before a rerun takes over what the ledger does not know
@@ -113,7 +114,7 @@ func (p *program) runOptions(c *cli.Context, noSheet, example string) (o runOpti
 		LogFormat: c.String("log-format"), LogFile: c.String("log-file"), NoProgress: c.Bool("no-progress"), Quiet: c.Bool("quiet"),
 		DryRun: c.Bool("dry-run"),
 	})
-	p.Err = p.observer.Stderr()
+	p.Err = p.observer
 	o = runOptions{
 		where: p.where(c), out: c.String("out"), workers: c.Bool("workers"), yes: c.Bool("yes"),
 		concurrency: c.Int("concurrency"), rate: c.Float64("rate"),
@@ -157,13 +158,15 @@ func refuseCSV(out string) error {
 	return problem.At(problem.Where{File: out}, "usage", "results are always a workbook").Hinted("let the name given with -o end in .xlsx")
 }
 
-// isRerun reports whether the sheets are results workbooks.
-func (o runOptions) isRerun() bool { return o.workbooks != nil }
+// isOfRerun reports whether path is the workbook that a rerun is given.
+func (o runOptions) isOfRerun(path string) bool {
+	return o.workbook != nil && safefile.Absolute(o.workbook.Path) == safefile.Absolute(path)
+}
 
 // command returns the command of the run, without --dry-run.
 func (o runOptions) command() []string {
 	words := []string{"run"}
-	if o.isRerun() {
+	if o.workbook != nil {
 		words[0] = "rerun"
 	}
 	for _, flag := range [][2]string{{"--templates", o.where.Templates}, {"--password", o.password.reference}, {"--only", o.only}} {
@@ -195,7 +198,7 @@ func (o runOptions) output(path string) string {
 	switch {
 	case o.dryRun:
 		usual += ".plan.xlsx"
-	case o.isRerun():
+	case o.workbook != nil:
 		usual = path
 	default:
 		usual += ".results.xlsx"
@@ -224,8 +227,9 @@ type importRun struct {
 	rows   *spool.Rows // of all sheets
 	survey *importer.Survey
 	job    *importer.Job
-	// guard this, in a rerun,
+	// guard these, in a rerun,
 	rerun *rerun.Comparison
+	lost  *workbook.Binding // of the mapping's latest run: after it was one that the ledger does not know; else nil
 	// and execute this.
 	stopped error // why the run had to stop before its end
 
@@ -313,7 +317,7 @@ func (r *importRun) open(ctx context.Context) (err error) {
 		return r.ledger.share(ctx, s)
 	}
 	r.session, err = load.Open(ctx, load.Options{
-		Where: o.where, Sheets: o.sheets, Workbooks: o.workbooks, Password: o.password.value,
+		Where: o.where, Sheets: o.sheets, Workbook: o.workbook, Password: o.password.value,
 		NeedEnvironment: true, KeepInputs: !o.dryRun, Copied: copied,
 		Connection: hooks.Connection(connection),
 	})
@@ -333,10 +337,8 @@ func (r *importRun) open(ctx context.Context) (err error) {
 		return problem.At(problem.Where{File: o.out}, "output-no-folder", "%d sheets make %d workbooks; -o must name a folder that exists", n, n).
 			Hinted("make the folder, or leave -o out: each workbook goes beside its sheet")
 	}
-	for _, b := range o.workbooks {
-		if p, ok := b.CheckTogether(len(o.workbooks)); ok {
-			r.session.Warnings = append(r.session.Warnings, p)
-		}
+	if o.workbook != nil {
+		r.session.Warnings = append(r.session.Warnings, o.workbook.CheckTogether()...)
 	}
 	var found problem.List
 	var paths []string
@@ -368,16 +370,13 @@ func (r *importRun) open(ctx context.Context) (err error) {
 		paths, r.sheets = append(paths, s.output), append(r.sheets, s)
 	}
 	for i, name := range cell.BookNames(paths) {
-		previews[i].File, previews[i].Own = name, r.session.Sources[i].AddedColumns()
+		previews[i].File, previews[i].Own = name, r.session.Sources[i].Added
 	}
 	console.PrintWarnings(r.Err, r.session.Warnings)
 	return found.Err()
 }
 
 func (r *importRun) openLedger() error {
-	if err := r.ledger.find(context.Background()); err != nil {
-		return err
-	}
 	if r.options.dryRun {
 		return r.ledger.read()
 	}
@@ -392,8 +391,13 @@ func (r *importRun) openLedger() error {
 		}
 		return err
 	}
-	if err := r.session.CheckInputs(); err != nil {
-		return &incomplete{err}
+	// From now on no command removes a copy; before, one may have taken it for that of an earlier run.
+	for _, src := range r.session.Sources {
+		if _, err := os.Lstat(src.Input.Path); err != nil {
+			return &incomplete{problem.At(problem.Where{File: src.Input.Given}, "input-removed",
+				"the run's copy of the sheet in the state folder was removed by another command, such as history --purge, while the run was starting").
+				Hinted("nothing was sent; run again")}
+		}
 	}
 	return nil
 }
@@ -436,7 +440,7 @@ func (r *importRun) look(ctx context.Context) error {
 		found = append(found, wrong...)
 		console.PrintWarnings(r.Err, warnings)
 		if sheet.layout.rows < o.minRows {
-			return &incomplete{problem.At(problem.Where{File: sheet.source.Book()}, "min-rows",
+			return &incomplete{problem.At(problem.Where{File: sheet.source.Book}, "min-rows",
 				"rows in the sheet: %d, fewer than --min-rows %d: the export is broken", sheet.layout.rows, o.minRows).
 				Hinted("nothing was sent; look at the export")}
 		}
@@ -493,8 +497,16 @@ func (r *importRun) makeJob() error {
 // what the user may want to know before anything is sent.
 func (r *importRun) guard(ctx context.Context) error {
 	if r.options.dryRun {
-		if err := r.refuseJournal(); err != nil {
+		n, err := journal.Pending(r.ledger.journal())
+		if found, ok := err.(problem.Problem); ok {
+			return &incomplete{found}
+		}
+		if err != nil {
 			return err
+		}
+		if n > 0 {
+			return &incomplete{problem.New("dry-run-journal", "a dry run changes nothing, and %d outcomes in the journal of an earlier run must be recorded in the ledger first", n).
+				Hinted("leave --dry-run out: the run records them before anything else; claimsheet settle records them, too, and sends nothing")}
 		}
 	} else {
 		if err := r.replayJournal(r.ledger); err != nil {
@@ -510,24 +522,10 @@ func (r *importRun) guard(ctx context.Context) error {
 		return err
 	}
 	console.PrintProblems(r.Err, grown)
-	if err := r.compareWorkbooks(ctx); err != nil {
+	if err := r.compareWorkbook(ctx); err != nil {
 		return err
 	}
 	return r.confirmFirst(ctx)
-}
-
-// refuseJournal stops a dry run when the journal has outcomes: it would plan what was done
-// already, and it must not record them.
-func (r *importRun) refuseJournal() error {
-	n, err := journal.Pending(r.ledger.journal())
-	if found, ok := err.(problem.Problem); ok {
-		return &incomplete{found}
-	}
-	if err != nil || n == 0 {
-		return err
-	}
-	return &incomplete{problem.New("dry-run-journal", "a dry run changes nothing, and %d outcomes in the journal of an earlier run must be recorded in the ledger first", n).
-		Hinted("leave --dry-run out: the run records them before anything else; claimsheet settle records them, too, and sends nothing")}
 }
 
 // plans returns the plans of all clients, in the order of the sheets.
@@ -619,7 +617,7 @@ func (r *importRun) supersede(ctx context.Context) error {
 		return err
 	}
 	for _, path := range latest {
-		if !own[path] && !isGiven(r.options.workbooks, path) {
+		if !own[path] && !r.options.isOfRerun(path) {
 			if err := r.mark(ctx, path, nil); err != nil {
 				return err
 			}
@@ -634,7 +632,17 @@ func (r *importRun) mark(ctx context.Context, path string, of *sheetRun) error {
 	if of == nil {
 		results = safefile.Absolute(r.sheets[0].output)
 	}
-	if b, err := workbook.Find(path); err != nil || b == nil || b.NextRun != "" || b.Dropped {
+	notMarked := func(err error) {
+		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: path}, "not-marked",
+			"could not be marked as older than this run: %v", problem.Cause(err)).
+			Hinted("close it in other programs; it must not be used alone to bring a lost ledger back")})
+	}
+	b, err := workbook.Find(path)
+	if err != nil {
+		notMarked(err)
+		return nil
+	}
+	if b == nil || b.NextRun != "" || b.Dropped {
 		return nil // nothing there can pass for the latest results
 	}
 	was, err := safefile.Digest(path)
@@ -655,9 +663,7 @@ func (r *importRun) mark(ctx context.Context, path string, of *sheetRun) error {
 		return l.NoteOutput(by, safefile.Absolute(path), digest)
 	})
 	if err != nil {
-		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: path}, "not-marked",
-			"could not be marked as older than this run: %v", problem.Cause(err)).
-			Hinted("close it in other programs; it must not be used alone to bring a lost ledger back")})
+		notMarked(err)
 	}
 	return nil
 }

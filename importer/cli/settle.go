@@ -21,12 +21,12 @@ import (
 const settleHelp = `Without a decision it lists the steps that may or may not have been created, the longest waiting first, each with a
 number, what to look for in the service, and the command lines that decide it. A decision is one of
 
-    --created [ID|URL] STEP…   it exists: runs continue after it
-    --not-created STEP…        it does not exist: the next run sends it again
-    --give-up STEP…            leave it: what depends on it is never sent
-    --undo STEP…               undo a decision that nothing was built on: the
-                               step is uncertain again; or withdraw a wrong
-                               id that the sheet gave (known_id)
+    --created [ID|URL] STEP…  it exists: runs continue after it
+    --not-created STEP…       it does not exist: the next run sends it
+    --give-up STEP…           leave it: what depends on it is never sent
+    --undo STEP…              undo a decision that nothing was built on:
+                              the step is uncertain again; or withdraw a
+                              wrong id that the sheet gave (known_id)
 
 A STEP is the number in the list, the step's name when only one client has it uncertain, or CLIENT-KEY:NAME. After --created the
 first word that is not a STEP is the ID that the service gave a client, claim or activity, or the redirect URL of a link. An

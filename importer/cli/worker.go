@@ -269,7 +269,14 @@ func (w *worker) carryOut(run string, plans []byte) (outcome []byte, err error) 
 	if stopped, active := runs[run]; stopped || !active {
 		return nil, dispatch.ErrEnded
 	}
-	r := w.runOf(run)
+	w.mu.Lock()
+	r := w.runs[run]
+	if r == nil {
+		r = &workerRun{}
+		r.join = sync.OnceValue(func() error { return w.joinRun(run, r) })
+		w.runs[run] = r
+	}
+	w.mu.Unlock()
 	if err := r.join(); isTransient(err) {
 		return nil, err
 	} else if err != nil { // it is tried again: its environment may be corrected
@@ -285,19 +292,6 @@ func (w *worker) carryOut(run string, plans []byte) (outcome []byte, err error) 
 		r.clients.Add(1)
 	}
 	return outcome, err
-}
-
-// runOf returns a run, whose join opens it.
-func (w *worker) runOf(id string) *workerRun {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	r := w.runs[id]
-	if r == nil {
-		r = &workerRun{}
-		r.join = sync.OnceValue(func() error { return w.joinRun(id, r) })
-		w.runs[id] = r
-	}
-	return r
 }
 
 // joinRun makes the job for a run.

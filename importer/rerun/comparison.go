@@ -1,7 +1,7 @@
-// Package rerun compares results workbooks with the ledger before their rows are
-// run again, so that nothing that a workbook shows as created is created twice.
+// Package rerun compares a results workbook with the ledger before its rows are
+// run again, so that nothing that the workbook shows as created is created twice.
 //
-// A workbook may have been edited, sorted, or be older than the ledger; the ledger
+// The workbook may have been edited, sorted, or be older than the ledger; the ledger
 // may be new, or an old copy. The ledger wins wherever it knows a step. What only
 // the workbook knows is taken over; where the two contradict each other, nothing
 // is sent for the client, and a problem names the cell. Decisions in the column
@@ -27,10 +27,9 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Comparison compares results workbooks with the ledger. Call CheckSteps for each
-// workbook first, from the newest on, then TakeOver if anything is Missing, then Settle, then
-// CheckRows; Hold and Prior pass what was found on to the run. A Comparison is for
-// one goroutine.
+// Comparison compares a results workbook with the ledger. Call CheckSteps first, then TakeOver if
+// anything is missing, then Settle, then CheckRows; Hold and Prior pass what was found on to the run.
+// A Comparison is for one goroutine.
 type Comparison struct {
 	Ledger      *ledger.Ledger
 	Environment string // the ledger's scope
@@ -38,52 +37,49 @@ type Comparison struct {
 	ActivityIDs bool // as settle.Settler.ActivityIDs
 	NewIdentity bool // the mapping's keys were changed on purpose: claims are created again under the new ones
 
-	// CheckSteps counts Missing and Words: the steps that the ledger does not know and must take
-	// over before anything is sent, and the lines with a decision in the column Settle.
-	Missing, Words int
-
-	taken     []taken // the steps that are Missing
+	taken     []takenStep // the steps that are missing
 	takenAt   map[ledger.StepID]int
-	books     int          // how many workbooks were checked
-	numbers   map[int]bool // of the lines in the last workbook's sheet Steps
+	numbers   map[int]bool // of the lines of the sheet Steps
 	erasures  *ledger.Erasures
 	conflicts map[mapping.Identity]problem.List
 	prior     map[cell.Row]result.Row
-	words     []settle.Settlement
-	decided   map[ledger.StepID]settle.Decision // those of words
-	links     map[mapping.Identity]int          // the newest link of a client that is Missing and done, in taken
+	decisions []settle.Settlement
+	decided   map[ledger.StepID]settle.Decision // those of decisions
+	links     map[mapping.Identity]int          // the newest link of a client that is missing and done, in taken
 	found     map[mapping.Identity]bool         // clients who were found, not created: an activity of theirs was skipped
 	last      ledger.ClientKey
 	steps     map[string]ledger.Step // of last
 }
 
-// taken is a step that the ledger takes over from a workbook.
-type taken struct {
-	event        ledger.Event
-	book, number int    // where its line is
-	client       string // whose line it is
-	at           string // the cell of its id
+// takenStep is a step that the ledger takes over from the workbook.
+type takenStep struct {
+	event  ledger.Event
+	number int    // of its line
+	client string // whose line it is
+	at     string // the cell of its id
 }
 
-// CheckSteps compares the lines of a sheet Steps with the ledger and changes
+// Missing is how many steps the ledger does not know and must take over before anything is sent.
+func (r *Comparison) Missing() int { return len(r.taken) }
+
+// Decisions is how many steps have a decision in the column Settle.
+func (r *Comparison) Decisions() int { return len(r.decisions) }
+
+// CheckSteps compares the lines of the sheet Steps with the ledger and changes
 // nothing. runKnown reports whether the ledger knows the run that wrote them: else it is new or an
 // old copy, and what it has as not created may have been created since. The problem.List has every
 // line that cannot be read and every decision that cannot be recorded; any other error is the
 // ledger's or the file's.
 func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error], runKnown bool) error {
-	if r.conflicts == nil {
-		r.conflicts, r.found, r.links = map[mapping.Identity]problem.List{}, map[mapping.Identity]bool{}, map[mapping.Identity]int{}
-		r.decided, r.takenAt = map[ledger.StepID]settle.Decision{}, map[ledger.StepID]int{}
-	}
-	r.books++
-	r.numbers = map[int]bool{}
+	r.conflicts, r.found, r.links = map[mapping.Identity]problem.List{}, map[mapping.Identity]bool{}, map[mapping.Identity]int{}
+	r.decided, r.takenAt, r.numbers = map[ledger.StepID]settle.Decision{}, map[ledger.StepID]int{}, map[int]bool{}
 	var found problem.List
 	for line, err := range lines {
 		if err != nil {
 			return err
 		}
 		r.numbers[line.Number] = true
-		id, who := r.stepID(line), line.identity(r.Binding.KeySpace())
+		id, who := r.stepID(line), mapping.Identity{Space: r.Binding.KeySpace(), Key: line.Client}
 		if erased, err := r.isErased(ctx, id.ClientKey, ledger.ClientKey{Environment: r.Environment, Space: who.Space, Client: who.Key}); err != nil {
 			return err
 		} else if erased {
@@ -111,44 +107,42 @@ func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error
 			r.take(line, event, who)
 			known.To = event.To
 		}
-		found = append(found, r.word(line, known)...)
+		found = append(found, r.decide(line, known)...)
 	}
 	found.Sort()
 	return found.Err()
 }
 
 // take notes a step that the ledger does not know. A further contact has a line for every client
-// who names it, and one of its own where it is a client too; what the newest workbook says counts.
-// A client's rows show one redirect url, which is that of the last link in the sheet Steps as it was
-// written.
+// who names it, and one of its own where it is a client too. A client's rows show one redirect url,
+// which is that of the last link in the sheet Steps as it was written.
 func (r *Comparison) take(line Step, event ledger.Event, who mapping.Identity) {
-	here := taken{event, r.books, line.Number, line.Client, line.IDAt.String()}
+	here := takenStep{event, line.Number, line.Client, line.IDAt.String()}
 	i, again := r.takenAt[event.StepID]
-	switch {
-	case !again:
+	if !again {
 		i = len(r.taken)
 		r.takenAt[event.StepID], r.taken = i, append(r.taken, here)
-		r.Missing++
-	case r.taken[i].book == r.books && event.ID != "" && r.taken[i].event.ID != "" && event.ID != r.taken[i].event.ID:
-		p := problem.New("id-conflict", "%s differs from %s, and both are the id of one contact or step; nothing is sent for the client", here.at, r.taken[i].at).
+	}
+	switch first := r.taken[i]; {
+	case event.ID != "" && first.event.ID != "" && event.ID != first.event.ID:
+		p := problem.New("id-conflict", "%s differs from %s, and both are the id of one contact or step; nothing is sent for the client", here.at, first.at).
 			Hinted("clear the wrong one of the two")
 		r.add(who, p)
-		if first := r.taken[i].client; first != line.Client {
-			r.add(mapping.Identity{Space: who.Space, Key: first}, p)
+		if first.client != line.Client {
+			r.add(mapping.Identity{Space: who.Space, Key: first.client}, p)
 		}
-	case r.taken[i].event.To != ledger.Done && event.To == ledger.Done:
+	case first.event.To != ledger.Done && event.To == ledger.Done:
 		r.taken[i] = here
 	}
 	if event.Kind == ledger.KindLink && event.To == ledger.Done {
-		if last, ok := r.links[who]; !ok || r.taken[last].book == r.books && r.taken[last].number <= line.Number {
+		if last, ok := r.links[who]; !ok || r.taken[last].number <= line.Number {
 			r.links[who] = i
 		}
 	}
 }
 
-// Complete reports whether the sheet Steps that was checked last still has every
-// one of the lines that were written, in any order. If the ledger does not know the
-// steps, a missing line would be a step that is sent again.
+// Complete reports whether the sheet Steps still has every one of the lines that were written, in
+// any order. If the ledger does not know the steps, a missing line would be a step that is sent again.
 func (r *Comparison) Complete(written int) bool {
 	for n := range written {
 		if !r.numbers[n+1] {
@@ -158,21 +152,19 @@ func (r *Comparison) Complete(written int) bool {
 	return len(r.numbers) == written
 }
 
-// word notes the decision in a line's column Settle. It needs a step that is
+// decide notes the decision in a line's column Settle. It needs a step that is
 // undecided; a step in flight was left so by a run that was killed, and is
 // undecided too.
-func (r *Comparison) word(line Step, known ledger.Step) (wrong problem.List) {
+func (r *Comparison) decide(line Step, known ledger.Step) problem.List {
 	if line.Settle == "" {
 		return nil
 	}
-	decision, err := settle.ParseDecision(line.Settle)
 	id := r.stepID(line)
-	if same, ok := r.decided[id]; ok && err == nil && decision == same {
-		return nil // one decision, in two places
-	}
-	r.Words++
-	switch {
+	decision, err := settle.ParseDecision(line.Settle)
+	switch same, ok := r.decided[id]; {
 	case err != nil:
+	case ok && decision == same:
+		return nil // one decision, in two lines
 	case known.To != ledger.Uncertain && known.To != ledger.Sent:
 		err = problem.New("not-uncertain", "a decision stands beside a step that is not uncertain").Hinted("clear the cell")
 	default:
@@ -183,22 +175,22 @@ func (r *Comparison) word(line Step, known ledger.Step) (wrong problem.List) {
 		return problem.List{p}
 	}
 	r.decided[id] = decision
-	r.words = append(r.words, settle.Settlement{Step: id, Decision: decision, Where: line.SettleAt})
+	r.decisions = append(r.decisions, settle.Settlement{Step: id, Decision: decision, Where: line.SettleAt})
 	return nil
 }
 
-// Settle records the decisions of the workbooks as events of the run by, all or
+// Settle records the decisions of the workbook as events of the run by, all or
 // none; see settle.Settler.Settle. Call TakeOver first.
 func (r *Comparison) Settle(ctx context.Context, by string) error {
-	if len(r.words) == 0 {
+	if len(r.decisions) == 0 {
 		return nil // a dry run's ledger is for reading only
 	}
 	r.last = ledger.ClientKey{} // what was read of it is no longer true
-	return settle.Settler{Ledger: r.Ledger, Run: by, ActivityIDs: r.ActivityIDs}.Settle(ctx, r.words...)
+	return settle.Settler{Ledger: r.Ledger, Run: by, ActivityIDs: r.ActivityIDs}.Settle(ctx, r.decisions...)
 }
 
-// TakeOver records the steps that the ledger does not know. rows are those of the workbooks, from the
-// newest on: they have the redirect urls and addresses. A step with the id or url of another step becomes
+// TakeOver records the steps that the ledger does not know. The rows of the sheet Results have their
+// redirect urls and addresses. A step with the id or url of another step becomes
 // uncertain: one of the two cells is wrong.
 func (r *Comparison) TakeOver(run string, rows iter.Seq2[Row, error]) error {
 	urls, err := r.readRows(rows)

@@ -91,8 +91,8 @@ func TestTakeOver(t *testing.T) {
 			if err := r.CheckSteps(t.Context(), lines(test.line), true); err != nil {
 				t.Fatal(err)
 			}
-			if wanted := test.want.State != ""; wanted != (r.Missing == 1) {
-				t.Errorf("%d steps are missing", r.Missing)
+			if wanted := test.want.State != ""; wanted != (r.Missing() == 1) {
+				t.Errorf("%d steps are missing", r.Missing())
 			}
 			if err := r.TakeOver("run-1", rowsOf("ann@example.test")); err != nil {
 				t.Fatal(err)
@@ -237,7 +237,7 @@ func TestTakeOverAFoundClient(t *testing.T) {
 }
 
 // TestSeveralLinesOfOnePerson: a client who is a contact of other clients has a line of
-// its own and one for each of them, in any order and in several workbooks.
+// its own and one for each of them, in any order.
 func TestSeveralLinesOfOnePerson(t *testing.T) {
 	const ann, bob, cid = "ann@example.test", "bob@example.test", "cid@example.test"
 	own := func(state, id, settle string) rerun.Step {
@@ -248,29 +248,27 @@ func TestSeveralLinesOfOnePerson(t *testing.T) {
 	}
 	skipped := rerun.Step{Client: bob, Step: "activity/a@client", State: result.StepSkipped}
 	for name, test := range map[string]struct {
-		books          [][]rerun.Step
+		lines          []rerun.Step
 		missing, words int
 		held           string // the clients for whom nothing is sent
 		want           fact
 		via            string
 	}{
-		"done":                           {[][]rerun.Step{{own("done", "c-1", ""), of(ann, "done", "c-1", ""), of(cid, "done", "c-1", "")}}, 1, 0, "", fact{ledger.Done, "c-1", ""}, ledger.ViaWorkbook},
-		"an id is cleared":               {[][]rerun.Step{{of(ann, "done", "", ""), own("done", "c-1", "")}}, 1, 0, "", fact{ledger.Done, "c-1", ""}, ledger.ViaWorkbook},
-		"found, as its own lines say":    {[][]rerun.Step{{of(ann, "done", "c-1", ""), own("done", "c-1", ""), skipped}}, 1, 0, "", fact{ledger.Done, "c-1", ""}, ledger.ViaAdopted},
-		"two ids":                        {[][]rerun.Step{{of(ann, "done", "c-1", ""), own("done", "c-2", "")}}, 1, 0, ann + " " + bob, fact{ledger.Done, "c-1", ""}, ledger.ViaWorkbook},
-		"one decision beside all":        {[][]rerun.Step{{own("uncertain", "", "not created"), of(ann, "uncertain", "", "Not  created")}}, 1, 1, "", fact{ledger.Refused, "", ""}, ledger.ViaByHand},
-		"one decision beside the second": {[][]rerun.Step{{own("uncertain", "", ""), of(ann, "uncertain", "", "give up")}}, 1, 1, "", fact{ledger.Closed, "", ""}, ledger.ViaByHand},
-		"in two workbooks":               {[][]rerun.Step{{of(ann, "uncertain", "", "created c-1")}, {own("uncertain", "", "created c-1")}}, 1, 1, "", fact{ledger.Done, "c-1", ""}, ledger.ViaByHand},
+		"done":                           {[]rerun.Step{own("done", "c-1", ""), of(ann, "done", "c-1", ""), of(cid, "done", "c-1", "")}, 1, 0, "", fact{ledger.Done, "c-1", ""}, ledger.ViaWorkbook},
+		"an id is cleared":               {[]rerun.Step{of(ann, "done", "", ""), own("done", "c-1", "")}, 1, 0, "", fact{ledger.Done, "c-1", ""}, ledger.ViaWorkbook},
+		"found, as its own lines say":    {[]rerun.Step{of(ann, "done", "c-1", ""), own("done", "c-1", ""), skipped}, 1, 0, "", fact{ledger.Done, "c-1", ""}, ledger.ViaAdopted},
+		"two ids":                        {[]rerun.Step{of(ann, "done", "c-1", ""), own("done", "c-2", "")}, 1, 0, ann + " " + bob, fact{ledger.Done, "c-1", ""}, ledger.ViaWorkbook},
+		"one decision beside all":        {[]rerun.Step{own("uncertain", "", "not created"), of(ann, "uncertain", "", "Not  created")}, 1, 1, "", fact{ledger.Refused, "", ""}, ledger.ViaByHand},
+		"one decision beside the second": {[]rerun.Step{own("uncertain", "", ""), of(ann, "uncertain", "", "give up")}, 1, 1, "", fact{ledger.Closed, "", ""}, ledger.ViaByHand},
+		"one id beside both":             {[]rerun.Step{of(ann, "uncertain", "", "created c-1"), own("uncertain", "", "created c-1")}, 1, 1, "", fact{ledger.Done, "c-1", ""}, ledger.ViaByHand},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newComparison(t, "v2\ncontacts: [{id: p, key: Partner, lookup: {email: Partner}, fields: {email: Partner}}]\nclaims: [{key: E-mail, name: x, claimants: [client, p]}]")
-			for _, book := range test.books {
-				if err := r.CheckSteps(t.Context(), lines(book...), true); err != nil {
-					t.Fatal(err)
-				}
+			if err := r.CheckSteps(t.Context(), lines(test.lines...), true); err != nil {
+				t.Fatal(err)
 			}
-			if r.Missing != test.missing || r.Words != test.words {
-				t.Errorf("%d steps are missing and %d decided, want %d and %d", r.Missing, r.Words, test.missing, test.words)
+			if r.Missing() != test.missing || r.Decisions() != test.words {
+				t.Errorf("%d steps are missing and %d decided, want %d and %d", r.Missing(), r.Decisions(), test.missing, test.words)
 			}
 			if err := r.TakeOver("run-1", rowsOf()); err != nil {
 				t.Fatal(err)

@@ -16,26 +16,23 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/gofrs/flock"
+
 	"claimsheet/mapping/problem"
 )
 
 // Read returns the whole of a configuration file of at most limit bytes. It
-// refuses what Open refuses, what Check refuses, and a symbolic link that
-// another user has made. The error is a problem.Problem.
+// refuses what Open and CheckPath refuse. The error is a problem.Problem.
 func Read(path string, limit int64) ([]byte, error) {
 	if err := checkLink(path); err != nil {
 		return nil, err
 	}
-	f, err := Open(path)
+	f, info, err := open(path, os.O_RDONLY, Unreadable)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, Unreadable(path, err)
-	}
-	if err := Check(path, info); err != nil {
+	if err := check(path, info); err != nil {
 		return nil, err
 	}
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
@@ -43,7 +40,11 @@ func Read(path string, limit int64) ([]byte, error) {
 		return nil, Unreadable(path, err)
 	}
 	if int64(len(data)) > limit {
-		return nil, problem.At(problem.Where{File: path}, "too-large", "the file is larger than %s; what belongs here takes a few kilobytes", size(limit))
+		most := fmt.Sprintf("%d KiB", limit>>10)
+		if limit >= 1<<20 {
+			most = fmt.Sprintf("%d MiB", limit>>20)
+		}
+		return nil, problem.At(problem.Where{File: path}, "too-large", "the file is larger than %s; what belongs here takes a few kilobytes", most)
 	}
 	return data, nil
 }
@@ -52,32 +53,68 @@ func Read(path string, limit int64) ([]byte, error) {
 // refused at once instead of being waited for. Links are followed. The error is
 // a problem.Problem.
 func Open(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
+	f, _, err := open(path, os.O_RDONLY, Unreadable)
+	return f, err
+}
+
+// OpenAppend opens a regular file of this user or of root for reading and
+// appending, and creates it (0600) when it is missing. It follows a link that this
+// user or root made. It never waits, for example for a pipe. The error is a
+// problem.Problem.
+func OpenAppend(path string) (*os.File, error) {
+	if err := checkLink(path); err != nil {
+		return nil, err
+	}
+	f, info, err := open(path, os.O_CREATE|os.O_APPEND|os.O_RDWR, func(path string, err error) problem.Problem {
+		return problem.At(problem.Where{File: path}, "no-access", "the file cannot be written: %v", problem.Cause(err))
+	})
+	if err == nil && !trusted(info) {
+		_ = f.Close()
+		return nil, problem.At(problem.Where{File: path}, "other-owner", "the file belongs to another user (%s)", ownerOf(info)).
+			Hinted("name a file of your own")
+	}
+	return f, err
+}
+
+// open opens a regular file. failed makes a problem of an error of the system.
+func open(path string, flags int, failed func(path string, err error) problem.Problem) (*os.File, fs.FileInfo, error) {
+	f, err := os.OpenFile(path, flags|nonblock, 0o600)
 	if err != nil {
-		return nil, Unreadable(path, err)
+		return nil, nil, failed(path, err)
 	}
 	info, err := f.Stat()
 	switch {
 	case err != nil:
-		err = Unreadable(path, err)
+		err = failed(path, err)
 	case !info.Mode().IsRegular():
 		p := problem.At(problem.Where{File: path}, "not-a-file", "this is %s, not a file", Kind(info))
-		if info.Mode()&fs.ModeNamedPipe != 0 {
+		if info.Mode()&fs.ModeNamedPipe != 0 && flags == os.O_RDONLY {
 			p = p.Hinted("write it to a file first: pipes, and <(…) of the shell, are not read")
 		}
 		err = p
 	}
 	if err != nil {
 		_ = f.Close()
-		return nil, err
+		return nil, nil, err
 	}
-	return f, nil
+	return f, info, nil
 }
 
-// Check refuses a file or folder that belongs to another user than the one who
-// runs the program or root, and one that others can write to. The group of the
-// same number as the owner is the owner's own. The error is a problem.Problem.
-func Check(path string, info fs.FileInfo) error {
+// CheckPath refuses a file that belongs to another user than the one who runs the program or root,
+// one that others can write to, and a symbolic link that another user made. The group of the same number as
+// the owner is the owner's own. A missing file passes. The error is a problem.Problem.
+func CheckPath(path string) error {
+	if err := checkLink(path); err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil // opening it will report what is wrong
+	}
+	return check(path, info)
+}
+
+func check(path string, info fs.FileInfo) error {
 	at := problem.Where{File: path}
 	if !trusted(info) {
 		return problem.At(at, "other-owner", "the file belongs to another user (%s), who could change what this user does with it", ownerOf(info)).
@@ -88,19 +125,6 @@ func Check(path string, info fs.FileInfo) error {
 			Hinted("chmod %s-w %s", rights, path)
 	}
 	return nil
-}
-
-// CheckPath applies Check to the file at path, and refuses a symbolic link that
-// another user made. A missing file passes. The error is a problem.Problem.
-func CheckPath(path string) error {
-	if err := checkLink(path); err != nil {
-		return err
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil // opening it will report what is wrong
-	}
-	return Check(path, info)
 }
 
 // Owner refuses a file or folder of another user than the one who runs the
@@ -154,10 +178,7 @@ func Unreadable(path string, err error) problem.Problem {
 	case errors.Is(err, fs.ErrPermission):
 		return problem.At(at, "no-access", "the file may not be read by this user")
 	}
-	if inner := errors.Unwrap(err); inner != nil {
-		err = inner
-	}
-	return problem.At(at, "cannot-read", "the file cannot be read: %v", err)
+	return problem.At(at, "cannot-read", "the file cannot be read: %v", problem.Cause(err))
 }
 
 // nearestFile returns the file of the same folder whose name is most like that of a file
@@ -172,49 +193,6 @@ func nearestFile(path string) (string, bool) {
 	}
 	near, ok := problem.Nearest(filepath.Base(path), names)
 	return filepath.Join(filepath.Dir(path), near), ok
-}
-
-func size(bytes int64) string {
-	if bytes >= 1<<20 {
-		return fmt.Sprintf("%d MiB", bytes>>20)
-	}
-	return fmt.Sprintf("%d KiB", bytes>>10)
-}
-
-// OpenAppend opens a regular file of this user or of root for reading and
-// appending, and creates it (0600) when it is missing. It follows a link that this
-// user or root made. It never waits, for example for a pipe. The error is a
-// problem.Problem.
-func OpenAppend(path string) (*os.File, error) {
-	if err := checkLink(path); err != nil {
-		return nil, err
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_RDWR|nonblock, 0o600)
-	if err != nil {
-		return nil, unwritable(path, err)
-	}
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		err = unwritable(path, err)
-	case !info.Mode().IsRegular():
-		err = problem.At(problem.Where{File: path}, "not-a-file", "this is %s, not a file", Kind(info))
-	case !trusted(info):
-		err = problem.At(problem.Where{File: path}, "other-owner", "the file belongs to another user (%s)", ownerOf(info)).
-			Hinted("name a file of your own")
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
-func unwritable(path string, err error) problem.Problem {
-	if inner := errors.Unwrap(err); inner != nil {
-		err = inner
-	}
-	return problem.At(problem.Where{File: path}, "no-access", "the file cannot be written: %v", err)
 }
 
 // Digest returns a file's SHA-256 in hex.
@@ -244,4 +222,9 @@ func Absolute(path string) string {
 func IsFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
+}
+
+// NewLock returns the lock of a lock file, which is made when it is taken. It ends with the process.
+func NewLock(path string) *flock.Flock {
+	return flock.New(path, flock.SetFlag(LockFlags), flock.SetPermissions(0o600))
 }

@@ -12,10 +12,15 @@ package settle
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
@@ -262,4 +267,174 @@ func (s Settler) checkUndo(ctx context.Context, step ledger.Step) error {
 		}
 	}
 	return nil
+}
+
+// UncertainStep is a step that may or may not have been created, with what helps
+// to find it in the service.
+type UncertainStep struct {
+	ledger.Step
+	// Number is that of the event that led to this state. A number from an old list never means
+	// another step, or a later attempt at the same one.
+	Number   int64
+	ClientID string // of the step's client; "" while the client is uncertain itself
+	ClaimID  string // of the activity's claim; "" for other steps
+	Template string // the name of the activity's template; "" when the request is no longer kept
+	Status   string // the status that an activity was sent with
+	Entry    string // of the mapping's contacts, where the person was sent as a further contact; else ""
+}
+
+// Uncertain are the steps of environments that are uncertain, those
+// that have waited longest first.
+func Uncertain(ctx context.Context, l *ledger.Ledger, environments []string) ([]UncertainStep, error) {
+	var steps []UncertainStep
+	for _, environment := range environments {
+		for known, err := range l.Unsettled(ctx, environment) {
+			if err != nil {
+				return nil, err
+			}
+			step := UncertainStep{Step: known, Number: known.Ref.Last}
+			if err := step.gather(ctx, l); err != nil {
+				return nil, err
+			}
+			steps = append(steps, step)
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b UncertainStep) int { return a.At.Compare(b.At) })
+	return steps, nil
+}
+
+// gather fills in the ids that lead to the step, and what it asked for.
+func (d *UncertainStep) gather(ctx context.Context, l *ledger.Ledger) error {
+	known, err := l.Steps(ctx, d.ClientKey, d.Mapping)
+	if err != nil {
+		return err
+	}
+	d.ClientID = known[ledger.KindClient].ID
+	if claim := ledger.ClaimOf(d.StepID.Step); claim != "" {
+		d.ClaimID = known[claim].ID
+	}
+	var was struct{ Mapping, Template, Status string } // of the request, as the ledger keeps it
+	if json.Unmarshal(d.Data, &was) != nil {
+		return nil // it was purged
+	}
+	switch d.Kind {
+	case ledger.KindActivity:
+		d.Template, d.Status = was.Template, was.Status
+	case ledger.KindClient:
+		_, d.Entry, _ = strings.Cut(was.Mapping, "/")
+	}
+	return nil
+}
+
+// Decided are the steps of environments that Undo takes back: those whose last event is a decision,
+// the latest first, and the clients and claims that are done with an id that a sheet gave (known_id),
+// which have no numbers.
+func Decided(ctx context.Context, l *ledger.Ledger, environments []string) (decided []UncertainStep, err error) {
+	for _, environment := range environments {
+		for step, err := range l.Decided(ctx, environment) {
+			if err != nil {
+				return nil, err
+			}
+			switch {
+			case isDecision(step):
+				decided = append(decided, UncertainStep{Step: step, Number: step.Ref.Last})
+			case step.IsOfSheet():
+				decided = append(decided, UncertainStep{Step: step})
+			}
+		}
+	}
+	return decided, nil
+}
+
+// Choice is what you found out about an uncertain step.
+type Choice string
+
+// The choices.
+const (
+	WasCreated Choice = "created"     // it exists: the next run continues after it
+	NotCreated Choice = "not created" // it does not exist: the next run sends it again
+	GiveUp     Choice = "give up"     // leave it: the steps that depend on it are never sent
+	Undo       Choice = "undo"        // take the decision back: the step is uncertain again
+)
+
+// Decision is a choice about an uncertain step.
+type Decision struct {
+	Choice Choice
+	// Value belongs to WasCreated: the id that the service gave, or the redirect
+	// url of a link. "" when the step needs none.
+	Value string
+}
+
+// ParseDecision reads a cell of the column Settle: “created”, “created ID”,
+// “created URL”, “not created” or “give up”, ignoring case and runs of white
+// space. The error is a problem.Problem without a place; it does not repeat the
+// text, which may be a redirect url.
+func ParseDecision(text string) (Decision, error) {
+	words := strings.Fields(text)
+	switch phrase := strings.ToLower(strings.Join(words, " ")); {
+	case phrase == string(NotCreated):
+		return Decision{Choice: NotCreated}, nil
+	case phrase == string(GiveUp):
+		return Decision{Choice: GiveUp}, nil
+	case len(words) == 1 && phrase == string(WasCreated):
+		return Decision{Choice: WasCreated}, nil
+	case len(words) == 2 && strings.EqualFold(words[0], string(WasCreated)):
+		return Decision{Choice: WasCreated, Value: words[1]}, nil
+	}
+	return Decision{}, problem.New("unknown-decision", "this is not a decision about an uncertain step").
+		Hinted("write “created”, “created” with the id or redirect url behind it, “not created” or “give up”")
+}
+
+// Check returns what is wrong with a decision about a step of a kind, a problem.Problem without a
+// place. activityIDs is Settler.ActivityIDs.
+func (d Decision) Check(kind string, activityIDs bool) error {
+	switch {
+	case d.Choice != WasCreated && d.Value != "":
+		return problem.New("unknown-decision", "an id or url goes with “created” only")
+	case d.Choice != WasCreated:
+		return nil
+	case kind == ledger.KindLink && isURL(d.Value):
+		return nil
+	case kind == ledger.KindLink:
+		return problem.New("no-url", "a created link needs its redirect url, which begins with https:// or http://").
+			Hinted("a url that was lost is of no use: decide “not created”, and the next run asks for a fresh one")
+	case d.Value == "" && kind == ledger.KindActivity && !activityIDs:
+		return nil
+	case d.Value == "":
+		return problem.New("no-id", "a created %s needs the id that the service gave it", kind).Hinted("look it up in the service")
+	case isURL(d.Value):
+		return problem.New("not-an-id", "this is a url, and a created %s needs its id", kind).Hinted("look the id up in the service")
+	case d.Value == ".", d.Value == "..", !utf8.ValidString(d.Value), strings.ContainsFunc(d.Value, isNotOfIDs):
+		return problem.New("not-an-id", "the id is a dot segment, or holds white space, a control character, or one of / \\ ? #").
+			Hinted("copy the id as the service shows it")
+	}
+	return nil
+}
+
+// isNotOfIDs reports whether a character cannot be in a segment of a request's path.
+func isNotOfIDs(r rune) bool {
+	return strings.ContainsRune(`/\?#`, r) || unicode.IsControl(r) || unicode.IsSpace(r)
+}
+
+func isURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && !strings.ContainsFunc(s, unicode.IsSpace)
+}
+
+// KindOf returns the kind of the step with a key: client, also for a further
+// contact, claim, activity or link; "" for a text that is no step's key.
+func KindOf(key string) string {
+	switch {
+	case key == ledger.KindClient, key == ledger.KindLink:
+		return key
+	case strings.HasPrefix(key, "contact/"): // the step client of somebody else
+		return ledger.KindClient
+	case strings.HasPrefix(key, "link/"):
+		return ledger.KindLink
+	case strings.HasPrefix(key, "claim/"):
+		return ledger.KindClaim
+	case strings.HasPrefix(key, "activity/"):
+		return ledger.KindActivity
+	}
+	return ""
 }

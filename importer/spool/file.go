@@ -11,7 +11,7 @@ import (
 
 // spoolFile is a private temporary file of entries, which are appended one
 // after the other and read back by their place. One goroutine appends; after
-// flush any number of goroutines may read.
+// flush any number of goroutines may read. Before each entry is its length.
 type spoolFile struct {
 	file    *os.File
 	named   bool   // the system could not remove the file's name while it is open
@@ -23,6 +23,7 @@ type spoolFile struct {
 const (
 	bufferSize = 128 << 10 // how much is written at once, and read ahead in a pass
 	lookSize   = 4 << 10   // how much is read ahead for a single entry
+	lengthSize = 4         // bytes of an entry's length
 )
 
 // newSpoolFile creates a file in a folder, with the mode 0600. It removes the
@@ -39,7 +40,7 @@ func newSpoolFile(folder string) (*spoolFile, error) {
 // add appends an entry and returns its place.
 func (s *spoolFile) add(entry []byte) (at int64, err error) {
 	at = s.written + int64(len(s.pending))
-	s.pending = binary.AppendUvarint(s.pending, uint64(len(entry)))
+	s.pending = binary.LittleEndian.AppendUint32(s.pending, uint32(len(entry)))
 	s.pending = append(s.pending, entry...)
 	if len(s.pending) >= bufferSize {
 		err = s.flush()
@@ -76,7 +77,8 @@ type fileReader struct {
 	section *io.SectionReader
 	buf     *bufio.Reader
 	at      int64 // the place of the next entry
-	entry   []byte
+	bytes   []byte
+	entry   entry
 }
 
 // reader returns a reader of the entries flushed so far, which reads size bytes
@@ -88,27 +90,27 @@ func (s *spoolFile) reader(size int) *fileReader {
 
 // next returns the entry behind the last one, valid until the next call, or
 // io.EOF at the end.
-func (r *fileReader) next() ([]byte, error) {
-	n, err := binary.ReadUvarint(r.buf)
-	if err != nil {
+func (r *fileReader) next() (*entry, error) {
+	var length [lengthSize]byte
+	if _, err := io.ReadFull(r.buf, length[:]); err != nil {
 		return nil, err
 	}
-	if uint64(cap(r.entry)) < n {
-		r.entry = make([]byte, n)
+	n := int(binary.LittleEndian.Uint32(length[:]))
+	if cap(r.bytes) < n {
+		r.bytes = make([]byte, n)
 	}
-	r.entry = r.entry[:n]
-	if _, err := io.ReadFull(r.buf, r.entry); err != nil {
+	r.bytes = r.bytes[:n]
+	if _, err := io.ReadFull(r.buf, r.bytes); err != nil {
 		return nil, fmt.Errorf("a file for rows that were read is damaged: %w", err)
 	}
-	r.at += int64(uvarintLength(n)) + int64(n)
-	return r.entry, nil
+	r.at += int64(lengthSize + n)
+	r.entry = entry{bytes: r.bytes, all: string(r.bytes)}
+	return &r.entry, nil
 }
 
 // seek makes next return the entry at a place.
 func (r *fileReader) seek(at int64) error {
-	if ahead := at - r.at; ahead == 0 {
-		return nil
-	} else if ahead > 0 && ahead <= int64(r.buf.Buffered()) {
+	if ahead := at - r.at; ahead >= 0 && ahead <= int64(r.buf.Buffered()) {
 		r.at = at
 		_, err := r.buf.Discard(int(ahead))
 		return err
@@ -121,10 +123,44 @@ func (r *fileReader) seek(at int64) error {
 	return nil
 }
 
-func uvarintLength(n uint64) int {
-	length := 1
-	for ; n >= 0x80; n >>= 7 {
-		length++
+// entry takes the numbers and texts of an entry off its front. The texts stay valid.
+type entry struct {
+	bytes  []byte // what is left
+	all    string
+	failed bool
+}
+
+func (e *entry) byte() byte {
+	if len(e.bytes) == 0 {
+		e.failed = true
+		return 0
 	}
-	return length
+	b := e.bytes[0]
+	e.bytes = e.bytes[1:]
+	return b
+}
+
+func (e *entry) number() int {
+	n, size := binary.Uvarint(e.bytes)
+	if size <= 0 || n > 1<<40 {
+		e.failed = true
+		return 0
+	}
+	e.bytes = e.bytes[size:]
+	return int(n)
+}
+
+func (e *entry) text() string {
+	n := e.number()
+	if n > len(e.bytes) {
+		e.failed = true
+		return ""
+	}
+	at := len(e.all) - len(e.bytes)
+	e.bytes = e.bytes[n:]
+	return e.all[at : at+n]
+}
+
+func appendText(b []byte, text string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }

@@ -55,8 +55,6 @@ const (
 
 var batches = sync.Pool{New: func() any { return new(Batch) }}
 
-func newBatch() *Batch { return batches.Get().(*Batch) }
-
 // Release ends the use of the batch, its records and their cells. The texts of
 // the cells stay valid.
 func (b *Batch) Release() {
@@ -75,23 +73,21 @@ func (b *Batch) add(record cell.Record) {
 	b.Records = append(b.Records, record)
 }
 
-func (b *Batch) full() bool { return len(b.Records) >= batchRows }
-
 // Batches makes a pass as Records does, and yields copies of the records, some
 // at a time.
 func (r *Rows) Batches() iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
-		b := newBatch()
+		b := batches.Get().(*Batch)
 		for record, err := range r.Records() {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			if b.add(record); b.full() {
+			if b.add(record); len(b.Records) >= batchRows {
 				if !yield(b, nil) {
 					return
 				}
-				b = newBatch()
+				b = batches.Get().(*Batch)
 			}
 		}
 		if len(b.Records) > 0 {
@@ -107,7 +103,7 @@ func (r *Rows) Grouped(groups *Groups) iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
 		back := r.reader(lookSize)
 		waiting := map[int32][]int64{}
-		b, i := newBatch(), 0
+		b, i := batches.Get().(*Batch), 0
 		for placed, err := range r.placed() {
 			if err != nil {
 				yield(nil, err)
@@ -127,11 +123,11 @@ func (r *Rows) Grouped(groups *Groups) iter.Seq2[*Batch, error] {
 			delete(waiting, number)
 			b.add(placed.record)
 			b.Groups = append(b.Groups, Group{Number: int(number), Records: b.Records[len(b.Records)-len(places)-1:]})
-			if b.full() {
+			if len(b.Records) >= batchRows {
 				if !yield(b, nil) {
 					return
 				}
-				b = newBatch()
+				b = batches.Get().(*Batch)
 			}
 		}
 		if len(b.Groups) > 0 && !yield(b, nil) {

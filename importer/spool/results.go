@@ -2,7 +2,6 @@ package spool
 
 import (
 	"cmp"
-	"encoding/binary"
 	"errors"
 	"iter"
 	"slices"
@@ -22,7 +21,7 @@ type Results struct {
 	rows    []spooledRow
 	clients []int64 // by client number - 1: the place of the client's steps; -1 for none
 	texts   []string
-	entry   []byte
+	encoded []byte
 }
 
 // spooledRow is a source row and the place of its result.
@@ -82,11 +81,11 @@ func (d *Results) Add(client int, key string, rows []result.Row, steps []result.
 
 // put adds the texts to the file.
 func (d *Results) put() (at int64, err error) {
-	d.entry = d.entry[:0]
+	d.encoded = d.encoded[:0]
 	for _, text := range d.texts {
-		d.entry = append(binary.AppendUvarint(d.entry, uint64(len(text))), text...)
+		d.encoded = appendText(d.encoded, text)
 	}
-	return d.file.add(d.entry)
+	return d.file.add(d.encoded)
 }
 
 // Rows are the results of the rows, in the order of the sheet. An error ends
@@ -152,15 +151,16 @@ func (d *Results) reader() func(at int64) ([]string, error) {
 		if err := from.seek(at); err != nil {
 			return nil, err
 		}
-		entry, err := from.next()
-		texts = texts[:0]
-		for all := string(entry); len(all) > 0 && err == nil; {
-			n, size := binary.Uvarint(entry[len(entry)-len(all):])
-			if size <= 0 || n > uint64(len(all)-size) {
-				return nil, errors.New("a result that was kept during the run cannot be read back")
-			}
-			texts, all = append(texts, all[size:][:n]), all[size+int(n):]
+		e, err := from.next()
+		if err != nil {
+			return nil, err
 		}
-		return texts, err
+		for texts = texts[:0]; len(e.bytes) > 0 && !e.failed; {
+			texts = append(texts, e.text())
+		}
+		if e.failed {
+			return nil, errors.New("a result that was kept during the run cannot be read back")
+		}
+		return texts, nil
 	}
 }

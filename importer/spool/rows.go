@@ -32,9 +32,6 @@ type Rows struct {
 	source   iter.Seq2[cell.Record, error]
 	file     *spoolFile
 	complete bool // a pass has reached the end of the sheets
-	formats  []string
-	places   map[string]int // of formats
-	entry    []byte
 }
 
 // NewRows returns the rows of source, with an empty file in folder. It does not
@@ -44,7 +41,7 @@ func NewRows(folder string, source iter.Seq2[cell.Record, error]) (*Rows, error)
 	if err != nil {
 		return nil, err
 	}
-	return &Rows{source: source, file: file, places: map[string]int{}}, nil
+	return &Rows{source: source, file: file}, nil
 }
 
 // Close removes the file.
@@ -96,10 +93,12 @@ func (r *Rows) placed() iter.Seq2[placedRecord, error] {
 // first passes on the records of the sheets and copies them to the file.
 func (r *Rows) first(yield func(placedRecord, error) bool) {
 	r.file.reset()
+	var encoded []byte
 	for record, err := range r.source {
 		placed := placedRecord{record: record}
 		if err == nil {
-			placed.at, err = r.file.add(r.encode(record))
+			encoded = appendRecord(encoded[:0], record)
+			placed.at, err = r.file.add(encoded)
 		}
 		if !yield(placed, err) || err != nil {
 			return
@@ -127,93 +126,57 @@ func (r *Rows) replay(yield func(placedRecord, error) bool) {
 	}
 }
 
-// An entry is the record's numbers, then for each cell its marks and the
-// lengths of its texts, then all texts. The marks of a cell hold its kind and:
+// An entry is the record's numbers, and then for each cell its marks and its texts. The marks
+// hold the cell's kind and:
 const (
 	kindBits   = 0x0f
-	shownAsRaw = 0x10 // Shown equals Raw and is not written
-	withFormat = 0x20
-
-	emptyCell = byte(cell.Empty) | shownAsRaw // nothing follows it
+	withRaw    = 0x10
+	withShown  = 0x20 // Shown differs from Raw
+	withFormat = 0x40
 )
 
-// encode returns the entry of a record, valid until the next call.
-func (r *Rows) encode(record cell.Record) []byte {
-	b := binary.AppendUvarint(r.entry[:0], uint64(record.Table))
-	b = binary.AppendUvarint(b, uint64(record.Row))
-	b = binary.AppendUvarint(b, uint64(record.Source))
-	hidden := uint64(0)
+// appendRecord appends the entry of a record.
+func appendRecord(b []byte, record cell.Record) []byte {
+	hidden := 0
 	if record.Hidden {
 		hidden = 1
 	}
-	b = binary.AppendUvarint(b, uint64(len(record.Cells))<<1|hidden)
-	b = binary.AppendUvarint(b, uint64(len(record.Above)))
-	for _, cells := range [][]cell.Cell{record.Cells, record.Above} {
-		for i := range cells {
-			b = r.encodeCell(b, &cells[i])
-		}
+	for _, n := range []int{record.Table, record.Row, record.Source, hidden, len(record.Cells), len(record.Above)} {
+		b = binary.AppendUvarint(b, uint64(n))
 	}
 	for _, cells := range [][]cell.Cell{record.Cells, record.Above} {
 		for i := range cells {
-			c := &cells[i]
-			b = append(b, c.Raw...)
-			if c.Shown != c.Raw {
-				b = append(b, c.Shown...)
-			}
+			b = appendCell(b, &cells[i])
 		}
 	}
-	r.entry = b
 	return b
 }
 
-func (r *Rows) encodeCell(b []byte, c *cell.Cell) []byte {
-	marks := byte(c.Kind)
-	if c.Shown == c.Raw {
-		marks |= shownAsRaw
+func appendCell(b []byte, c *cell.Cell) []byte {
+	at := len(b)
+	b = append(b, byte(c.Kind))
+	if c.Raw != "" {
+		b[at] |= withRaw
+		b = appendText(b, c.Raw)
+	}
+	if c.Shown != c.Raw {
+		b[at] |= withShown
+		b = appendText(b, c.Shown)
 	}
 	if c.Format != "" {
-		marks |= withFormat
-	}
-	b = append(b, marks)
-	if marks == emptyCell {
-		return b
-	}
-	b = binary.AppendUvarint(b, uint64(len(c.Raw)))
-	if marks&shownAsRaw == 0 {
-		b = binary.AppendUvarint(b, uint64(len(c.Shown)))
-	}
-	if marks&withFormat != 0 {
-		b = binary.AppendUvarint(b, uint64(r.format(c.Format)))
+		b[at] |= withFormat
+		b = appendText(b, c.Format)
 	}
 	return b
-}
-
-// format returns the index of a number format in formats, and adds a new one.
-func (r *Rows) format(code string) int {
-	n, known := r.places[code]
-	if !known {
-		n = len(r.formats)
-		r.places[code] = n
-		r.formats = append(r.formats, code)
-	}
-	return n
 }
 
 // recordReader reads records back, in order or by their places.
 type recordReader struct {
-	rows  *Rows
 	file  *fileReader
 	cells []cell.Cell
-	spans []span
 }
 
-// span is where a cell's texts end among the texts of its record; shown is -1
-// where Shown equals Raw.
-type span struct{ raw, shown int }
-
-func (r *Rows) reader(ahead int) *recordReader {
-	return &recordReader{rows: r, file: r.file.reader(ahead)}
-}
+func (r *Rows) reader(ahead int) *recordReader { return &recordReader{file: r.file.reader(ahead)} }
 
 // each calls do with the records at some places, each valid during the call.
 func (r *recordReader) each(places []int64, do func(cell.Record)) error {
@@ -230,90 +193,36 @@ func (r *recordReader) each(places []int64, do func(cell.Record)) error {
 	return nil
 }
 
-var errDamagedRow = errors.New("a row that was kept while the sheet was read cannot be read back")
-
 // next reads a record, whose cells are valid until the next call.
 func (r *recordReader) next() (cell.Record, error) {
-	entry, err := r.file.next()
+	e, err := r.file.next()
 	if err != nil {
 		return cell.Record{}, err
 	}
-	d := decoder{rest: entry}
-	record := cell.Record{Table: d.number(), Row: d.number(), Source: d.number()}
-	n := d.number()
-	record.Hidden = n&1 == 1
-	own := n >> 1
-	all := own + d.number()
+	record := cell.Record{Table: e.number(), Row: e.number(), Source: e.number(), Hidden: e.number() == 1}
+	own := e.number()
+	all := min(own+e.number(), len(e.bytes)) // each cell has a byte at least
 	r.cells = slices.Grow(r.cells[:0], all)[:all]
-	r.spans = slices.Grow(r.spans[:0], all)[:all]
-	end := 0
 	for i := range r.cells {
-		r.cells[i] = cell.Cell{}
-		end = r.cellHead(&d, i, end)
+		readCell(e, &r.cells[i])
 	}
-	if d.failed || end != len(d.rest) {
-		return cell.Record{}, errDamagedRow
-	}
-	text, from := string(d.rest), 0
-	for i, s := range r.spans {
-		c := &r.cells[i]
-		c.Raw = text[from:s.raw]
-		if c.Shown, from = c.Raw, s.raw; s.shown >= 0 {
-			c.Shown, from = text[s.raw:s.shown], s.shown
-		}
+	if e.failed || len(e.bytes) > 0 || own > all {
+		return cell.Record{}, errors.New("a row that was kept while the sheet was read cannot be read back")
 	}
 	record.Cells, record.Above = r.cells[:own:own], r.cells[own:]
 	return record, nil
 }
 
-// cellHead reads the marks and lengths of cell i. It takes the end of the texts
-// before the cell's and returns the end of the cell's own.
-func (r *recordReader) cellHead(d *decoder, i, end int) int {
-	marks := d.byte()
-	c := &r.cells[i]
-	c.Kind = cell.Kind(marks & kindBits)
-	if marks == emptyCell {
-		r.spans[i] = span{end, -1}
-		return end
+func readCell(e *entry, c *cell.Cell) {
+	marks := e.byte()
+	*c = cell.Cell{Kind: cell.Kind(marks & kindBits)}
+	if marks&withRaw != 0 {
+		c.Raw = e.text()
 	}
-	r.spans[i] = span{raw: end + d.number(), shown: -1}
-	end = r.spans[i].raw
-	if marks&shownAsRaw == 0 {
-		end += d.number()
-		r.spans[i].shown = end
+	if c.Shown = c.Raw; marks&withShown != 0 {
+		c.Shown = e.text()
 	}
-	if n := 0; marks&withFormat != 0 {
-		if n = d.number(); n >= len(r.rows.formats) {
-			d.failed = true
-			return end
-		}
-		c.Format = r.rows.formats[n]
+	if marks&withFormat != 0 {
+		c.Format = e.text()
 	}
-	return end
-}
-
-// decoder takes numbers off the front of an entry.
-type decoder struct {
-	rest   []byte
-	failed bool
-}
-
-func (d *decoder) byte() byte {
-	if len(d.rest) == 0 {
-		d.failed = true
-		return 0
-	}
-	b := d.rest[0]
-	d.rest = d.rest[1:]
-	return b
-}
-
-func (d *decoder) number() int {
-	n, size := binary.Uvarint(d.rest)
-	if size <= 0 || n > 1<<40 {
-		d.failed = true
-		return 0
-	}
-	d.rest = d.rest[size:]
-	return int(n)
 }

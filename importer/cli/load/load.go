@@ -42,29 +42,14 @@ func (w Where) StateDir(sandbox bool) string {
 	return folder
 }
 
-// choose returns the environment of that name, or the default one, or the only one.
-func (w Where) choose() (*environment.Environment, error) {
-	var file *environment.File
-	if path, ok := environment.Find(w.Mapping, w.Environments); ok {
-		var err error
-		if file, err = environment.Load(path); err != nil {
-			return nil, err
-		}
-	}
-	if names := file.Names(); w.Env == "" && !w.MustName && len(names) == 1 && file.Default == "" {
-		return file.Choose(names[0])
-	}
-	return file.Choose(w.Env)
-}
-
 // Options say what a command needs.
 type Options struct {
 	Where
-	Sheets          []string            // paths
-	Workbooks       []*workbook.Binding // of Sheets when they are results workbooks; nil otherwise
-	Password        string              // opens encrypted sheets
-	NeedEnvironment bool                // choose an environment; without one the service is not asked
-	KeepInputs      bool                // put the copies of the sheets into the state folder
+	Sheets          []string          // paths
+	Workbook        *workbook.Binding // of the one of Sheets when it is a results workbook; else nil
+	Password        string            // opens encrypted sheets
+	NeedEnvironment bool              // choose an environment; without one the service is not asked
+	KeepInputs      bool              // put the copies of the sheets into the state folder
 	// Copied is cell.Sheet.Copied of each of Sheets; nil when no results workbook
 	// will be written.
 	Copied []func(column, row int) problem.Copy
@@ -118,8 +103,17 @@ func Open(ctx context.Context, o Options) (s *Session, err error) {
 	if err := found.Collect(s.CheckAgreement()); err != nil {
 		return s, err
 	}
-	if err := s.checkWorkbooks(o.Workbooks); err != nil {
-		return s, err
+	// The ledger knows steps by environment and mapping. Whether a changed base url leads to the same
+	// service is checked later, when the ledger is open.
+	if b := o.Workbook; b != nil && s.Env != nil && s.Mapping.Name.Text != "" {
+		if b.EnvironmentName != s.Env.Name {
+			if err := b.CheckEnvironment(s.Env.Name, s.Scope()); err != nil {
+				return s, err
+			}
+		}
+		if err := b.CheckMapping(s.Mapping); err != nil {
+			return s, err
+		}
 	}
 	if err := found.Collect(s.openSheets(o)); err != nil {
 		return s, err
@@ -138,11 +132,8 @@ func Open(ctx context.Context, o Options) (s *Session, err error) {
 	if err := found.Collect(s.Bind(s.Service)); err != nil {
 		return s, err
 	}
-	for _, b := range o.Workbooks {
-		if s.Binding == nil {
-			break
-		}
-		if err := found.Collect(b.CheckKeySpace(s.Mapping, s.Binding.KeySpace())); err != nil {
+	if o.Workbook != nil && s.Binding != nil {
+		if err := found.Collect(o.Workbook.CheckKeySpace(s.Mapping, s.Binding.KeySpace())); err != nil {
 			return s, err
 		}
 	}
@@ -202,35 +193,6 @@ func (s *Session) readMapping(path string) error {
 	return found.Err()
 }
 
-// AllWarnings returns the warnings of the mapping file and all others.
-func (s *Session) AllWarnings() problem.List {
-	var list problem.List
-	if s.Mapping != nil {
-		list = append(list, s.Mapping.Warnings...)
-	}
-	return append(list, s.Warnings...)
-}
-
-// checkWorkbooks refuses results workbooks of another environment or another
-// mapping: the ledger knows steps by both. Whether a changed base url leads to
-// the same service is checked later, when the ledger is open.
-func (s *Session) checkWorkbooks(workbooks []*workbook.Binding) error {
-	if s.Env == nil || s.Mapping.Name.Text == "" {
-		return nil
-	}
-	for _, b := range workbooks {
-		if b.EnvironmentName != s.Env.Name {
-			if err := b.CheckEnvironment(s.Env.Name, s.Scope()); err != nil {
-				return err
-			}
-		}
-		if err := b.CheckMapping(s.Mapping); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // CheckAgreement refuses a mapping with placeholders for a real service, and an
 // environment that compares a client field before it reuses a client when the mapping
 // does not fill that field.
@@ -253,9 +215,21 @@ func (s *Session) CheckAgreement() error {
 	return append(found, s.Env.CheckAgreement(fields)...).Err()
 }
 
+// chooseEnvironment chooses the environment that where names, or the default one, or the only one.
 func (s *Session) chooseEnvironment(where Where) error {
 	s.where = where
-	env, err := where.choose()
+	var file *environment.File
+	if path, ok := environment.Find(where.Mapping, where.Environments); ok {
+		var err error
+		if file, err = environment.Load(path); err != nil {
+			return err
+		}
+	}
+	name := where.Env
+	if names := file.Names(); name == "" && !where.MustName && len(names) == 1 && file.Default == "" {
+		name = names[0]
+	}
+	env, err := file.Choose(name)
 	if err != nil {
 		return err
 	}

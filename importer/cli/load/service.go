@@ -30,8 +30,7 @@ type Connection struct {
 	AskAgain    time.Duration // wait before a failed GET is sent again; 0 for the engine's
 
 	// Share returns what holds the rate for all processes that send to the service of a
-	// session's environment, nil where this one is alone; nil for alone. It is not asked
-	// for the sandbox.
+	// session's environment, nil where this one is alone; nil for alone.
 	Share func(ctx context.Context, s *Session) (Limiter, error)
 
 	// Wrap, Now and Trace are those of apiclient.Config.
@@ -90,7 +89,7 @@ func (s *Session) Connect(ctx context.Context, version apiclient.Version, c Conn
 	if c.Rate > 0 {
 		cfg.RequestsPerSecond = c.Rate
 	}
-	if c.Share != nil && !s.Env.Sandbox {
+	if c.Share != nil {
 		limiter, err := c.Share(ctx, s)
 		if err != nil {
 			return err

@@ -70,21 +70,13 @@ func copyInput(given, folder string) (*Input, error) {
 			_ = os.Remove(dir) // stays when something else is in it
 		}
 	}
-	for range 100 { // another run that gives up may remove the folder in between
-		err = os.MkdirAll(folder, 0o700)
-		if info, failed := os.Lstat(folder); failed == nil && !info.IsDir() {
-			return nil, problem.At(problem.Where{File: folder}, "state-folder", "this is not a folder; a link could lead the copies elsewhere").
-				Hinted("move it away")
-		}
-		if err == nil {
-			_, err = src.Seek(0, io.SeekStart)
-		}
-		if err == nil {
-			err = in.copy(src, folder, true)
-		}
-		if !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
-			break
-		}
+	err = os.MkdirAll(folder, 0o700)
+	if info, failed := os.Lstat(folder); failed == nil && !info.IsDir() {
+		return nil, problem.At(problem.Where{File: folder}, "state-folder", "this is not a folder; a link could lead the copies elsewhere").
+			Hinted("move it away")
+	}
+	if err == nil {
+		err = in.copy(src, folder, true)
 	}
 	if err != nil {
 		in.remove()
@@ -137,11 +129,10 @@ type Table interface {
 	Close() error
 }
 
-// OpenCopy opens the copy of a sheet, or of a results workbook, as a mapping reads it. own are the
-// columns that an earlier results workbook added.
-func OpenCopy(in *Input, m *mapping.Mapping) (table Table, own []int, err error) {
-	b, err := workbook.Find(in.Path)
-	if err != nil || b == nil {
+// OpenTable opens the copy of a sheet as a mapping reads it, or of a results workbook whose binding is b. added
+// are the columns that the latter has from Claimsheet.
+func OpenTable(in *Input, b *workbook.Binding, m *mapping.Mapping) (table Table, added []int, err error) {
+	if b == nil {
 		r, err := in.Open(SheetOptions(m))
 		return r, nil, err
 	}
@@ -154,37 +145,22 @@ func OpenCopy(in *Input, m *mapping.Mapping) (table Table, own []int, err error)
 
 // Source is one of the sheets that a run reads.
 type Source struct {
+	Table
 	Input    *Input
-	Workbook *workbook.Binding // when the sheet is a results workbook, else nil
-	Results  *workbook.Sheet   // the reader of that workbook
+	Workbook *workbook.Binding // when the sheet is a results workbook, which Table then reads; else nil
+	Added    []int             // the columns that an earlier results workbook added
+	Book     string            // what places call the file; "" when there is only one
 
 	table  int // index in Session.Sources
 	copied func(column, row int) problem.Copy
-	book   string // what places call the file; "" when there is only one
-	reader Table
 }
-
-// Book returns what places call the sheet's file, "" when the session has one
-// sheet only.
-func (src *Source) Book() string { return src.book }
-
-// Encrypted reports whether the sheet's file is encrypted.
-func (src *Source) Encrypted() bool { return src.reader.Encrypted() }
 
 // Sheet describes the sheet: its header, its file and its place among the
 // session's sheets.
 func (src *Source) Sheet() cell.Sheet {
-	s := src.reader.Sheet()
-	s.File, s.Book, s.Table, s.Copied = src.Input.Given, src.book, src.table, src.copied
+	s := src.Table.Sheet()
+	s.File, s.Book, s.Table, s.Copied = src.Input.Given, src.Book, src.table, src.copied
 	return s
-}
-
-// AddedColumns returns the columns that an earlier results workbook added.
-func (src *Source) AddedColumns() []int {
-	if src.Results == nil {
-		return nil
-	}
-	return src.Results.AddedColumns()
 }
 
 // Records returns the rows of all sheets, one sheet after the other. Each range over it is a new
@@ -193,7 +169,7 @@ func (s *Session) Records() iter.Seq2[cell.Record, error] {
 	return func(yield func(cell.Record, error) bool) {
 		for _, src := range s.Sources {
 			fill := mapping.FillDown(s.Mapping.FillDown(), src.Sheet())
-			for record, err := range src.reader.Records() {
+			for record, err := range src.Table.Records() {
 				if record.Table = src.table; err == nil {
 					record = fill(record)
 				}
@@ -213,20 +189,6 @@ func (s *Session) KeepInputs() {
 	}
 }
 
-// CheckInputs fails when a copy of a sheet is no longer there. The caller holds the
-// ledger's lock: after this no command removes a copy. Before, a command that removes
-// copies may have taken one for that of an earlier run.
-func (s *Session) CheckInputs() error {
-	for _, src := range s.Sources {
-		if _, err := os.Lstat(src.Input.Path); err != nil {
-			return problem.At(problem.Where{File: src.Input.Given}, "input-removed",
-				"the run's copy of the sheet in the state folder was removed by another command, such as history --purge, while the run was starting").
-				Hinted("nothing was sent; run again")
-		}
-	}
-	return nil
-}
-
 // openSheets opens every sheet, and collects the problems of all of them.
 func (s *Session) openSheets(o Options) error {
 	folder := ""
@@ -236,16 +198,13 @@ func (s *Session) openSheets(o Options) error {
 	var found problem.List
 	books := cell.BookNames(o.Sheets)
 	for i, path := range o.Sheets {
-		src := &Source{book: books[i], table: len(s.Sources)}
-		if o.Workbooks != nil {
-			src.Workbook = o.Workbooks[i]
+		src := &Source{Workbook: o.Workbook, Book: books[i], table: len(s.Sources)}
+		if o.Copied != nil {
+			src.copied = o.Copied[i]
 		}
 		err := s.openSheet(src, path, folder, o.Password)
 		if err == nil {
 			s.Sources = append(s.Sources, src)
-		}
-		if err == nil && o.Copied != nil {
-			src.copied = o.Copied[i]
 		}
 		if err := found.Collect(err); err != nil {
 			return err
@@ -268,24 +227,16 @@ func (s *Session) openSheet(src *Source, path, folder, password string) (err err
 		if err := workbook.RefuseAsSheet(path, src.Input.Path); err != nil {
 			return err
 		}
-		r, err := src.Input.Open(SheetOptions(s.Mapping))
-		if err != nil {
-			return err
-		}
-		src.reader = r
-	} else {
-		if src.Results, err = workbook.Open(src.Input.Open, src.Workbook); err != nil {
-			return err
-		}
-		src.reader = src.Results
 	}
-	s.closers = append(s.closers, func() { _ = src.reader.Close() })
-	return nil
+	if src.Table, src.Added, err = OpenTable(src.Input, src.Workbook, s.Mapping); err == nil {
+		s.closers = append(s.closers, func() { _ = src.Close() })
+	}
+	return err
 }
 
 // otherSheets names the visible sheets of a workbook that have rows which are not read.
 func (src *Source) otherSheets() problem.List {
-	reader, isWorkbook := src.reader.(*sheet.Reader)
+	reader, isWorkbook := src.Table.(*sheet.Reader)
 	if !isWorkbook { // a results workbook, whose other sheets are ours
 		return nil
 	}
@@ -323,7 +274,7 @@ func (src *Source) mergedCells(filled []string) problem.List {
 		fills = append(fills, mapping.FindColumn(s, name))
 	}
 	count, first := 0, ""
-	for area := range src.reader.Merged() {
+	for area := range src.Merged() {
 		if area.Left != area.Right || !slices.Contains(fills, area.Left) {
 			count, first = count+1, cmp.Or(first, area.String())
 		}
@@ -343,17 +294,7 @@ func (src *Source) mergedCells(filled []string) problem.List {
 // Sheets replaces patterns by the files that match. A shell usually does so; a
 // scheduled task on Windows has none. A pattern does not match the workbooks that
 // Claimsheet wrote beside the sheets.
-func Sheets(given []string) ([]string, error) {
-	return expand(given, func(path string) bool { return !workbook.IsOwnOutput(path) })
-}
-
-// Workbooks is Sheets for a rerun, whose sheets are such workbooks.
-func Workbooks(given []string) ([]string, error) {
-	return expand(given, func(string) bool { return true })
-}
-
-// expand replaces patterns by the wanted files that match.
-func expand(given []string, wanted func(string) bool) (paths []string, err error) {
+func Sheets(given []string) (paths []string, err error) {
 	seen := map[string]bool{}
 	for _, arg := range given {
 		matches := []string{arg}
@@ -362,19 +303,19 @@ func expand(given []string, wanted func(string) bool) (paths []string, err error
 			if err != nil {
 				return nil, problem.At(problem.Where{File: arg}, "usage", "this is not a pattern: %v", err)
 			}
-			matches = slices.DeleteFunc(all, func(path string) bool { return !wanted(path) })
+			matches = slices.DeleteFunc(all, workbook.IsOwnOutput)
 		}
 		if len(matches) == 0 {
 			return nil, problem.At(problem.Where{File: arg}, "no-file", "no sheet matches this pattern").
 				Hinted("check whether the export was made")
 		}
 		for _, path := range matches {
-			if name := safefile.Absolute(path); !seen[name] {
-				seen[name] = true
-				paths = append(paths, path)
-				continue
+			name := safefile.Absolute(path)
+			if seen[name] {
+				return nil, problem.At(problem.Where{File: path}, "usage", "the sheet is given twice").Hinted("name every sheet once")
 			}
-			return nil, problem.At(problem.Where{File: path}, "usage", "the sheet is given twice").Hinted("name every sheet once")
+			seen[name] = true
+			paths = append(paths, path)
 		}
 	}
 	return paths, nil

@@ -5,13 +5,20 @@ package observe
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"strings"
+	"sync"
 	"time"
 
+	"claimsheet/importer/cli/console"
+	"claimsheet/importer/cli/load"
 	"claimsheet/importer/result"
+	"claimsheet/importer/safefile"
+	"claimsheet/mapping/problem"
 )
 
 // Options say which side outputs a run has. The texts are those of the flags, ""
@@ -29,29 +36,156 @@ type Options struct {
 	DryRun bool
 }
 
-// Observer receives what happens in a run. Its methods are called by one
-// goroutine; Stderr is safe for concurrent use.
+// Observer receives what happens in a run, and takes the place of stderr: what is written to it is
+// printed, logged, or both. Write and PrintProblems are safe for concurrent use; the other methods are
+// called by one goroutine. Where the log is:
+//
+//	stderr is a terminal             problems as plain lines, a bar, no log
+//	stderr is a pipe or a file       problems as plain lines, log lines between them
+//	--log-format json                everything as JSON lines on stderr
+//	--log-file FILE                  everything in the file; problems on stderr too
 type Observer struct {
-	run         string
 	options     Options
-	log         *runLog
-	stderr      *stderrWriter
+	log         *slog.Logger // never nil; it has the run's id on every line
+	file        *os.File     // of --log-file; else nil
+	logsAll     bool         // problems and what is printed are logged too
+	prints      bool         // problems are plain lines on stderr
+	bar         bool         // stderr is a terminal with room for a bar
 	started     time.Time
 	environment string // its name, once known
 	mapping     string // its name, once known
 	begun       bool   // the run came to its first pass
+
+	printing sync.Mutex
+	wipe     func() // clears the line of the progress bar; nil while there is none
 }
 
-// New checks the options and opens the log. It returns every problem of them;
-// the Observer can be used in any case, to report these.
-func New(run string, o Options) (*Observer, error) {
-	observer := &Observer{run: run, options: o, started: time.Now()}
-	return observer, observer.openLog()
+// New checks the options and opens the log. The Observer can be used in any case, to report
+// the error.
+func New(run string, options Options) (*Observer, error) {
+	o := &Observer{options: options, log: slog.New(slog.DiscardHandler), prints: true, started: time.Now()}
+	format := options.LogFormat
+	if format != "" && format != "text" && format != "json" {
+		return o, problem.New("usage", "--log-format is text or json, not “%s”", format).Hinted("leave it out to have text")
+	}
+	_, isFile := options.Terminal.(*os.File)
+	isTerminal := console.IsTerminal(options.Terminal)
+	level, to := slog.LevelInfo, io.Writer(nil)
+	switch {
+	case options.LogFile != "":
+		file, err := openLogFile(options.LogFile)
+		if err != nil {
+			return o, err
+		}
+		o.file, to, o.logsAll = file, file, true
+	case format != "", isFile && !isTerminal:
+		to, o.logsAll, o.prints = options.Stderr, format == "json", format != "json"
+		if options.Quiet {
+			level = slog.LevelWarn
+		}
+	}
+	o.bar = isTerminal && to != options.Stderr && !options.NoProgress && !options.Quiet && !options.Dumb
+	if to != nil {
+		o.log = slog.New(newHandler(to, format, level)).With("run", run)
+	}
+	return o, nil
 }
 
-// Stderr is the writer for problems and messages: they are printed, logged, or
-// both.
-func (o *Observer) Stderr() io.Writer { return o.stderr }
+func newHandler(w io.Writer, format string, level slog.Level) slog.Handler {
+	o := &slog.HandlerOptions{Level: level, ReplaceAttr: sanitize}
+	if format == "json" {
+		return slog.NewJSONHandler(w, o)
+	}
+	return slog.NewTextHandler(w, o)
+}
+
+// sanitize removes line feeds and control characters, so that a text cannot forge
+// log lines or control a terminal.
+func sanitize(_ []string, a slog.Attr) slog.Attr {
+	switch v := a.Value.Any().(type) {
+	case string:
+		a.Value = slog.StringValue(problem.OneLine(v))
+	case []string:
+		clean := make([]string, len(v))
+		for i, s := range v {
+			clean[i] = problem.OneLine(s)
+		}
+		a.Value = slog.AnyValue(clean)
+	}
+	return a
+}
+
+// Write writes whole lines.
+func (o *Observer) Write(lines []byte) (int, error) {
+	if o.logsAll {
+		for line := range strings.Lines(string(lines)) {
+			o.log.Warn(strings.TrimPrefix(strings.TrimSpace(line), "claimsheet: "))
+		}
+	}
+	return o.print(lines)
+}
+
+func (o *Observer) print(lines []byte) (int, error) {
+	o.printing.Lock()
+	defer o.printing.Unlock()
+	if !o.prints {
+		return len(lines), nil
+	}
+	if o.wipe != nil {
+		o.wipe()
+	}
+	return o.options.Stderr.Write(lines)
+}
+
+// PrintProblems prints problems and logs them with their parts as attributes, as many
+// as are printed.
+func (o *Observer) PrintProblems(list problem.List) {
+	if o.logsAll {
+		for _, p := range list[:min(len(list), console.MaxProblems)] {
+			o.log.Warn(p.Message, "code", p.Code, "where", p.Where.String(), "hint", p.Hint)
+		}
+		if more := len(list) - console.MaxProblems; more > 0 {
+			o.log.Warn("there are more problems", "more", more)
+		}
+	}
+	var lines strings.Builder
+	console.PrintProblems(&lines, list)
+	_, _ = o.print([]byte(lines.String()))
+}
+
+// openLogFile opens a file to append a log to: a new or empty file, or one that begins
+// like a log of Claimsheet. Anything else may be a user's data. Only its owner can read a new file.
+func openLogFile(path string) (*os.File, error) {
+	if err := refuseStateFolder(path, "log-file", "the log"); err != nil {
+		return nil, err
+	}
+	file, err := safefile.OpenAppend(path)
+	if p, ok := errors.AsType[problem.Problem](err); ok {
+		p.Code = "log-file"
+		return nil, p.Hinted("name a file in a folder that exists and that this user may write to")
+	}
+	if err != nil {
+		return nil, err
+	}
+	head := make([]byte, 64)
+	n, err := file.ReadAt(head, 0)
+	text := string(head[:n])
+	if isNew := n == 0 && errors.Is(err, io.EOF); isNew || strings.HasPrefix(text, "time=") || strings.HasPrefix(text, `{"time":"`) {
+		return file, nil
+	}
+	_ = file.Close()
+	return nil, problem.At(problem.Where{File: path}, "log-file", "the file is not a log that Claimsheet wrote, and a log is added to no other file").
+		Hinted("name a new file")
+}
+
+// refuseStateFolder refuses a file in a state folder.
+func refuseStateFolder(path, code, what string) error {
+	if load.IsInStateFolder(path) {
+		return problem.At(problem.Where{File: path}, code, "%s cannot be written into a state folder: the ledger is kept there", what).
+			Hinted("name a file in another folder")
+	}
+	return nil
+}
 
 // Named sets the names of the mapping and the environment. The first name that is
 // not empty counts.
@@ -79,20 +213,30 @@ func (o *Observer) Surveyed(rows, clients, invalid int) {
 // Ended writes the last line of the log, with the exit code, what was printed about an error and the summary, if there is
 // one, and closes it. level is that of the line. On stderr, what kept a run from starting was printed already.
 func (o *Observer) Ended(code int, level slog.Level, printed string, s *result.Summary) {
-	if o.begun || o.log.alone {
+	if o.begun || o.logsAll {
 		attrs := []any{"exitCode", code, "seconds", time.Since(o.started).Round(time.Millisecond).Seconds(), "environment", o.environment, "mapping", o.mapping}
 		if why, _, _ := strings.Cut(printed, "\n"); why != "" { // the rest was logged before
 			attrs = append(attrs, "why", strings.TrimPrefix(why, "claimsheet: "))
 		}
 		if s != nil {
-			attrs = append(attrs, slog.Group("rows", countAttrs(s.Rows)...), slog.Group("clients", countAttrs(s.Clients)...), "results", workbooksOf(*s))
+			workbooks := []string{s.Results}
+			if s.Sheets != nil {
+				workbooks = nil
+			}
+			for _, sheet := range s.Sheets {
+				workbooks = append(workbooks, sheet.Results)
+			}
+			attrs = append(attrs, slog.Group("rows", countAttrs(s.Rows)...), slog.Group("clients", countAttrs(s.Clients)...), "results", workbooks)
 		}
 		if s != nil && !s.DryRun {
 			attrs = append(attrs, "uncertainSteps", s.UncertainSteps)
 		}
 		o.log.Log(context.Background(), level, "run ended", attrs...)
 	}
-	if err := o.log.close(); err != nil {
+	if o.file == nil {
+		return
+	}
+	if err := o.file.Close(); err != nil {
 		fmt.Fprintln(o.options.Stderr, "claimsheet: the log could not be written to its end")
 	}
 }
@@ -112,15 +256,4 @@ func countAttrs(c result.Counts) []any {
 		}
 	}
 	return attrs
-}
-
-func workbooksOf(s result.Summary) []string {
-	if s.Sheets == nil {
-		return []string{s.Results}
-	}
-	var paths []string
-	for _, sheet := range s.Sheets {
-		paths = append(paths, sheet.Results)
-	}
-	return paths
 }

@@ -22,9 +22,9 @@ const (
 // Watch shows the progress of a run, with a bar, log lines or not at all, until stop
 // is called. look is called several times a second; clients is how many there are.
 func (o *Observer) Watch(look func() importer.Progress, clients int) (stop func()) {
-	w := &watcher{total: clients, log: o.log, out: o.stderr, began: time.Now(), lastLine: time.Now()}
-	if w.log.bar && clients > 0 {
-		w.bar = pb.New(clients).SetTemplate(barTemplate).SetWriter(o.stderr.terminal).Set(pb.Color, false).Set(pb.Static, true).SetMaxWidth(widest)
+	w := &watcher{Observer: o, total: clients, began: time.Now(), lastLine: time.Now()}
+	if o.bar && clients > 0 {
+		w.bar = pb.New(clients).SetTemplate(barTemplate).SetWriter(o.options.Terminal).Set(pb.Color, false).Set(pb.Static, true).SetMaxWidth(widest)
 		if w.bar.Width() == 0 { // a terminal of unknown size
 			w.bar.SetWidth(widest)
 		}
@@ -49,16 +49,15 @@ func (o *Observer) Watch(look func() importer.Progress, clients int) (stop func(
 		<-over
 		if w.bar != nil {
 			w.bar.Finish()
-			w.out.draw(w.wipe, nil)
+			w.draw(w.wipeBar, nil)
 		}
 	}
 }
 
 // watcher shows snapshots of a run. One goroutine uses it.
 type watcher struct {
-	total int // clients
-	log   *runLog
-	out   *stderrWriter
+	*Observer
+	total int             // clients
 	bar   *pb.ProgressBar // nil for none
 
 	began    time.Time
@@ -78,7 +77,7 @@ func (w *watcher) sample(at importer.Progress, now time.Time) {
 	speed := float64(at.Requests) / past.Seconds()
 	if w.bar != nil {
 		w.bar.SetCurrent(int64(at.Clients.Total)).Set("words", w.words(at, now, left, speed))
-		w.out.draw(func() { w.bar.Write() }, w.wipe)
+		w.draw(func() { w.bar.Write() }, w.wipeBar)
 	}
 	switch wait := at.Until.Sub(now); {
 	case at.Waiting == w.waiting:
@@ -93,7 +92,7 @@ func (w *watcher) sample(at importer.Progress, now time.Time) {
 		}
 		w.log.Info("paused", attrs...)
 	}
-	if !w.log.progress || now.Sub(w.lastLine) < logEvery {
+	if w.options.NoProgress || now.Sub(w.lastLine) < logEvery {
 		return
 	}
 	w.lastLine = now
@@ -140,7 +139,16 @@ const widest = 79
 // without colours and escape sequences, so it respects NO_COLOR and works on every console.
 const barTemplate pb.ProgressBarTemplate = `{{counters . "%s/%s"}} {{bar . "[" "=" ">" " " "]"}} {{string . "words"}}`
 
-// wipe clears the line of the bar.
-func (w *watcher) wipe() {
-	_, _ = w.out.terminal.Write([]byte("\r" + strings.Repeat(" ", w.bar.Width()) + "\r"))
+// draw draws or removes the progress bar. wipe clears its line before anything else
+// is printed; nil when the bar is gone.
+func (w *watcher) draw(paint, wipe func()) {
+	w.printing.Lock()
+	defer w.printing.Unlock()
+	paint()
+	w.wipe = wipe
+}
+
+// wipeBar clears the line of the bar.
+func (w *watcher) wipeBar() {
+	_, _ = w.options.Terminal.Write([]byte("\r" + strings.Repeat(" ", w.bar.Width()) + "\r"))
 }

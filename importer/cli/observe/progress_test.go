@@ -30,7 +30,7 @@ func TestProgressLines(t *testing.T) {
 			}
 			return at
 		}
-		o := &Observer{log: &runLog{Logger: slog.New(newHandler(&log, "text", slog.LevelInfo)), progress: true}}
+		o := &Observer{log: slog.New(newHandler(&log, "text", slog.LevelInfo))}
 		stop := o.Watch(look, 100)
 		time.Sleep(41 * time.Second)
 		stop()

@@ -5,6 +5,7 @@ package workbook
 import (
 	"cmp"
 	"errors"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -106,7 +107,10 @@ func FromProperties(path string, properties map[string]string) *Binding {
 func Find(path string) (*Binding, error) {
 	properties, ours, err := reports.IsOurs(path)
 	if b := FromProperties(path, properties); ours && b.kind == reports.Results {
-		return b, err
+		return b, nil
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
 	return nil, err
 }
@@ -118,36 +122,25 @@ func Supersede(path, run, results string, replacing func(digest string) error) e
 	return reports.Mark(path, map[string]string{nextRunProperty: run, nextResultsProperty: results}, replacing)
 }
 
-// ReadAll reads the bindings of results workbooks, and fails with every problem
-// of all of them.
-func ReadAll(paths []string, password string) ([]*Binding, error) {
-	var bindings []*Binding
-	var found problem.List
-	for _, path := range paths {
-		b, err := Read(path, password)
-		if err := found.Collect(err); err != nil {
-			return nil, err
-		}
-		bindings = append(bindings, b)
-	}
-	return bindings, found.Err()
-}
-
 // Read reads the binding of a results workbook and refuses any other file.
 func Read(path, password string) (*Binding, error) {
-	properties, ours, err := propertiesOf(path, password)
-	at := problem.Where{File: path}
-	p, isProblem := errors.AsType[problem.Problem](err)
+	properties, ours, err := reports.IsOurs(path)
+	stripped := false
+	if !ours && err == nil { // it may have been encrypted since
+		properties, stripped, err = inspect(path, password)
+		ours = properties[reports.KindProperty] != ""
+	}
 	b := FromProperties(path, properties)
-	switch {
-	case isProblem:
+	if p, ok := errors.AsType[problem.Problem](err); ok {
 		return nil, p
+	}
+	switch {
 	case err != nil:
 		return nil, safefile.Unreadable(path, err)
-	case !ours && isStripped(path, password):
+	case !ours && stripped:
 		return nil, lost(path)
 	case !ours:
-		return nil, problem.At(at, "not-results", "this is not a results workbook that Claimsheet wrote").
+		return nil, problem.At(problem.Where{File: path}, "not-results", "this is not a results workbook that Claimsheet wrote").
 			Hinted("to import a sheet: claimsheet run -m mapping.yaml %s", reports.CommandLine([]string{path}))
 	case b.kind != reports.Results:
 		return nil, b.refusePlan(path, "a results workbook")
@@ -155,37 +148,20 @@ func Read(path, password string) (*Binding, error) {
 	return b, nil
 }
 
-// propertiesOf reads the document properties of a workbook that Claimsheet
-// wrote, which may have been encrypted since.
-func propertiesOf(path, password string) (map[string]string, bool, error) {
-	properties, ours, err := reports.IsOurs(path)
-	if ours || err != nil {
-		return properties, ours, err
-	}
+// inspect opens the sheet Results of a file and returns the document properties. stripped reports
+// whether the sheet has the columns of results. A file without such a sheet has neither; an error means
+// that the password is missing or wrong.
+func inspect(path, password string) (properties map[string]string, stripped bool, err error) {
 	r, err := sheet.Open(path, sheet.Options{Name: reports.ResultsSheet, Password: password})
 	if p, ok := errors.AsType[problem.Problem](err); ok && (p.Code == "encrypted-workbook" || p.Code == "wrong-password") {
 		return nil, false, p
 	} else if err != nil {
 		return nil, false, nil
 	}
-	properties = r.Properties()
-	return properties, properties[reports.KindProperty] != "", r.Close()
-}
-
-// isStripped reports whether a workbook of which nothing says that it is ours has the columns
-// of the sheet Results all the same.
-func isStripped(path, password string) bool {
-	r, err := sheet.Open(path, sheet.Options{Name: reports.ResultsSheet, Password: password})
-	if err != nil {
-		return false
-	}
-	defer r.Close()
-	for _, header := range []string{cell.StatusHeader, cell.FailedStepHeader, cell.SourceRowHeader} {
-		if !slices.Contains(r.Sheet().Header, header) {
-			return false
-		}
-	}
-	return true
+	header := r.Sheet().Header
+	stripped = slices.Contains(header, cell.StatusHeader) && slices.Contains(header, cell.FailedStepHeader) &&
+		slices.Contains(header, cell.SourceRowHeader)
+	return r.Properties(), stripped, r.Close()
 }
 
 // lost refuses a results workbook that cannot say to which run it belongs, without which
@@ -201,13 +177,13 @@ func lost(path string) error {
 // gave, copied the file to look into.
 func RefuseAsSheet(given, copied string) error {
 	properties, ours, _ := reports.IsOurs(copied) // the reader of the sheet reports what cannot be read
-	b := FromProperties(given, properties)
-	switch {
-	case !ours && isStripped(copied, ""):
-		return lost(given)
-	case !ours:
+	if !ours {
+		if _, stripped, _ := inspect(copied, ""); stripped {
+			return lost(given)
+		}
 		return nil
-	case b.kind == reports.Plan:
+	}
+	if b := FromProperties(given, properties); b.kind == reports.Plan {
 		return b.refusePlan(given, "a lead sheet")
 	}
 	return problem.At(problem.Where{File: given}, "results-workbook", "this is a workbook that Claimsheet wrote, not a lead sheet").
@@ -255,14 +231,14 @@ func (b *Binding) CheckEnvironment(name, scope string) error {
 		b.EnvironmentName, b.Environment, name, scope).Hinted("%s", hint)
 }
 
-// CheckTogether warns when the run wrote more workbooks than are given: the rows
-// of the others are missing, and their clients look changed.
-func (b *Binding) CheckTogether(given int) (problem.Problem, bool) {
-	if b.Sheets <= given {
-		return problem.Problem{}, false
+// CheckTogether warns when the run wrote several workbooks: the rows of the others are missing,
+// and their clients look changed.
+func (b *Binding) CheckTogether() problem.List {
+	if b.Sheets <= 1 {
+		return nil
 	}
-	return problem.At(problem.Where{File: b.Path}, "other-workbooks", "the run wrote %d workbooks, and %d of them are given: a client with rows in another may look changed", b.Sheets, given).
-		Hinted("give all of them in one command: claimsheet rerun A.results.xlsx B.results.xlsx"), true
+	return problem.List{problem.At(problem.Where{File: b.Path}, "other-workbooks", "the run wrote %d workbooks, and this is one of them: a client with rows in another may look changed", b.Sheets).
+		Hinted("rerun them one after the other; or run the sheets again together")}
 }
 
 // IsOwnOutput reports whether Claimsheet wrote a file, or a spreadsheet program

@@ -37,8 +37,8 @@ func TestCheckEnvironment(t *testing.T) {
 
 func TestCheckTogether(t *testing.T) {
 	for sheets, warns := range map[int]bool{0: false, 1: false, 2: true} {
-		if _, ok := (&workbook.Binding{Sheets: sheets}).CheckTogether(1); ok != warns {
-			t.Errorf("one of %d workbooks: %v", sheets, ok)
+		if found := (&workbook.Binding{Sheets: sheets}).CheckTogether(); len(found) > 0 != warns {
+			t.Errorf("one of %d workbooks: %v", sheets, found)
 		}
 	}
 }
@@ -61,7 +61,7 @@ func TestIsOwnOutput(t *testing.T) {
 
 func TestFindAndRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "leads.xlsx")
-	if b, err := workbook.Find(path); b != nil || err == nil {
+	if b, err := workbook.Find(path); b != nil || err != nil {
 		t.Errorf("a missing file: %v, %v", b, err)
 	}
 	if _, err := workbook.Read(path, ""); err == nil || !strings.Contains(err.Error(), "no-file") {
