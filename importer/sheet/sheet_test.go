@@ -56,7 +56,7 @@ func TestKinds(t *testing.T) {
 		{"leads", string(workbook), number},
 		{"leads.csv", "a\n1\n", text},
 		{"leads.CSV", "<a href='x'>a</a>\n1\n", text},
-		{"leads.csv", "\x1F\x8B\x08\x00", "not-a-workbook"},
+		{"leads.csv.gz", "\x1F\x8B\x08\x00", "not-a-workbook"},
 		{"leads.xlsx", "Name,Amount\nAnn,1\n", "not-a-workbook"},
 		{"leads.xlsx", "<html><table>", "not-a-workbook"},
 		{"leads.csv", " <!DOCTYPE html><table>", "not-a-workbook"},
