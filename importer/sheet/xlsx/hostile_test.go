@@ -108,7 +108,6 @@ func hostileFiles() []hostileFile {
 		named("no sheet part", good.With("xl/worksheets/sheet1.xml", "").Zip(), "damaged-workbook"),
 		named("no styles part for a number", sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2" s="1"><v>1</v></c></row>`)).With("xl/styles.xml", "").Zip(), "damaged-workbook"),
 		named("no strings part for a text", sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2" t="s"><v>0</v></c></row>`)).With("xl/sharedStrings.xml", "").Zip(), "damaged-workbook"),
-		named("hidden sheet that points nowhere", good.With("xl/workbook.xml", `<workbook xmlns:r="x"><sheets><sheet name="Code" state="veryHidden" r:id="r9"/><sheet name="Leads" r:id="r1"/></sheets></workbook>`).Zip(), "damaged-workbook"),
 		named("visible sheet that points nowhere", good.With("xl/workbook.xml", `<workbook xmlns:r="x"><sheets><sheet name="Code" r:id=""/><sheet name="Leads" r:id="r1"/></sheets></workbook>`).Zip(), "damaged-workbook"),
 		named("no workbook part", good.With("xl/workbook.xml", "").Zip(), "damaged-workbook"),
 		named("no workbook relations", good.With("xl/_rels/workbook.xml.rels", "").Zip(), "damaged-workbook"),

@@ -53,7 +53,7 @@ func hiddenColumns(a *archive, part string) ([]int, error) {
 func (s *Sheet) Merged() iter.Seq[cell.Area] {
 	last := len(s.Header) - 1
 	return func(yield func(cell.Area) bool) {
-		for _, a := range s.rows.merges {
+		for _, a := range s.merges {
 			covers := a.Bottom > a.Top && a.Left <= last || min(a.Right, last) > a.Left
 			if a.Top > s.headerRow && covers && !yield(a) {
 				return

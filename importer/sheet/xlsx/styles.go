@@ -97,16 +97,16 @@ var lostFormat = &numfmt.Format{}
 // style returns a cell's format by its s attribute. An empty attribute means the
 // first style and a number beyond the last means no style, as in spreadsheet
 // programs. ok is false for an attribute that is not a number.
-func (t *tab) style(value []byte) (f *numfmt.Format, ok bool) {
-	n, ok := index(value)
+func (s *Sheet) style(value []byte) (f *numfmt.Format, ok bool) {
+	n, ok := digits(value)
 	switch {
-	case ok && n < len(t.styles):
-		return t.styles[n], true
+	case ok && n < len(s.styles):
+		return s.styles[n], true
 	case len(bytes.Trim(value, "0123456789")) > 0:
 		return nil, false
-	case len(value) == 0 && len(t.styles) > 0:
-		return t.styles[0], true
-	case len(t.styles) == 0 && len(bytes.Trim(value, "0")) > 0:
+	case len(value) == 0 && len(s.styles) > 0:
+		return s.styles[0], true
+	case len(s.styles) == 0 && len(bytes.Trim(value, "0")) > 0:
 		return lostFormat, true
 	}
 	return nil, true
