@@ -10,7 +10,6 @@ import (
 
 	"claimsheet/importer/sheet"
 	"claimsheet/importer/sheet/sheettest"
-	"claimsheet/importer/testform"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
@@ -76,38 +75,6 @@ func TestKinds(t *testing.T) {
 		}
 		if err == nil && s.File != path {
 			t.Errorf("%s: its sheet is of %s", tt.name, s.File)
-		}
-	}
-}
-
-// An encrypted workbook is opened with its password only.
-func TestEncrypted(t *testing.T) {
-	testform.OnlyLong(t) // to try passwords takes seconds
-	path := "xlsx/testdata/encrypted-agile.xlsx"
-	for password, want := range map[string]string{"": "encrypted-workbook", "Password": "wrong-password", "password": ""} {
-		r, err := sheet.Open(path, sheet.Options{Password: password})
-		if got := code(t, err, path); got != want {
-			t.Errorf("%q: %v, want %s", password, err, want)
-		}
-		if err == nil {
-			if !r.Encrypted() || r.Close() != nil {
-				t.Error("it is not encrypted, or cannot be closed")
-			}
-		}
-	}
-}
-
-// Merged cells have references.
-func TestMerged(t *testing.T) {
-	xml := strings.Replace(sheettest.Rows(""), "</worksheet>", `<mergeCells><mergeCell ref="A2:B3"/></mergeCells></worksheet>`, 1)
-	r, err := sheet.Open(sheettest.Save(t, "leads.xlsx", sheettest.Workbook(xml).Zip()), sheet.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	for a := range r.Merged() {
-		if a.First() != "A2" || a.String() != "A2:B3" {
-			t.Errorf("it is %s, and begins at %s", a, a.First())
 		}
 	}
 }

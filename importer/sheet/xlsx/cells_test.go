@@ -78,26 +78,6 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
-func TestMergedCells(t *testing.T) {
-	t.Parallel()
-	xml := `<worksheet><sheetData>
-		<row r="1"><c r="A1"><v>1</v></c><c r="B1"><v>2</v></c><c r="C1"><v>3</v></c></row>
-		<row r="2"><c r="A2"><v>1</v></c><c r="B2"><v>2</v></c></row>
-		<row r="3"><c r="A3"><v>1</v></c></row>
-		<row r="4"><c r="A4"><v>1</v></c></row>
-		</sheetData><mergeCells><mergeCell ref="A2:B3"/><mergeCell ref="A1:B1"/></mergeCells></worksheet>`
-	got, all, err := read(sheettest.Save(t, "leads.xlsx", sheettest.Workbook(xml).Zip()), options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff("2 | A number \"1\"\n4 | A number \"1\"\n", sheettest.Dump(all)); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]string{"1", "", "3"}, got.Header); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // The areas to be warned of: those below the header that leave a cell of its
 // columns empty.
 func TestMerged(t *testing.T) {

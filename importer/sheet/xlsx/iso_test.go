@@ -2,17 +2,11 @@ package xlsx_test
 
 import (
 	"fmt"
-	"math"
-	"os"
-	"strconv"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"claimsheet/importer/sheet/sheettest"
-	"claimsheet/mapping/cell"
 )
 
 // isoStyles is a styles part whose cell styles have these formats, from 1.
@@ -76,56 +70,5 @@ func TestISOCells(t *testing.T) {
 				t.Error(diff)
 			}
 		})
-	}
-}
-
-// A moment in a cell of type d is what the same moment is as a day count, in any
-// format and both date systems.
-func TestISOCellsAreDayCounts(t *testing.T) {
-	t.Parallel()
-	path := sheettest.Save(t, "leads.xlsx", nil)
-	rapid.Check(t, func(t *rapid.T) {
-		date1904 := rapid.Bool().Draw(t, "1904")
-		day := rapid.IntRange(61, 2_900_000).Draw(t, "day")
-		nanoseconds := rapid.OneOf(rapid.Int64Range(0, 86_400e9-1), rapid.Just(int64(0)), rapid.Map(rapid.Int64Range(1, 3e9), func(n int64) int64 { return 86_400e9 - n })).Draw(t, "nanoseconds")
-		epoch := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
-		if date1904 {
-			epoch = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
-		}
-		at := epoch.AddDate(0, 0, day).Add(time.Duration(nanoseconds))
-		serial := strconv.FormatFloat(float64(day)+float64(nanoseconds)/86_400e9, 'f', -1, 64)
-		style := rapid.IntRange(1, len(isoStyles)-1).Draw(t, "style")
-		xml := fmt.Sprintf(`<row r="2"><c s="%d"><v>%s</v></c><c s="%d" t="d"><v>%s</v></c></row>`, style, serial, style, at.Format("2006-01-02T15:04:05.000000000"))
-		book := withISOStyles(sheettest.Workbook(sheettest.Rows(xml)))
-		if date1904 {
-			book = book.With("xl/workbook.xml", `<workbook><workbookPr date1904="1"/><sheets><sheet name="S" r:id="r1"/></sheets></workbook>`)
-		}
-		if err := os.WriteFile(path, book.Zip(), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		_, all, err := read(path, options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		number, iso := all[0].Cell(0), all[0].Cell(1)
-		a, _ := strconv.ParseFloat(number.Raw, 64)
-		b, err := strconv.ParseFloat(iso.Raw, 64)
-		if err != nil || math.Abs(a-b) > 1e-9 {
-			t.Fatalf("%s is %s, want %s", at, iso.Raw, number.Raw)
-		}
-		iso.Raw = number.Raw
-		if diff := cmp.Diff(number, iso); diff != "" {
-			t.Fatal(diff)
-		}
-	})
-}
-
-// A cell of type d in a workbook without styles is shown by what it holds.
-func TestISOCellWithoutStyles(t *testing.T) {
-	t.Parallel()
-	p := sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2" s="1" t="d"><v>1980-05-01</v></c></row>`)).With("xl/styles.xml", "")
-	_, all, err := read(sheettest.Save(t, "leads.xlsx", p.Zip()), options{})
-	if err != nil || all[0].Cell(0) != (cell.Cell{Kind: cell.Date, Raw: "29342", Shown: "1980-05-01", Format: "yyyy-mm-dd"}) {
-		t.Errorf("got %s, %v", sheettest.Dump(all), err)
 	}
 }
