@@ -14,8 +14,7 @@ import (
 	"claimsheet/reports/xlsx"
 )
 
-// ResultsSheet is the sheet with every source row and what became of it. It continues
-// in "Results 2" and so on when it is full.
+// ResultsSheet is the sheet with every source row and what became of it.
 const ResultsSheet = "Results"
 
 // addedWidths are the widths of the added columns, in characters. In a plan few rows
@@ -46,12 +45,7 @@ type resultsSheet struct {
 	columns  []int                // of the source, without those of an earlier results workbook
 	message  int                  // the column Error; What to do is the next
 	problems map[int]problem.List // by the source's row
-	clients  []clientRows         // of a plan, by the client's number - 1
 }
-
-// clientRows are a client's rows: the first one, as it is numbered in the sheet that was
-// first imported and in this one, and how many there are.
-type clientRows struct{ source, row, count int32 }
 
 // writeResults writes every source row with what became of it beside it.
 func writeResults(w *xlsx.Writer, b Workbook) (*resultsSheet, error) {
@@ -69,7 +63,6 @@ func writeResults(w *xlsx.Writer, b Workbook) (*resultsSheet, error) {
 		if !ok || result.Row != record.Row {
 			return nil, fmt.Errorf("row %d of the sheet has no result", record.Row)
 		}
-		s.note(record, result)
 		s.write(record, result)
 	}
 	if result, err, ok := next(); err != nil {
@@ -115,21 +108,6 @@ func newResultsSheet(w *xlsx.Writer, b Workbook) *resultsSheet {
 	return s
 }
 
-// note counts a row of a client, for the sheet Plan.
-func (s *resultsSheet) note(record cell.Record, r result.Row) {
-	if !s.of.Summary.DryRun || r.Client <= 0 {
-		return
-	}
-	if missing := r.Client - len(s.clients); missing > 0 {
-		s.clients = append(s.clients, make([]clientRows, missing)...)
-	}
-	c := &s.clients[r.Client-1]
-	if c.count == 0 {
-		c.source, c.row = int32(cmp.Or(record.Source, r.Row)), int32(r.Row)
-	}
-	c.count++
-}
-
 // write writes one row.
 func (s *resultsSheet) write(record cell.Record, r result.Row) {
 	lines := max(s.Lines(s.message, r.Error), s.Lines(s.message+1, r.Advice))
@@ -144,11 +122,11 @@ func (s *resultsSheet) write(record cell.Record, r result.Row) {
 	s.Text(text, string(r.Status))
 	s.Text(text, r.ClientID)
 	if s.of.ClientIDHeader != cell.ClientIDHeader {
-		s.Text(text, joinIDs(r.ClaimIDs))
+		s.Text(text, strings.Join(r.ClaimIDs, ", "))
 	}
 	s.Text(xlsx.Style{Top: top, Link: s.Link(r.URL)}, r.URL)
 	if s.of.Contacts {
-		s.Text(text, joinIDs(r.Contacts))
+		s.Text(text, strings.Join(r.Contacts, ", "))
 	}
 	s.Text(text, result.ShownStep(r.FailedStep))
 	s.Text(xlsx.Style{Wrap: top}, r.Error)
@@ -162,8 +140,7 @@ func (s *resultsSheet) write(record cell.Record, r result.Row) {
 //
 // Values, types and number formats are kept, except a formula, whose stored result is
 // written. A formula without a stored result becomes #N/A, "no value is available":
-// an empty cell would count as an answer in a rerun. A text that is too long for a
-// cell is cut and marked: IsCut recognises it in a rerun, where it is an error.
+// an empty cell would count as an answer in a rerun.
 func (s *resultsSheet) writeSource(in cell.Cell, top bool, found problem.List) {
 	style := xlsx.Style{Top: top}
 	if found != nil {
@@ -176,41 +153,20 @@ func (s *resultsSheet) writeSource(in cell.Cell, top bool, found problem.List) {
 	if in.Kind != cell.Empty {
 		style.Format = in.Format
 	}
-	switch {
-	case in.Kind == cell.Text, in.Kind == cell.Error && IsCut(in.Raw):
-		s.Text(style, xlsx.Cut(in.Raw, cutMark))
-	case in.Kind == cell.Number, in.Kind == cell.Date:
+	switch in.Kind {
+	case cell.Text:
+		s.Text(style, in.Raw)
+	case cell.Number, cell.Date:
 		s.Number(style, in.Raw)
-	case in.Kind == cell.Bool:
+	case cell.Bool:
 		s.Value(style, in.Raw == "1")
-	case in.Kind == cell.Error:
+	case cell.Error:
 		s.Error(style, in.Raw)
-	case in.Kind == cell.Uncomputed:
+	case cell.Uncomputed:
 		s.Error(style, "#N/A")
 	default:
 		s.Text(style, "")
 	}
-}
-
-// cutMark ends a source text that was cut.
-const cutMark = "… [cut here: a cell of a workbook cannot hold more]"
-
-// IsCut reports whether a text of a results workbook is the beginning of a source text
-// that was too long for a cell. It is no longer the text that was imported.
-func IsCut(s string) bool {
-	return strings.HasSuffix(s, cutMark) && xlsx.Units(s) >= xlsx.MaxCell-1
-}
-
-// joinIDs lists ids, complete ones only: those that do not fit are counted, and are
-// in the sheet Steps.
-func joinIDs(ids []string) string {
-	all := strings.Join(ids, ", ")
-	if xlsx.Units(all) <= xlsx.MaxCell {
-		return all
-	}
-	const note = " … and %d more, see the sheet Steps"
-	listed := all[:max(0, strings.LastIndex(all[:xlsx.MaxCell-len(note)-len("1000000")], ", "))]
-	return listed + fmt.Sprintf(note, len(ids)-1-strings.Count(listed, ", "))
 }
 
 // problemsOf returns those of a row's problems that are about one cell of the source.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"claimsheet/importer/safefile"
+	"claimsheet/importer/sheet"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports/xlsx"
 )
@@ -53,14 +54,35 @@ const DroppedProperty = "claimsheet.dropped"
 // workbook is not ours; an error means that the file could not be read.
 func IsOurs(path string) (binding map[string]string, ok bool, err error) {
 	binding, err = xlsx.ReadProperties(path)
-	if err != nil || binding[KindProperty] != "" {
-		return binding, err == nil, err
+	if err != nil || binding == nil || binding[KindProperty] != "" {
+		return binding, binding[KindProperty] != "", err
 	}
-	if repeated := xlsx.RepeatedProperties(path); repeated[KindProperty] != "" {
+	if repeated := repeatedProperties(path); repeated[KindProperty] != "" {
 		repeated[DroppedProperty] = "yes"
 		return repeated, true, nil
 	}
 	return binding, false, nil
+}
+
+// repeatedProperties returns what the hidden sheet of the workbook at path says; nil
+// without one.
+func repeatedProperties(path string) map[string]string {
+	r, err := sheet.Open(path, sheet.Options{Name: xlsx.PropertiesSheet})
+	if err != nil {
+		return nil
+	}
+	defer r.Close()
+	properties := map[string]string{}
+	if first := r.Sheet().Header; len(first) == 2 {
+		properties[first[0]] = first[1]
+	}
+	for record, err := range r.Records() {
+		if err != nil {
+			return nil
+		}
+		properties[record.Cell(0).Shown] = record.Cell(1).Shown
+	}
+	return properties
 }
 
 // Target decides whether a workbook may be written to path. It changes nothing, so a
@@ -123,35 +145,52 @@ func Target(path string, dryRun bool, lastDigest string, now time.Time) (Placeme
 	return place, nil
 }
 
-// makeFile makes a durable file from what write writes, in a private folder inside
-// folder, and calls put with its path and its SHA-256 in hex, to move it to its place
-// in folder. Nothing else is left behind. write may read the file back.
-func makeFile(folder string, write func(file *os.File, to io.Writer) error,
-	put func(finished, digest string) error) (digest string, err error) {
+// write makes a workbook of the sheets that fill writes, and moves it to its place.
+func (p Placement) write(fill func(file io.Writer) (*xlsx.Writer, error)) (w Written, err error) {
+	err = inScratch(filepath.Dir(p.Path), func(scratch string) error {
+		finished := filepath.Join(scratch, "new")
+		digest, err := newFile(finished, func(to io.Writer) error {
+			book, err := fill(to)
+			if err == nil {
+				err = book.Close()
+			}
+			return err
+		})
+		if err == nil {
+			w, err = p.put(finished)
+		}
+		w.Digest = digest
+		return err
+	})
+	if err != nil {
+		return Written{}, fmt.Errorf("writing the workbook %s: %w", p.Path, err)
+	}
+	return w, nil
+}
+
+// inScratch calls write with a private folder inside folder, from which it moves finished files into folder. Nothing
+// else is left behind, and the names are durable.
+func inScratch(folder string, write func(scratch string) error) (err error) {
 	scratch, err := os.MkdirTemp(folder, ".claimsheet-")
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	finished := filepath.Join(scratch, "new")
-	if digest, err = newFile(finished, write); err != nil {
-		return "", err
+	if err := write(scratch); err != nil {
+		return err
 	}
-	if err := put(finished, digest); err != nil {
-		return "", err
-	}
-	return digest, safefile.SyncFolder(folder)
+	return safefile.SyncFolder(folder)
 }
 
 // newFile makes a durable file that only its owner can read, and returns its SHA-256 in
 // hex.
-func newFile(path string, write func(file *os.File, to io.Writer) error) (digest string, err error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+func newFile(path string, write func(to io.Writer) error) (digest string, err error) {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", err
 	}
 	sum := sha256.New()
-	if err = write(file, io.MultiWriter(file, sum)); err == nil {
+	if err = write(io.MultiWriter(file, sum)); err == nil {
 		err = file.Sync()
 	}
 	return hex.EncodeToString(sum.Sum(nil)), errors.Join(err, file.Close())
@@ -186,7 +225,7 @@ func (p Placement) keep(scratch string) error {
 		return nil
 	}
 	copied := filepath.Join(scratch, "edited")
-	_, err := newFile(copied, func(_ *os.File, to io.Writer) error {
+	_, err := newFile(copied, func(to io.Writer) error {
 		from, err := os.Open(cmp.Or(p.As, p.Path))
 		if err != nil {
 			return err
@@ -233,9 +272,12 @@ func Mark(path string, properties map[string]string, replacing func(digest strin
 	if err != nil {
 		return err
 	}
-	_, err = makeFile(filepath.Dir(path), func(_ *os.File, to io.Writer) error {
-		return xlsx.CopyWithProperties(to, &from.Reader, properties)
-	}, func(finished, digest string) error {
+	return inScratch(filepath.Dir(path), func(scratch string) error {
+		finished := filepath.Join(scratch, "new")
+		digest, err := newFile(finished, func(to io.Writer) error { return xlsx.CopyWithProperties(to, &from.Reader, properties) })
+		if err != nil {
+			return err
+		}
 		if err := os.Chmod(finished, info.Mode().Perm()); err != nil {
 			return err
 		}
@@ -244,5 +286,4 @@ func Mark(path string, properties map[string]string, replacing func(digest strin
 		}
 		return os.Rename(finished, path)
 	})
-	return err
 }

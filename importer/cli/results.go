@@ -378,7 +378,7 @@ func (r *importRun) facts(s *sheetRun) []reports.Fact {
 	facts := []reports.Fact{
 		{Label: "Mapping", Text: r.session.Mapping.Name.Text + " (" + r.session.Mapping.File + ")"},
 		{Label: "Sheet", Text: s.record.Input},
-		{Label: "Started (UTC)", Time: s.record.Started},
+		{Label: "Started (UTC)", Text: s.record.Started.UTC().Format(time.DateTime)},
 		{Label: "Ledger", Text: r.ledger.String()},
 		{Label: "Claimsheet", Text: thisVersion()},
 	}

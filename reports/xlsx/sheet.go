@@ -32,7 +32,6 @@ type Layout struct {
 	Headers []string
 	Ours    int   // the first column whose header stands out
 	Numbers []int // columns of numbers: their headers stand on the right
-	MaxRows int   // of a sheet, including the header; 0 for as many as it can hold
 	// Words colour the cells of the column Painted, below the header, that say one of
 	// them. The colours follow sorting and editing.
 	Painted int
@@ -59,7 +58,6 @@ type Sheet struct {
 	column   int    // the next cell's, 0 = A
 	number   string // the row's
 	letters  []string
-	filtered int // the last row of the filter; 0 for the last one of all
 	links    []link
 	comments int
 }
@@ -73,16 +71,13 @@ type link struct {
 // NewSheet adds a sheet, or takes the empty one of this name, and begins its rows.
 // The sheet written before it must be closed.
 func (w *Writer) NewSheet(l Layout) *Sheet {
-	if l.MaxRows == 0 {
-		l.MaxRows = MaxRows
-	}
 	s := &Sheet{layout: l, w: w}
 	s.start()
 	return s
 }
 
-// SheetName returns the name of a table's nth sheet, from 1.
-func SheetName(table string, n int) string {
+// sheetName returns the name of a table's nth sheet, from 1.
+func sheetName(table string, n int) string {
 	if n == 1 {
 		return table
 	}
@@ -92,7 +87,7 @@ func SheetName(table string, n int) string {
 // start begins the next sheet, up to its header.
 func (s *Sheet) start() {
 	n := s.sheets + 1
-	*s = Sheet{layout: s.layout, w: s.w, sheets: n, letters: s.letters, buffer: s.buffer, name: SheetName(s.layout.Name, n)}
+	*s = Sheet{layout: s.layout, w: s.w, sheets: n, letters: s.letters, buffer: s.buffer, name: sheetName(s.layout.Name, n)}
 	s.w.AddSheet(s.name)
 	index, err := s.w.file.GetSheetIndex(s.name)
 	s.w.fail(err)
@@ -170,10 +165,7 @@ func (s *Sheet) Close() error {
 // filter writes the buttons and the colours of a table. excelize keeps the hidden
 // name that a filter needs in the workbook's own part.
 func (s *Sheet) filter() {
-	if s.filtered == 0 {
-		s.filtered = s.row
-	}
-	area := fmt.Sprintf("A1:%s%d", cell.ColumnName(len(s.layout.Widths)-1), s.filtered)
+	area := fmt.Sprintf("A1:%s%d", cell.ColumnName(len(s.layout.Widths)-1), s.row)
 	s.w.fail(s.w.file.AutoFilter(s.name, area, nil))
 	s.raw(`<autoFilter ref="`, area, `"/>`)
 	if s.layout.Words == nil {
@@ -266,7 +258,7 @@ func (s *Sheet) Comment(text string) {
 	}
 	s.comments++
 	s.w.fail(s.w.file.AddComment(s.name, excelize.Comment{
-		Cell: cell.ColumnName(s.column) + s.number, Author: "Claimsheet", Text: Cut(text, "…"),
+		Cell: cell.ColumnName(s.column) + s.number, Author: "Claimsheet", Text: cut(text),
 		Width: 320, Height: uint(40 + 18*(1+len(text)/45)),
 	}))
 }
