@@ -17,34 +17,27 @@ import (
 // ResultsSheet is the sheet with every source row and what became of it.
 const ResultsSheet = "Results"
 
-// addedWidths are the widths of the added columns, in characters. In a plan few rows
-// have ids, and what is to be corrected should be near the cells.
-var addedWidths = map[string]struct{ results, plan float64 }{
-	cell.StatusHeader: {14, 14}, cell.ClientIDHeader: {38, 12}, cell.ContactIDHeader: {38, 12}, cell.ClaimIDsHeader: {38, 12},
-	cell.URLHeader: {40, 14}, cell.ContactsHeader: {48, 14}, cell.FailedStepHeader: {34, 14},
-	cell.ErrorHeader: {52, 70}, cell.AdviceHeader: {52, 52}, cell.SourceRowHeader: {12, 12},
+// addedWidths are the widths of the added columns, in characters.
+var addedWidths = map[string]float64{
+	cell.StatusHeader: 14, cell.ClientIDHeader: 38, cell.ContactIDHeader: 38, cell.ClaimIDsHeader: 38, cell.URLHeader: 40,
+	cell.ContactsHeader: 48, cell.FailedStepHeader: 34, cell.ErrorHeader: 52, cell.AdviceHeader: 52, cell.SourceRowHeader: 12,
 }
 
-// statusWords show at a glance which rows need attention.
-var statusWords = []xlsx.Word{
-	{Text: string(result.Invalid), Colour: xlsx.Red},
-	{Text: string(result.Failed), Colour: xlsx.Red},
-	{Text: string(result.Uncertain), Colour: xlsx.Amber},
-	{Text: string(result.NotStarted), Colour: xlsx.Grey},
-	{Text: string(result.Changed), Colour: xlsx.Amber},
-	{Text: string(result.Done), Colour: xlsx.Green},
-	{Text: string(result.Unchanged), Colour: xlsx.Green},
-	{Text: string(result.Skipped), Colour: xlsx.Grey},
-	{Text: string(result.Planned), Colour: xlsx.Blue},
+// statusColours show at a glance which rows need attention.
+var statusColours = map[string]xlsx.Colour{
+	string(result.Invalid): xlsx.Red, string(result.Failed): xlsx.Red,
+	string(result.Uncertain): xlsx.Amber, string(result.Changed): xlsx.Amber,
+	string(result.Done): xlsx.Green, string(result.Unchanged): xlsx.Green,
+	string(result.NotStarted): xlsx.Grey, string(result.Skipped): xlsx.Grey, string(result.Planned): xlsx.Blue,
 }
 
 // resultsSheet is the sheet Results, and what the sheets after it need to know of it.
 type resultsSheet struct {
 	*xlsx.Sheet
 	of       Workbook
-	columns  []int                // of the source, without those of an earlier results workbook
-	message  int                  // the column Error; What to do is the next
-	problems map[int]problem.List // by the source's row
+	columns  []int                           // of the source, without those of an earlier results workbook
+	message  int                             // the column Error; What to do is the next
+	problems map[int]map[string]problem.List // by row and cell of the source
 }
 
 // writeResults writes every source row with what became of it beside it.
@@ -75,13 +68,16 @@ func writeResults(w *xlsx.Writer, b Workbook) (*resultsSheet, error) {
 
 // newResultsSheet begins the sheet with its header.
 func newResultsSheet(w *xlsx.Writer, b Workbook) *resultsSheet {
-	s := &resultsSheet{of: b, problems: map[int]problem.List{}}
+	s := &resultsSheet{of: b, problems: map[int]map[string]problem.List{}}
 	for _, p := range b.Problems {
 		if row := p.Where.Row; row != 0 && row != b.Sheet.HeaderRow && p.Where.Sheet == b.Sheet.Name {
-			s.problems[row] = append(s.problems[row], p)
+			if s.problems[row] == nil {
+				s.problems[row] = map[string]problem.List{}
+			}
+			s.problems[row][p.Where.Cell] = append(s.problems[row][p.Where.Cell], p)
 		}
 	}
-	layout := xlsx.Layout{Name: ResultsSheet, Words: statusWords}
+	layout := xlsx.Layout{Name: ResultsSheet, Words: statusColours}
 	for i, width := range b.Preview.widths(b.Sheet.Header) {
 		if slices.Contains(b.Preview.Own, i) {
 			continue
@@ -96,9 +92,9 @@ func newResultsSheet(w *xlsx.Writer, b Workbook) *resultsSheet {
 	}
 	layout.Ours, layout.Painted = len(s.columns), len(s.columns)
 	for _, header := range cell.ResultHeaders(b.ClientIDHeader, b.Contacts) {
-		width := addedWidths[header].results
-		if b.Summary.DryRun {
-			width = addedWidths[header].plan
+		width := addedWidths[header]
+		if b.Summary.DryRun && width < 50 {
+			width = 14 // few rows have ids, and what is to be corrected should be near the cells
 		}
 		layout.Headers, layout.Widths = append(layout.Headers, header), append(layout.Widths, width)
 	}
@@ -116,7 +112,11 @@ func (s *resultsSheet) write(record cell.Record, r result.Row) {
 	s.Next(lines, record.Hidden && r.Status == result.Skipped)
 	top, found := lines > 1, s.problems[record.Row]
 	for _, column := range s.columns {
-		s.writeSource(record.Cell(column), top, problemsOf(found, column, record.Row))
+		var wrong problem.List
+		if found != nil {
+			wrong = found[cell.ColumnName(column)+strconv.Itoa(record.Row)]
+		}
+		s.writeSource(record.Cell(column), top, wrong)
 	}
 	text := xlsx.Style{Top: top}
 	s.Text(text, string(r.Status))
@@ -169,29 +169,11 @@ func (s *resultsSheet) writeSource(in cell.Cell, top bool, found problem.List) {
 	}
 }
 
-// problemsOf returns those of a row's problems that are about one cell of the source.
-func problemsOf(all problem.List, column, row int) (found problem.List) {
-	if all == nil {
-		return nil
-	}
-	ref := cell.ColumnName(column) + strconv.Itoa(row)
-	for _, p := range all {
-		if p.Where.Cell == ref {
-			found = append(found, p)
-		}
-	}
-	return found
-}
-
 // commentText is the comment on an invalid cell.
 func commentText(found problem.List) string {
 	var texts []string
 	for _, p := range found {
-		text := p.Message
-		if p.Hint != "" {
-			text += "\n" + p.Hint
-		}
-		texts = append(texts, text)
+		texts = append(texts, strings.TrimSpace(p.Message+"\n"+p.Hint))
 	}
 	return strings.Join(texts, "\n\n")
 }

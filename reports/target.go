@@ -97,40 +97,33 @@ func repeatedProperties(path string) map[string]string {
 //
 // Any other error means that the file there could not be read.
 func Target(path string, dryRun bool, lastDigest string, now time.Time) (Placement, error) {
-	place, here := Placement{Path: path}, problem.Where{File: path}
-	folder := filepath.Dir(path)
+	place, folder := Placement{Path: path}, filepath.Dir(path)
+	refuse := func(code, text string) (Placement, error) {
+		return Placement{}, problem.At(problem.Where{File: path}, code, "%s", text).Hinted("choose another name with -o")
+	}
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		return Placement{}, problem.At(here, "output-no-folder", "the folder %s does not exist; expected an existing folder", folder).
+		return Placement{}, problem.At(problem.Where{File: path}, "output-no-folder", "the folder %s does not exist; expected an existing folder", folder).
 			Hinted("make the folder, or choose another name with -o")
 	}
 	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return place, nil
-	}
-	if err != nil {
+	case err != nil:
 		return Placement{}, fmt.Errorf("checking the place of the results: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return Placement{}, problem.At(here, "output-not-a-file",
-			"is not a regular file; expected a free name or a workbook that Claimsheet wrote").
-			Hinted("choose another name with -o")
+	case !info.Mode().IsRegular():
+		return refuse("output-not-a-file", "is not a regular file; expected a free name or a workbook that Claimsheet wrote")
 	}
 	binding, ours, err := IsOurs(path)
-	if err != nil {
+	switch {
+	case err != nil:
 		return Placement{}, fmt.Errorf("reading the workbook that would be replaced: %w", err)
-	}
-	if !ours {
-		return Placement{}, problem.At(here, "output-exists",
-			"exists and was not written by Claimsheet; expected a free name or a workbook that Claimsheet wrote").
-			Hinted("choose another name with -o")
-	}
-	if Kind(binding[KindProperty]) == Plan {
+	case !ours:
+		return refuse("output-exists", "exists and was not written by Claimsheet; expected a free name or a workbook that Claimsheet wrote")
+	case Kind(binding[KindProperty]) == Plan:
 		return place, nil
-	}
-	if dryRun {
-		return Placement{}, problem.At(here, "output-is-results",
-			"holds the results of a run, which a dry run's plan never replaces; expected a free name or an earlier plan").
-			Hinted("choose another name with -o")
+	case dryRun:
+		return refuse("output-is-results", "holds the results of a run, which a dry run's plan never replaces; expected a free name or an earlier plan")
 	}
 	digest, err := safefile.Digest(path)
 	if err != nil {
@@ -203,7 +196,16 @@ func newFile(path string, write func(to io.Writer) error) (digest string, err er
 // the file goes to the next free name of NAME.2.xlsx, NAME.3.xlsx …: a finished
 // workbook is never thrown away.
 func (p Placement) put(finished string) (Written, error) {
-	err := p.keep(filepath.Dir(finished))
+	var err error
+	if p.Aside != "" {
+		copied := filepath.Join(filepath.Dir(finished), "edited") // it appears complete or not at all
+		if _, err = newFile(copied, func(to io.Writer) error { return copyFile(to, cmp.Or(p.As, p.Path)) }); err == nil {
+			err = os.Rename(copied, p.Aside)
+		}
+		if err != nil {
+			err = fmt.Errorf("keeping the edited workbook: %w", err)
+		}
+	}
 	if err == nil {
 		if err = os.Rename(finished, p.Path); err == nil {
 			return Written{Path: p.Path, Aside: p.Aside}, nil
@@ -218,29 +220,14 @@ func (p Placement) put(finished string) (Written, error) {
 	return Written{}, err
 }
 
-// keep makes the copy of an edited file, in the folder scratch first: it appears
-// complete or not at all.
-func (p Placement) keep(scratch string) error {
-	if p.Aside == "" {
-		return nil
-	}
-	copied := filepath.Join(scratch, "edited")
-	_, err := newFile(copied, func(to io.Writer) error {
-		from, err := os.Open(cmp.Or(p.As, p.Path))
-		if err != nil {
-			return err
-		}
-		defer from.Close()
-		_, err = io.Copy(to, from)
-		return err
-	})
-	if err == nil {
-		err = os.Rename(copied, p.Aside)
-	}
+func copyFile(to io.Writer, path string) error {
+	from, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("keeping the edited workbook: %w", err)
+		return err
 	}
-	return nil
+	defer from.Close()
+	_, err = io.Copy(to, from)
+	return err
 }
 
 // freeName returns path if nothing is there, else the next free name of NAME.2.xlsx,

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -35,13 +36,7 @@ type Layout struct {
 	// Words colour the cells of the column Painted, below the header, that say one of
 	// them. The colours follow sorting and editing.
 	Painted int
-	Words   []Word
-}
-
-// Word is a word and the colour of the cells that say it.
-type Word struct {
-	Text   string
-	Colour Colour
+	Words   map[string]Colour
 }
 
 // Sheet writes a sheet, row by row and cell by cell, in order: Next begins a row, whose
@@ -173,11 +168,12 @@ func (s *Sheet) filter() {
 	}
 	column := cell.ColumnName(s.layout.Painted)
 	s.raw(fmt.Sprintf(`<conditionalFormatting sqref="%s2:%[1]s%d">`, column, MaxRows))
-	for i, word := range s.layout.Words {
-		id, err := s.w.file.NewConditionalStyle(&excelize.Style{Font: &excelize.Font{Color: colours[word.Colour].text}, Fill: fill(word.Colour)})
+	for i, word := range slices.Sorted(maps.Keys(s.layout.Words)) {
+		colour := s.layout.Words[word]
+		id, err := s.w.file.NewConditionalStyle(&excelize.Style{Font: &excelize.Font{Color: colours[colour].text}, Fill: fill(colour)})
 		s.w.fail(err)
 		s.raw(fmt.Sprintf(`<cfRule type="cellIs" dxfId="%d" priority="%d" stopIfTrue="1" operator="equal"><formula>"%s"</formula></cfRule>`,
-			id, i+1, html.EscapeString(word.Text)))
+			id, i+1, html.EscapeString(word)))
 	}
 	s.raw(`</conditionalFormatting>`)
 }
