@@ -16,16 +16,16 @@ const PlanSheet = "Plan"
 func writePlan(w *xlsx.Writer, b Workbook) error {
 	t := w.NewSheet(xlsx.Layout{
 		Name:    PlanSheet,
-		Headers: []string{ClientKeyHeader, "Clients", "Claims", "Activities", "Links", "Calls", "In this order"},
-		Numbers: []int{1, 2, 3, 4, 5},
-		Widths:  []float64{34, 10, 10, 12, 8, 8, 110},
+		Headers: []string{ClientKeyHeader, "In this order", "Clients", "Claims", "Activities", "Links", "Calls"},
+		Numbers: []int{2, 3, 4, 5, 6},
+		Widths:  []float64{34, 110, 10, 10, 12, 8, 8},
 	})
 	var client result.Step
 	var calls [4]int   // of the client, by kind
 	var words []string // the same calls, in their order
 	write := func() {
 		if len(words) > 0 {
-			t.Row(xlsx.Style{}, client.ClientKey, calls[0], calls[1], calls[2], calls[3], len(words), strings.Join(words, ", "))
+			t.Row(xlsx.Style{}, client.ClientKey, strings.Join(words, ", "), calls[0], calls[1], calls[2], calls[3], len(words))
 		}
 		calls, words = [4]int{}, words[:0]
 	}

@@ -47,7 +47,7 @@ func writeSummary(w *xlsx.Writer, b Workbook) error {
 	t.Gap()
 	writeHeader(t, sent, "Number")
 	for _, r := range requests {
-		t.Row(xlsx.Style{}, r.kind, r.of(s.Requests))
+		t.Row(xlsx.Style{}, r.several, r.of(s.Requests))
 	}
 	return t.Close()
 }

@@ -103,27 +103,27 @@ func (p Placement) Write(b Workbook) (Written, error) {
 // writeSheets writes the sheets. Which cells of Results the problems are about is known
 // after Results, but Problems is the sheet that the user should see first.
 func (b Workbook) writeSheets(w *xlsx.Writer) error {
-	if b.hasProblems() {
+	hasProblems := len(b.Problems) > 0 || b.Summary.Rows.Failed+b.Summary.Rows.Uncertain > 0
+	if hasProblems {
 		w.AddSheet(ProblemsSheet)
 	}
 	results, err := writeResults(w, b)
 	if err != nil {
 		return err
 	}
+	next := []func(*xlsx.Writer, Workbook) error{writeSteps, writeProgress, writeSummary}
 	if b.Summary.DryRun {
-		if err = writePlan(w, b); err == nil {
-			err = writeValues(w, b)
+		next = []func(*xlsx.Writer, Workbook) error{writePlan, writeValues, writeSummary}
+	}
+	if hasProblems {
+		next = slices.Insert(next, 2, results.writeProblems)
+	}
+	for _, write := range next {
+		if err := write(w, b); err != nil {
+			return err
 		}
-	} else if err = writeSteps(w, b); err == nil {
-		err = writeProgress(w, b)
 	}
-	if err == nil && b.hasProblems() {
-		err = writeProblems(w, b, results)
-	}
-	if err == nil {
-		err = writeSummary(w, b)
-	}
-	return err
+	return nil
 }
 
 // WriteList writes a workbook of one sheet with a header and rows of texts to path,

@@ -105,16 +105,13 @@ func CopyWithProperties(dst io.Writer, from *zip.Reader, properties map[string]s
 	to := zip.NewWriter(dst)
 	for _, part := range from.File {
 		if part != old {
-			if err := to.Copy(part); err != nil {
-				return err
-			}
-			continue
+			err = to.Copy(part)
+		} else if w, createErr := to.Create(propertiesPart); createErr == nil {
+			_, err = w.Write(content.([]byte))
+		} else {
+			err = createErr
 		}
-		w, err := to.Create(propertiesPart)
 		if err != nil {
-			return err
-		}
-		if _, err := w.Write(content.([]byte)); err != nil {
 			return err
 		}
 	}
