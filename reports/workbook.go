@@ -14,7 +14,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"time"
 	"unicode/utf8"
 
 	"claimsheet/importer/result"
@@ -68,8 +67,6 @@ type Workbook struct {
 	// Binding is stored in the workbook's document properties and read by IsOurs.
 	// Empty values are left out. Write sets KindProperty.
 	Binding map[string]string
-	// Made is when the workbook says it was made. The zero Time leaves it out.
-	Made time.Time
 	// Notice is the first line of the sheet Summary when it is not empty.
 	Notice string
 }
@@ -91,7 +88,7 @@ func (p Placement) Write(b Workbook) (Written, error) {
 	}
 	return p.write(func(file io.Writer) (*xlsx.Writer, error) {
 		// The source's serial numbers must mean the same days.
-		w := xlsx.NewWriter(file, "Claimsheet "+string(kind), b.Made, b.Sheet.Date1904)
+		w := xlsx.NewWriter(file, b.Sheet.Date1904)
 		for _, name := range slices.Sorted(maps.Keys(b.Binding)) {
 			w.SetProperty(name, b.Binding[name])
 		}
@@ -130,7 +127,7 @@ func (b Workbook) writeSheets(w *xlsx.Writer) error {
 // complete or not at all. It is not a results workbook: nothing reads it back.
 func WriteList(path, sheet string, header []string, rows [][]string) error {
 	_, err := Placement{Path: path}.write(func(file io.Writer) (*xlsx.Writer, error) {
-		w := xlsx.NewWriter(file, "", time.Time{}, false)
+		w := xlsx.NewWriter(file, false)
 		layout := xlsx.Layout{Name: sheet, Headers: header, Ours: len(header)}
 		for i, h := range header {
 			longest := headerWidth(h)

@@ -15,7 +15,6 @@ import (
 	"html"
 	"io"
 	"slices"
-	"time"
 
 	"github.com/klauspost/compress/flate"
 	"github.com/xuri/excelize/v2"
@@ -37,9 +36,8 @@ type Writer struct {
 	err        error // the first one; it stays
 }
 
-// NewWriter begins a workbook that is written to dst. made is when it says it was made;
-// the zero Time leaves that out. date1904 is its date system.
-func NewWriter(dst io.Writer, title string, made time.Time, date1904 bool) *Writer {
+// NewWriter begins a workbook that is written to dst. date1904 is its date system.
+func NewWriter(dst io.Writer, date1904 bool) *Writer {
 	w := &Writer{file: excelize.NewFile(), zip: zip.NewWriter(dst), date1904: date1904, styles: map[Style]int{},
 		written: map[string]bool{}, links: map[string][]link{}, maxLinks: maxLinks, maxRows: MaxRows, properties: map[string]string{}}
 	// One for all parts, because it is large. Level 6 makes a sheet a fifth smaller in five times the time.
@@ -49,12 +47,7 @@ func NewWriter(dst io.Writer, title string, made time.Time, date1904 bool) *Writ
 		packer.Reset(w)
 		return packer, nil
 	})
-	about := &excelize.DocProperties{Title: title, Creator: "Claimsheet", LastModifiedBy: "Claimsheet"}
-	if !made.IsZero() {
-		about.Created = made.UTC().Format(time.RFC3339)
-		about.Modified = about.Created
-	}
-	w.fail(w.file.SetDocProps(about))
+	w.fail(w.file.SetDocProps(&excelize.DocProperties{Creator: "Claimsheet", LastModifiedBy: "Claimsheet"}))
 	w.fail(w.file.SetWorkbookProps(&excelize.WorkbookPropsOptions{Date1904: &date1904}))
 	return w
 }

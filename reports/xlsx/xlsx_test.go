@@ -21,7 +21,7 @@ var manyLinks = flag.Int("links", 200, "how many links TestLinks writes; 70000 p
 func made(t *testing.T, make func(*Writer) error) *excelize.File {
 	t.Helper()
 	var file bytes.Buffer
-	w := NewWriter(&file, "", time.Time{}, false)
+	w := NewWriter(&file, false)
 	if err := make(w); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestOnlyWebAddressesAreLinks(t *testing.T) {
 // workbook has for it.
 func TestRelationships(t *testing.T) {
 	var file bytes.Buffer
-	w := NewWriter(&file, "", time.Time{}, false)
+	w := NewWriter(&file, false)
 	for _, name := range []string{"Comments", "Links", "Plain"} {
 		s := w.NewSheet(Layout{Name: name, Widths: []float64{10}})
 		s.Gap()
@@ -189,7 +189,7 @@ func unzipped(t *testing.T, data []byte) map[string]string {
 
 // A link does not keep alive the row of which its address is a piece.
 func TestLinksHoldTheirAddressesOnly(t *testing.T) {
-	w := NewWriter(io.Discard, "", time.Time{}, false)
+	w := NewWriter(io.Discard, false)
 	s := w.NewSheet(Layout{Name: "Links"})
 	inUse := func() int64 {
 		runtime.GC()
