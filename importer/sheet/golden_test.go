@@ -48,7 +48,7 @@ func checkGolden(t *testing.T, path string, o sheet.Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := fmt.Sprintf("%s %q %q\n%s", r.Sheet().Name, r.Sheet().Header, r.Properties(), sheettest.Dump(all))
+	got := fmt.Sprintf("%s %q %q\n%s", r.Sheet().Name, r.Sheet().Header, r.Properties, sheettest.Dump(all))
 	golden := strings.TrimSuffix(path, filepath.Ext(path)) + ".golden"
 	if *update {
 		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {

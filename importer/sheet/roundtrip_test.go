@@ -142,7 +142,7 @@ func TestChooseSheet(t *testing.T) {
 		if diff := cmp.Diff(wantSheet, r.Sheet()); diff != "" {
 			t.Error(diff)
 		}
-		if diff := cmp.Diff(map[string]string{"Run": "r-1"}, r.Properties()); diff != "" {
+		if diff := cmp.Diff(map[string]string{"Run": "r-1"}, r.Properties); diff != "" {
 			t.Error(diff)
 		}
 		r.Close()

@@ -53,10 +53,13 @@ type Options struct {
 // Passes are independent of each other: they may run one after another or side by
 // side, from any goroutine, until Close.
 type Reader struct {
+	SheetNames []string          // of the workbook's visible sheets, in their order
+	Properties map[string]string // the workbook's custom document properties by name, values as text
+	Delimiter  string            // of the fields of a CSV file
+
 	sheet     cell.Sheet
 	records   iter.Seq2[cell.Record, error]
-	workbook  *xlsx.Sheet // nil for a CSV file
-	delimiter string      // of a CSV file
+	merged    []cell.Area
 	encrypted bool
 	file      *os.File
 }
@@ -138,7 +141,7 @@ func (r *Reader) open(o Options) error {
 	if err != nil {
 		return err
 	}
-	r.records, r.sheet.Header, r.delimiter = f.Records(), f.Header(), f.Delimiter()
+	r.records, r.sheet.Header, r.Delimiter = f.Records(), f.Header(), f.Delimiter()
 	return nil
 }
 
@@ -156,7 +159,7 @@ func (r *Reader) openWorkbook(file io.ReaderAt, size int64, o Options) error {
 	if err != nil {
 		return err
 	}
-	r.workbook, r.records = w, w.Records()
+	r.records, r.SheetNames, r.Properties, r.merged = w.Records(), w.Visible, w.Properties, w.Merged()
 	r.sheet.Name, r.sheet.Header = w.Name, w.Header
 	r.sheet.Date1904, r.sheet.HiddenColumns = w.Date1904, w.HiddenColumns
 	return nil
@@ -190,33 +193,7 @@ func (r *Reader) Records() iter.Seq2[cell.Record, error] {
 
 // Merged returns the merged cells below the header that cover another cell of its
 // columns, from the top.
-func (r *Reader) Merged() iter.Seq[cell.Area] {
-	if r.workbook == nil {
-		return func(func(cell.Area) bool) {}
-	}
-	return r.workbook.Merged()
-}
-
-// Properties returns the file's custom document properties by name, values as text;
-// empty when it has none. Claimsheet recognises its own results workbooks by them.
-func (r *Reader) Properties() map[string]string {
-	if r.workbook == nil {
-		return nil
-	}
-	return r.workbook.Properties
-}
-
-// SheetNames returns the names of the workbook's visible sheets, in their order; none
-// for a CSV file.
-func (r *Reader) SheetNames() []string {
-	if r.workbook == nil {
-		return nil
-	}
-	return r.workbook.Visible
-}
-
-// Delimiter returns what separates the fields of a CSV file; "" for a workbook.
-func (r *Reader) Delimiter() string { return r.delimiter }
+func (r *Reader) Merged() []cell.Area { return r.merged }
 
 // Encrypted reports whether the file is a workbook that needed the password.
 func (r *Reader) Encrypted() bool { return r.encrypted }

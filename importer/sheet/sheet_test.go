@@ -125,7 +125,7 @@ func TestSheetNamesAndDelimiter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := fmt.Sprint(r.SheetNames()) + " " + r.Delimiter(); got != want {
+		if got := fmt.Sprint(r.SheetNames) + " " + r.Delimiter; got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 		if err := r.Close(); err != nil {

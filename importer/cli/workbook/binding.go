@@ -168,7 +168,7 @@ func propertiesOf(path, password string) (map[string]string, bool, error) {
 	} else if err != nil {
 		return nil, false, nil
 	}
-	properties = r.Properties()
+	properties = r.Properties
 	return properties, properties[reports.KindProperty] != "", r.Close()
 }
 

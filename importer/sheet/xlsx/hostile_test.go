@@ -3,8 +3,10 @@ package xlsx_test
 import (
 	"archive/zip"
 	"bytes"
+	"compress/flate"
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"strings"
 	"testing"
 
@@ -109,8 +111,8 @@ func hostileFiles() []hostileFile {
 		named("no workbook part", good.With("xl/workbook.xml", "").Zip(), "damaged-workbook"),
 		named("no workbook relations", good.With("xl/_rels/workbook.xml.rels", "").Zip(), "damaged-workbook"),
 		named("duplicate parts", good.With("XL/Workbook.xml", "<workbook/>").Zip(), "damaged-workbook"),
-		named("part larger than it says", good.Declaring("xl/worksheets/sheet1.xml", 100), "damaged-workbook"),
-		named("part smaller than it says", good.Declaring("xl/worksheets/sheet1.xml", 10<<20), "damaged-workbook"),
+		named("part larger than it says", declaring(good, "xl/worksheets/sheet1.xml", 100), "damaged-workbook"),
+		named("part smaller than it says", declaring(good, "xl/worksheets/sheet1.xml", 10<<20), "damaged-workbook"),
 		named("a zip file", sheettest.Parts{"a.txt": "a"}.Zip(), "not-a-workbook"),
 		named("OpenDocument", sheettest.Parts{"mimetype": "a", "content.xml": "<a/>"}.Zip(), "not-a-workbook"),
 		named("binary workbook", good.With("_rels/.rels", strings.Replace(good["_rels/.rels"], "workbook.xml", "workbook.bin", 1)).Zip(), "not-a-workbook"),
@@ -139,6 +141,29 @@ func TestHostile(t *testing.T) {
 // date1904 is a workbook part that names its date system like this.
 func date1904(value string) string {
 	return `<workbook><workbookPr date1904="` + value + `"/><sheets><sheet name="S" r:id="r1"/></sheets></workbook>`
+}
+
+// declaring returns the workbook as a file whose directory gives a wrong size for a
+// part of 1 MiB.
+func declaring(p sheettest.Parts, name string, size uint64) []byte {
+	text := make([]byte, 1<<20)
+	var packed bytes.Buffer
+	d, _ := flate.NewWriter(&packed, flate.DefaultCompression)
+	_, _ = d.Write(text)
+	_ = d.Close()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	f, _ := w.CreateRaw(&zip.FileHeader{
+		Name: name, Method: zip.Deflate, CRC32: crc32.ChecksumIEEE(text),
+		CompressedSize64: uint64(packed.Len()), UncompressedSize64: size,
+	})
+	_, _ = f.Write(packed.Bytes())
+	for other, text := range p.With(name, "") {
+		f, _ := w.Create(other)
+		_, _ = f.Write([]byte(text))
+	}
+	_ = w.Close()
+	return b.Bytes()
 }
 
 func manyParts() []byte {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"io"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,16 +47,12 @@ func hiddenColumns(a *archive, part string) ([]int, error) {
 
 // Merged returns the merged cells below the header that cover another cell of its
 // columns, from the top.
-func (s *Sheet) Merged() iter.Seq[cell.Area] {
+func (s *Sheet) Merged() []cell.Area {
 	last := len(s.Header) - 1
-	return func(yield func(cell.Area) bool) {
-		for _, a := range s.merges {
-			covers := a.Bottom > a.Top && a.Left <= last || min(a.Right, last) > a.Left
-			if a.Top > s.headerRow && covers && !yield(a) {
-				return
-			}
-		}
-	}
+	return slices.DeleteFunc(slices.Clone(s.merges), func(a cell.Area) bool {
+		covers := a.Bottom > a.Top && a.Left <= last || min(a.Right, last) > a.Left
+		return a.Top <= s.headerRow || !covers
+	})
 }
 
 // mergedCells unpacks a sheet to its end, which proves that it is complete, and

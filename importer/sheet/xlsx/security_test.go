@@ -73,7 +73,7 @@ func TestX2_Bombs(t *testing.T) {
 	t.Parallel()
 	good := sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2"><v>1</v></c></row>`))
 	for name, data := range map[string][]byte{
-		"sheet": good.Declaring("xl/worksheets/sheet1.xml", 1<<30), "strings": good.Declaring("xl/sharedStrings.xml", 1<<30), "parts": manyParts(),
+		"sheet": declaring(good, "xl/worksheets/sheet1.xml", 1<<30), "strings": declaring(good, "xl/sharedStrings.xml", 1<<30), "parts": manyParts(),
 	} {
 		path := sheettest.Save(t, "leads.xlsx", data)
 		_, _, err := read(path, options{})
