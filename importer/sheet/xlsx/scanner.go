@@ -79,8 +79,11 @@ func (s *scanner) next() (token, error) {
 			return 0, s.fault
 		}
 		if s.pos == s.end {
-			if err := s.more(); err == io.EOF {
-				return s.finish()
+			err := s.more()
+			if err == io.EOF && s.rooted && len(s.marks) == 0 {
+				return endOfPart, nil
+			} else if err == io.EOF {
+				return 0, s.short()
 			} else if err != nil {
 				return 0, err
 			}
@@ -323,14 +326,6 @@ func (s *scanner) skip() error {
 	}
 }
 
-// finish checks, at the end of the bytes, that the document is complete.
-func (s *scanner) finish() (token, error) {
-	if !s.rooted || len(s.marks) > 0 {
-		return 0, s.short()
-	}
-	return endOfPart, nil
-}
-
 func (s *scanner) short() error { return s.damaged("it ends too early") }
 
 func (s *scanner) damaged(format string, args ...any) error {
@@ -543,20 +538,13 @@ func (s *scanner) checked(dst []byte, from int) ([]byte, error) {
 	return dst, nil
 }
 
-// entity returns the character of an entity's name. Only XML's own five names are
-// known: others need a document type.
+// entities are XML's own: others need a document type.
+var entities = map[string]rune{"lt": '<', "gt": '>', "amp": '&', "quot": '"', "apos": '\''}
+
+// entity returns the character of an entity's name.
 func entity(name []byte) (rune, bool) {
-	switch string(name) {
-	case "lt":
-		return '<', true
-	case "gt":
-		return '>', true
-	case "amp":
-		return '&', true
-	case "quot":
-		return '"', true
-	case "apos":
-		return '\'', true
+	if r, ok := entities[string(name)]; ok {
+		return r, true
 	}
 	if len(name) < 2 || name[0] != '#' {
 		return 0, false

@@ -39,6 +39,14 @@ func variants() []variant {
 			"1048576 | A number \"7\"\n"},
 		{"a day as text in a workbook without styles", sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2" s="1" t="d"><v>1980-05-01</v></c></row>`)).With("xl/styles.xml", ""), "",
 			"2 | A date \"29342\" \"1980-05-01\" {yyyy-mm-dd}\n"},
+		{"prefixes, and a byte order mark", sheettest.Workbook("\xEF\xBB\xBF<?xml version='1.0' encoding='utf-8' standalone='yes'?>\n" +
+			strings.NewReplacer("</", "</x:", "<", "<x:").Replace(sheettest.Rows(one)) + "\n"), "", oneRow},
+		{"a format that newer versions understand, twice", styled(`<row r="2"><c r="A2" s="0"><v>29342</v></c></row>`, `<numFmts><mc:AlternateContent>`+
+			`<mc:Choice Requires="x16r2"><numFmt numFmtId="200" formatCode="d\-mmm\-yyyy" x16r2:formatCode16="x"/></mc:Choice>`+
+			`<mc:Fallback><numFmt numFmtId="200" formatCode="d\-mmm\-yyyy"/></mc:Fallback></mc:AlternateContent></numFmts><cellXfs><xf numFmtId="200"/></cellXfs>`), "",
+			`2 | A date "29342" "1980-05-01" {d\-mmm\-yyyy}` + "\n"},
+		{"days from 1904", sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2" s="1"><v>0</v></c><c r="B2" s="1"><v>27880</v></c></row>`)).With("xl/workbook.xml", date1904("1")), "",
+			`2 | A date "0" "1904-01-01" {mm-dd-yy} | B date "27880" "1980-05-01" {mm-dd-yy}` + "\n"},
 		{"empty style", sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2" s=""><v>1</v></c><c r="B2" s="" t="s"><v>0</v></c></row>`)), "", "2 | A number \"1\" | B text \"shared\"\n"},
 		{"empty style where the first is a date's", styled(`<row r="2"><c r="A2" s=""><v>29342</v></c></row>`, `<cellXfs><xf numFmtId="14"/></cellXfs>`), "",
 			"2 | A date \"29342\" \"1980-05-01\" {mm-dd-yy}\n"},
