@@ -59,6 +59,7 @@ func hostileFiles() []hostileFile {
 		named("surrogate entity", row(`<row r="2"><c r="A2" t="str"><v>&#xD800;</v></c></row>`), "damaged-workbook"),
 		named("tags crossed", row(`<row r="2"><c r="A2"></row></c>`), "damaged-workbook"),
 		named("tag not closed", row(`<row r="2"><c r="A2" <v>1</v></c></row>`), "damaged-workbook"),
+		named("attribute without a value", row(`<row r="2"><c s r="A2"><v>1</v></c></row>`), "damaged-workbook"),
 		named("attribute without quotes", row(`<row r=2></row>`), "damaged-workbook"),
 		named("deep nesting", row(strings.Repeat("<a>", 1_000)+strings.Repeat("</a>", 1_000)), "damaged-workbook"),
 		named("tag without end", row(`<row r="2" x="`+strings.Repeat("a", 4<<20)), "damaged-workbook"),
