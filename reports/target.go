@@ -102,7 +102,8 @@ func Target(path string, dryRun bool, lastDigest string, now time.Time) (Placeme
 		return Placement{}, problem.At(problem.Where{File: path}, code, "%s", text).Hinted("choose another name with -o")
 	}
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		return Placement{}, problem.At(problem.Where{File: path}, "output-no-folder", "the folder %s does not exist; expected an existing folder", folder).
+		return Placement{}, problem.At(problem.Where{File: path}, "output-no-folder",
+			"the folder %s does not exist; expected an existing folder", folder).
 			Hinted("make the folder, or choose another name with -o")
 	}
 	info, err := os.Lstat(path)
@@ -123,7 +124,8 @@ func Target(path string, dryRun bool, lastDigest string, now time.Time) (Placeme
 	case Kind(binding[KindProperty]) == Plan:
 		return place, nil
 	case dryRun:
-		return refuse("output-is-results", "holds the results of a run, which a dry run's plan never replaces; expected a free name or an earlier plan")
+		return refuse("output-is-results",
+			"holds the results of a run, which a dry run's plan never replaces; expected a free name or an earlier plan")
 	}
 	digest, err := safefile.Digest(path)
 	if err != nil {

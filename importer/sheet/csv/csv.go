@@ -271,7 +271,8 @@ func (f *File) delimit(declared string) (fields []string, err error) {
 	}
 	switch at := f.sheet.AtRow(f.sheet.HeaderRow); {
 	case len(names) > 1:
-		return nil, problem.At(at, "unknown-delimiter", "the header can be split at %s; expected only one of them", strings.Join(names, " or at ")).
+		return nil, problem.At(at, "unknown-delimiter",
+			"the header can be split at %s; expected only one of them", strings.Join(names, " or at ")).
 			Hinted("name the delimiter in the mapping: %s", strings.Join(declarations, " or "))
 	case fields == nil:
 		return nil, firstError

@@ -180,8 +180,8 @@ func (t *text) notText() problem.Problem {
 			"%s after a letter is neither UTF-8 nor Windows-1252; it is one of code page 850, which DOS programs and “CSV (MS-DOS)” write", what).
 			Hinted("save the file as “CSV UTF-8”; or convert it: iconv -f CP850 -t UTF-8 OLD.csv > NEW.csv")
 	}
-	return t.wrong("%s is not %s; expected a file in UTF-8, in UTF-16 with a byte order mark, or in the encoding that the mapping declares", what, t.encoding).
-		Hinted("%s", hint)
+	return t.wrong("%s is not %s; expected a file in UTF-8, in UTF-16 with a byte order mark, or in the encoding that the mapping declares",
+		what, t.encoding).Hinted("%s", hint)
 }
 
 func (t *text) wrong(format string, args ...any) problem.Problem {
