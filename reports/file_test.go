@@ -41,7 +41,9 @@ func TestNothingIsWrittenAfterAnError(t *testing.T) {
 		"rows fail after all": func(b *reports.Workbook) { b.Records, b.Rows = each[cell.Record](), broken[result.Row](torn) },
 		"a row too few":       func(b *reports.Workbook) { b.Rows = each(result.Row{Row: 4}) },
 		"a row too many":      func(b *reports.Workbook) { b.Records = each(cell.Record{Row: 4}) },
-		"another row":         func(b *reports.Workbook) { b.Rows = each(result.Row{Row: 5}) },
+		"another row": func(b *reports.Workbook) {
+			b.Records, b.Rows = each(cell.Record{Row: 4}), each(result.Row{Row: 5})
+		},
 	}
 	for name, spoil := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -12,29 +12,23 @@ import (
 // "Plan 2" and so on when it is full.
 const PlanSheet = "Plan"
 
-// callKinds are the kinds of calls, in the order of the sheet's columns.
-var callKinds = []string{"client", "claim", "activity", "link"}
-
-// planSheet is the sheet Plan under construction, with the calls of one client.
-type planSheet struct {
-	*xlsx.Sheet
-	results *resultsSheet
-	client  result.Step
-	calls   [4]int   // by kind
-	words   []string // the same calls, in their order
-	total   [4]int   // of all clients
-}
-
-// writePlan writes one line for each client that a run would send something for, and
-// the totals below.
-func writePlan(w *xlsx.Writer, b Workbook, results *resultsSheet) error {
+// writePlan writes one line for each client that a run would send something for.
+func writePlan(w *xlsx.Writer, b Workbook) error {
 	t := w.NewSheet(xlsx.Layout{
-		Name: PlanSheet, MaxRows: xlsx.MaxRows - 2, // room for the totals
-		Headers: []string{ClientKeyHeader, "First row", "Rows", "Clients", "Claims", "Activities", "Links", "Calls", "In this order"},
-		Numbers: []int{1, 2, 3, 4, 5, 6, 7},
-		Widths:  []float64{34, 11, 8, 10, 10, 12, 8, 8, 110},
+		Name:    PlanSheet,
+		Headers: []string{ClientKeyHeader, "In this order", "Clients", "Claims", "Activities", "Links", "Calls"},
+		Numbers: []int{2, 3, 4, 5, 6},
+		Widths:  []float64{34, 110, 10, 10, 12, 8, 8},
 	})
-	p := &planSheet{Sheet: t, results: results}
+	var client result.Step
+	var calls [4]int   // of the client, by kind
+	var words []string // the same calls, in their order
+	write := func() {
+		if len(words) > 0 {
+			t.Row(xlsx.Style{}, client.ClientKey, strings.Join(words, ", "), calls[0], calls[1], calls[2], calls[3], len(words))
+		}
+		calls, words = [4]int{}, words[:0]
+	}
 	for s, err := range b.Steps {
 		if err != nil {
 			return err
@@ -42,51 +36,16 @@ func writePlan(w *xlsx.Writer, b Workbook, results *resultsSheet) error {
 		if s.State != string(result.Planned) {
 			continue // done before: nothing would be sent
 		}
-		if s.Client != p.client.Client || s.ClientKey != p.client.ClientKey {
-			p.write()
+		if s.Client != client.Client || s.ClientKey != client.ClientKey {
+			write()
 		}
-		p.client, p.words = s, append(p.words, inWords(s))
-		if kind := slices.Index(callKinds, s.Kind); kind >= 0 {
-			p.calls[kind]++
+		client, words = s, append(words, inWords(s))
+		if kind := slices.Index([]string{"client", "claim", "activity", "link"}, s.Kind); kind >= 0 {
+			calls[kind]++
 		}
 	}
-	p.write()
-	p.Gap()
-	n := p.total
-	p.Row(xlsx.Style{Bold: true}, "total", nil, nil, n[0], n[1], n[2], n[3], n[0]+n[1]+n[2]+n[3])
-	return p.Close()
-}
-
-// write writes a client's line. Its first row, numbered as in the source, is a link
-// to the sheet Results.
-func (p *planSheet) write() {
-	if len(p.words) == 0 {
-		return
-	}
-	p.Next(1, false)
-	var plain xlsx.Style
-	p.Text(plain, p.client.ClientKey)
-	var rows clientRows
-	if n := p.client.Client; 0 < n && n <= len(p.results.clients) {
-		rows = p.results.clients[n-1]
-	}
-	if rows.count > 0 {
-		p.Value(xlsx.Style{Link: p.LinkTo(p.results.place(0, int(rows.row)))}, int(rows.source))
-		p.Value(plain, int(rows.count))
-	} else {
-		p.Value(plain, nil)
-		p.Value(plain, nil)
-	}
-	sum := 0
-	for i, n := range p.calls {
-		p.Value(plain, n)
-		p.total[i] += n
-		sum += n
-	}
-	p.Value(plain, sum)
-	p.Text(xlsx.Style{Indent: true}, strings.Join(p.words, ", "))
-	p.calls, p.words = [4]int{}, p.words[:0]
-	p.End()
+	write()
+	return t.Close()
 }
 
 // inWords describes a call, with the claim that it belongs to.
@@ -104,4 +63,31 @@ func inWords(s result.Step) string {
 		return "magic link"
 	}
 	return s.Kind
+}
+
+// ValuesSheet shows what a run would send for the first clients, value by value.
+const ValuesSheet = "Values"
+
+// Value is a line of the sheet Values: one value of a call, and the cells that it is made of.
+type Value struct {
+	Call  result.Step
+	Name  string // of the field or attribute
+	Sent  string
+	Cells string // "" for a constant of the mapping
+}
+
+// writeValues writes one line for each of the values; without any it writes no sheet.
+func writeValues(w *xlsx.Writer, b Workbook) error {
+	if len(b.Values) == 0 {
+		return nil
+	}
+	t := w.NewSheet(xlsx.Layout{
+		Name:    ValuesSheet,
+		Headers: []string{ClientKeyHeader, "Call", "Field or attribute", "Value as sent", "From"},
+		Widths:  []float64{34, 44, 34, 44, 20},
+	})
+	for _, v := range b.Values {
+		t.Row(xlsx.Style{}, v.Call.ClientKey, inWords(v.Call), v.Name, v.Sent, v.Cells)
+	}
+	return t.Close()
 }

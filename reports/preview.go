@@ -64,8 +64,7 @@ func (p *Preview) At(column, row int) problem.Copy {
 	if !found {
 		return problem.Copy{}
 	}
-	const perSheet = xlsx.MaxRows - 1 // row 1 is the header
-	place := strconv.Itoa(i%perSheet + 2)
+	place := strconv.Itoa(i + 2) // row 1 is the header
 	if column >= 0 {
 		at := column
 		for _, own := range p.Own {
@@ -75,7 +74,7 @@ func (p *Preview) At(column, row int) problem.Copy {
 		}
 		place = cell.ColumnName(at) + place
 	}
-	return problem.Copy{File: p.File, Sheet: xlsx.SheetName(ResultsSheet, i/perSheet+1), Place: place, Row: int(p.rows[i].source)}
+	return problem.Copy{File: p.File, Sheet: ResultsSheet, Place: place, Row: int(p.rows[i].source)}
 }
 
 // Fits returns a problem if a results workbook has no room for the noted columns and

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"claimsheet/importer/result"
@@ -69,18 +68,4 @@ func TestPreviewIsThatOfTheWorkbook(t *testing.T) {
 			}
 		}
 	})
-}
-
-// A sheet of more rows than a workbook's sheet can have goes on in Results 2.
-func TestPreviewBeyondAFullSheet(t *testing.T) {
-	t.Parallel()
-	preview := new(reports.Preview)
-	for row := 2; row <= 1_048_579; row++ {
-		preview.Note(cell.Record{Row: row})
-	}
-	got := []problem.Copy{preview.At(2, 1_048_576), preview.At(2, 1_048_577), preview.At(-1, 1_048_579)}
-	want := []problem.Copy{{Sheet: "Results", Place: "C1048576", Row: 1_048_576}, {Sheet: "Results 2", Place: "C2", Row: 1_048_577}, {Sheet: "Results 2", Place: "4", Row: 1_048_579}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
 }

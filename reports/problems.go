@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -14,18 +13,9 @@ import (
 // ProblemsSheet is the first sheet of a workbook with problems.
 const ProblemsSheet = "Problems"
 
-// maxTroubled is how many rows that failed or are uncertain the sheet Problems has one
-// by one.
-const maxTroubled = 10_000
-
-// hasProblems reports whether the workbook has a sheet Problems.
-func (b Workbook) hasProblems() bool {
-	return len(b.Problems) > 0 || b.Summary.Rows.Failed+b.Summary.Rows.Uncertain > 0
-}
-
 // writeProblems writes one line per problem, in the given order, and then one line per
 // row that failed or is uncertain, each with a link to its cell.
-func writeProblems(w *xlsx.Writer, b Workbook, results *resultsSheet) error {
+func (s *resultsSheet) writeProblems(w *xlsx.Writer, b Workbook) error {
 	t := w.NewSheet(xlsx.Layout{
 		Name:    ProblemsSheet,
 		Headers: []string{"Where", "Problem", "Cell says", "How to fix", "Code"},
@@ -44,25 +34,15 @@ func writeProblems(w *xlsx.Writer, b Workbook, results *resultsSheet) error {
 		t.End()
 	}
 	for _, p := range b.Problems.Listed() {
-		line(results.placeOf(p), p.Where.String(), p.Message, p.Seen, p.Hint, p.Code)
+		line(s.placeOf(p), p.Where.String(), p.Message, p.Seen, p.Hint, p.Code)
 	}
-	troubled := 0
 	for r, err := range b.Rows {
 		if err != nil {
 			return err
 		}
-		if r.Status != result.Failed && r.Status != result.Uncertain {
-			continue
+		if r.Status == result.Failed || r.Status == result.Uncertain {
+			line(s.place(len(s.columns), r.Row), b.Sheet.AtRow(r.Row).String(), r.Error, "", r.Advice, string(r.Status))
 		}
-		if troubled++; troubled > maxTroubled {
-			continue
-		}
-		place, where := results.place(len(results.columns), r.Row), b.Sheet.AtRow(r.Row).String()
-		line(place, where, r.Error, "", r.Advice, string(r.Status))
-	}
-	if more := troubled - maxTroubled; more > 0 {
-		text := fmt.Sprintf("%d more rows failed or are uncertain", more)
-		line("", "", text, "", "filter the column "+cell.StatusHeader+" of the sheet "+ResultsSheet, "")
 	}
 	return t.Close()
 }

@@ -14,44 +14,31 @@ import (
 	"claimsheet/reports/xlsx"
 )
 
-// ResultsSheet is the sheet with every source row and what became of it. It continues
-// in "Results 2" and so on when it is full.
+// ResultsSheet is the sheet with every source row and what became of it.
 const ResultsSheet = "Results"
 
-// addedWidths are the widths of the added columns, in characters. In a plan few rows
-// have ids, and what is to be corrected should be near the cells.
-var addedWidths = map[string]struct{ results, plan float64 }{
-	cell.StatusHeader: {14, 14}, cell.ClientIDHeader: {38, 12}, cell.ContactIDHeader: {38, 12}, cell.ClaimIDsHeader: {38, 12},
-	cell.URLHeader: {40, 14}, cell.ContactsHeader: {48, 14}, cell.FailedStepHeader: {34, 14},
-	cell.ErrorHeader: {52, 70}, cell.AdviceHeader: {52, 52}, cell.SourceRowHeader: {12, 12},
+// addedWidths are the widths of the added columns, in characters.
+var addedWidths = map[string]float64{
+	cell.StatusHeader: 14, cell.ClientIDHeader: 38, cell.ContactIDHeader: 38, cell.ClaimIDsHeader: 38, cell.URLHeader: 40,
+	cell.ContactsHeader: 48, cell.FailedStepHeader: 34, cell.ErrorHeader: 52, cell.AdviceHeader: 52, cell.SourceRowHeader: 12,
 }
 
-// statusWords show at a glance which rows need attention.
-var statusWords = []xlsx.Word{
-	{Text: string(result.Invalid), Colour: xlsx.Red},
-	{Text: string(result.Failed), Colour: xlsx.Red},
-	{Text: string(result.Uncertain), Colour: xlsx.Amber},
-	{Text: string(result.NotStarted), Colour: xlsx.Grey},
-	{Text: string(result.Changed), Colour: xlsx.Amber},
-	{Text: string(result.Done), Colour: xlsx.Green},
-	{Text: string(result.Unchanged), Colour: xlsx.Green},
-	{Text: string(result.Skipped), Colour: xlsx.Grey},
-	{Text: string(result.Planned), Colour: xlsx.Blue},
+// statusColours show at a glance which rows need attention.
+var statusColours = map[string]xlsx.Colour{
+	string(result.Invalid): xlsx.Red, string(result.Failed): xlsx.Red,
+	string(result.Uncertain): xlsx.Amber, string(result.Changed): xlsx.Amber,
+	string(result.Done): xlsx.Green, string(result.Unchanged): xlsx.Green,
+	string(result.NotStarted): xlsx.Grey, string(result.Skipped): xlsx.Grey, string(result.Planned): xlsx.Blue,
 }
 
 // resultsSheet is the sheet Results, and what the sheets after it need to know of it.
 type resultsSheet struct {
 	*xlsx.Sheet
 	of       Workbook
-	columns  []int                // of the source, without those of an earlier results workbook
-	message  int                  // the column Error; What to do is the next
-	problems map[int]problem.List // by the source's row
-	clients  []clientRows         // of a plan, by the client's number - 1
+	columns  []int                           // of the source, without those of an earlier results workbook
+	message  int                             // the column Error; What to do is the next
+	problems map[int]map[string]problem.List // by row and cell of the source
 }
-
-// clientRows are a client's rows: the first one, as it is numbered in the sheet that was
-// first imported and in this one, and how many there are.
-type clientRows struct{ source, row, count int32 }
 
 // writeResults writes every source row with what became of it beside it.
 func writeResults(w *xlsx.Writer, b Workbook) (*resultsSheet, error) {
@@ -69,7 +56,6 @@ func writeResults(w *xlsx.Writer, b Workbook) (*resultsSheet, error) {
 		if !ok || result.Row != record.Row {
 			return nil, fmt.Errorf("row %d of the sheet has no result", record.Row)
 		}
-		s.note(record, result)
 		s.write(record, result)
 	}
 	if result, err, ok := next(); err != nil {
@@ -82,13 +68,16 @@ func writeResults(w *xlsx.Writer, b Workbook) (*resultsSheet, error) {
 
 // newResultsSheet begins the sheet with its header.
 func newResultsSheet(w *xlsx.Writer, b Workbook) *resultsSheet {
-	s := &resultsSheet{of: b, problems: map[int]problem.List{}}
+	s := &resultsSheet{of: b, problems: map[int]map[string]problem.List{}}
 	for _, p := range b.Problems {
 		if row := p.Where.Row; row != 0 && row != b.Sheet.HeaderRow && p.Where.Sheet == b.Sheet.Name {
-			s.problems[row] = append(s.problems[row], p)
+			if s.problems[row] == nil {
+				s.problems[row] = map[string]problem.List{}
+			}
+			s.problems[row][p.Where.Cell] = append(s.problems[row][p.Where.Cell], p)
 		}
 	}
-	layout := xlsx.Layout{Name: ResultsSheet, Words: statusWords}
+	layout := xlsx.Layout{Name: ResultsSheet, Words: statusColours}
 	for i, width := range b.Preview.widths(b.Sheet.Header) {
 		if slices.Contains(b.Preview.Own, i) {
 			continue
@@ -103,9 +92,9 @@ func newResultsSheet(w *xlsx.Writer, b Workbook) *resultsSheet {
 	}
 	layout.Ours, layout.Painted = len(s.columns), len(s.columns)
 	for _, header := range cell.ResultHeaders(b.ClientIDHeader, b.Contacts) {
-		width := addedWidths[header].results
-		if b.Summary.DryRun {
-			width = addedWidths[header].plan
+		width := addedWidths[header]
+		if b.Summary.DryRun && width < 50 {
+			width = 14 // few rows have ids, and what is to be corrected should be near the cells
 		}
 		layout.Headers, layout.Widths = append(layout.Headers, header), append(layout.Widths, width)
 	}
@@ -115,21 +104,6 @@ func newResultsSheet(w *xlsx.Writer, b Workbook) *resultsSheet {
 	return s
 }
 
-// note counts a row of a client, for the sheet Plan.
-func (s *resultsSheet) note(record cell.Record, r result.Row) {
-	if !s.of.Summary.DryRun || r.Client <= 0 {
-		return
-	}
-	if missing := r.Client - len(s.clients); missing > 0 {
-		s.clients = append(s.clients, make([]clientRows, missing)...)
-	}
-	c := &s.clients[r.Client-1]
-	if c.count == 0 {
-		c.source, c.row = int32(cmp.Or(record.Source, r.Row)), int32(r.Row)
-	}
-	c.count++
-}
-
 // write writes one row.
 func (s *resultsSheet) write(record cell.Record, r result.Row) {
 	lines := max(s.Lines(s.message, r.Error), s.Lines(s.message+1, r.Advice))
@@ -137,17 +111,21 @@ func (s *resultsSheet) write(record cell.Record, r result.Row) {
 	s.Next(lines, record.Hidden && r.Status == result.Skipped)
 	top, found := lines > 1, s.problems[record.Row]
 	for _, column := range s.columns {
-		s.writeSource(record.Cell(column), top, problemsOf(found, column, record.Row))
+		var wrong problem.List
+		if found != nil {
+			wrong = found[cell.ColumnName(column)+strconv.Itoa(record.Row)]
+		}
+		s.writeSource(record.Cell(column), top, wrong)
 	}
 	text := xlsx.Style{Top: top}
 	s.Text(text, string(r.Status))
 	s.Text(text, r.ClientID)
 	if s.of.ClientIDHeader != cell.ClientIDHeader {
-		s.Text(text, joinIDs(r.ClaimIDs))
+		s.Text(text, strings.Join(r.ClaimIDs, ", "))
 	}
 	s.Text(xlsx.Style{Top: top, Link: s.Link(r.URL)}, r.URL)
 	if s.of.Contacts {
-		s.Text(text, joinIDs(r.Contacts))
+		s.Text(text, strings.Join(r.Contacts, ", "))
 	}
 	s.Text(text, result.ShownStep(r.FailedStep))
 	s.Text(xlsx.Style{Wrap: top}, r.Error)
@@ -161,8 +139,7 @@ func (s *resultsSheet) write(record cell.Record, r result.Row) {
 //
 // Values, types and number formats are kept, except a formula, whose stored result is
 // written. A formula without a stored result becomes #N/A, "no value is available":
-// an empty cell would count as an answer in a rerun. A text that is too long for a
-// cell is cut and marked: IsCut recognises it in a rerun, where it is an error.
+// an empty cell would count as an answer in a rerun.
 func (s *resultsSheet) writeSource(in cell.Cell, top bool, found problem.List) {
 	style := xlsx.Style{Top: top}
 	if found != nil {
@@ -175,66 +152,27 @@ func (s *resultsSheet) writeSource(in cell.Cell, top bool, found problem.List) {
 	if in.Kind != cell.Empty {
 		style.Format = in.Format
 	}
-	switch {
-	case in.Kind == cell.Text, in.Kind == cell.Error && IsCut(in.Raw):
-		s.Text(style, xlsx.Cut(in.Raw, cutMark))
-	case in.Kind == cell.Number, in.Kind == cell.Date:
+	switch in.Kind {
+	case cell.Text:
+		s.Text(style, in.Raw)
+	case cell.Number, cell.Date:
 		s.Number(style, in.Raw)
-	case in.Kind == cell.Bool:
+	case cell.Bool:
 		s.Value(style, in.Raw == "1")
-	case in.Kind == cell.Error:
+	case cell.Error:
 		s.Error(style, in.Raw)
-	case in.Kind == cell.Uncomputed:
+	case cell.Uncomputed:
 		s.Error(style, "#N/A")
 	default:
 		s.Text(style, "")
 	}
 }
 
-// cutMark ends a source text that was cut.
-const cutMark = "… [cut here: a cell of a workbook cannot hold more]"
-
-// IsCut reports whether a text of a results workbook is the beginning of a source text
-// that was too long for a cell. It is no longer the text that was imported.
-func IsCut(s string) bool {
-	return strings.HasSuffix(s, cutMark) && xlsx.Units(s) >= xlsx.MaxCell-1
-}
-
-// joinIDs lists ids, complete ones only: those that do not fit are counted, and are
-// in the sheet Steps.
-func joinIDs(ids []string) string {
-	all := strings.Join(ids, ", ")
-	if xlsx.Units(all) <= xlsx.MaxCell {
-		return all
-	}
-	const note = " … and %d more, see the sheet Steps"
-	listed := all[:max(0, strings.LastIndex(all[:xlsx.MaxCell-len(note)-len("1000000")], ", "))]
-	return listed + fmt.Sprintf(note, len(ids)-1-strings.Count(listed, ", "))
-}
-
-// problemsOf returns those of a row's problems that are about one cell of the source.
-func problemsOf(all problem.List, column, row int) (found problem.List) {
-	if all == nil {
-		return nil
-	}
-	ref := cell.ColumnName(column) + strconv.Itoa(row)
-	for _, p := range all {
-		if p.Where.Cell == ref {
-			found = append(found, p)
-		}
-	}
-	return found
-}
-
 // commentText is the comment on an invalid cell.
 func commentText(found problem.List) string {
 	var texts []string
 	for _, p := range found {
-		text := p.Message
-		if p.Hint != "" {
-			text += "\n" + p.Hint
-		}
-		texts = append(texts, text)
+		texts = append(texts, strings.TrimSpace(p.Message+"\n"+p.Hint))
 	}
 	return strings.Join(texts, "\n\n")
 }

@@ -30,15 +30,10 @@ const (
 // it shows whether some were deleted. Write sets it.
 const StepsProperty = "claimsheet.steps"
 
-// stateWords colour the states of steps, by the ledger's words.
-var stateWords = []xlsx.Word{
-	{Text: "sent", Colour: xlsx.Amber},
-	{Text: "done", Colour: xlsx.Green},
-	{Text: "refused", Colour: xlsx.Red},
-	{Text: "uncertain", Colour: xlsx.Amber},
-	{Text: "closed", Colour: xlsx.Grey},
-	{Text: string(result.Planned), Colour: xlsx.Blue},
-	{Text: result.StepSkipped, Colour: xlsx.Grey},
+// stateColours are for the states of steps, by the ledger's words.
+var stateColours = map[string]xlsx.Colour{
+	"sent": xlsx.Amber, "done": xlsx.Green, "refused": xlsx.Red, "uncertain": xlsx.Amber, "closed": xlsx.Grey,
+	string(result.Planned): xlsx.Blue, result.StepSkipped: xlsx.Grey,
 }
 
 // writeSteps writes one line per step.
@@ -48,7 +43,7 @@ func writeSteps(w *xlsx.Writer, b Workbook) error {
 		Headers: []string{NumberHeader, ClientKeyHeader, StepHeader, StateHeader, IDHeader, "Attempts", "HTTP status", "When", SettleHeader},
 		Numbers: []int{0, 5, 6, 7},
 		Widths:  []float64{10, 30, 44, 14, 38, 11, 13, 20, 24},
-		Painted: 3, Words: stateWords,
+		Painted: 3, Words: stateColours,
 	})
 	lines := 0
 	for s, err := range b.Steps {
@@ -89,7 +84,7 @@ func writeProgress(w *xlsx.Writer, b Workbook) error {
 		Headers: []string{ClientKeyHeader, "Claim", "Activity", "Sent as", StateHeader, "Completed", "Last event", "When"},
 		Numbers: []int{5, 7},
 		Widths:  []float64{30, 26, 30, 14, 14, 20, 34, 20},
-		Painted: 4, Words: []xlsx.Word{{Text: "completed", Colour: xlsx.Green}},
+		Painted: 4, Words: map[string]xlsx.Colour{"completed": xlsx.Green},
 	})
 	for _, p := range b.Progress {
 		state := "open"

@@ -28,7 +28,7 @@ func TestTables(t *testing.T) {
 		filters []string
 	}{
 		"results":          {b, []string{"Problems", "Results", "Steps", "Summary"}, []string{"'Problems'!$A$1:$E$4", "'Results'!$A$1:$N$6", "'Steps'!$A$1:$I$5"}},
-		"plan":             {plan, []string{"Problems", "Results", "Plan", "Summary"}, []string{"'Problems'!$A$1:$E$4", "'Results'!$A$1:$N$6", "'Plan'!$A$1:$I$4"}},
+		"plan":             {plan, []string{"Problems", "Results", "Plan", "Summary"}, []string{"'Problems'!$A$1:$E$4", "'Results'!$A$1:$N$6", "'Plan'!$A$1:$G$4"}},
 		"without problems": {well, []string{"Results", "Steps", "Summary"}, []string{"'Results'!$A$1:$N$6", "'Steps'!$A$1:$I$5"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -179,33 +179,23 @@ func TestProblemsLeadToTheirCells(t *testing.T) {
 }
 
 // Rows that failed or are uncertain are on the sheet Problems too, each with a link to
-// its status. Beyond maxTroubled they are only counted.
+// its status.
 func TestFailedRowsAreProblems(t *testing.T) {
 	t.Parallel()
-	const rows = 10_003
-	b := invalidWorkbook(rows)
+	b := invalidWorkbook(3)
 	b.Problems = nil
-	b.Summary = result.Summary{Rows: result.Counts{Total: rows, Done: 1, Failed: rows - 2, Uncertain: 1}}
-	b.Rows = counted(rows, func(n int) result.Row {
-		r := result.Row{Row: n + 1, Status: result.Failed, Error: "refused", Advice: "correct it"}
-		switch n {
-		case 1:
-			r.Status = result.Done
-		case 2:
-			r.Status = result.Uncertain
-		}
-		return r
+	b.Summary = result.Summary{Rows: result.Counts{Total: 3, Done: 1, Failed: 1, Uncertain: 1}}
+	b.Rows = counted(3, func(n int) result.Row {
+		return result.Row{Row: n + 1, Status: []result.Status{result.Done, result.Uncertain, result.Failed}[n-1], Error: "refused", Advice: "correct it"}
 	})
 	_, f := written(t, b)
-	lines, err := f.GetRows("Problems")
+	got, err := f.GetRows("Problems")
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := [][]string{lines[1], lines[2], lines[10_001]}
-	want := [][]string{{"'Jo''s leads'!3", "refused", "", "correct it", "uncertain"}, {"'Jo''s leads'!4", "refused", "", "correct it", "failed"},
-		{"", "2 more rows failed or are uncertain", "", "filter the column Import status of the sheet Results"}}
-	if diff := cmp.Diff(want, got); diff != "" || len(lines) != 10_002 {
-		t.Errorf("%d lines (-want +got):\n%s", len(lines), diff)
+	want := [][]string{{"'Jo''s leads'!3", "refused", "", "correct it", "uncertain"}, {"'Jo''s leads'!4", "refused", "", "correct it", "failed"}}
+	if diff := cmp.Diff(want, got[1:]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if _, place, err := f.GetCellHyperLink("Problems", "A2"); err != nil || place != "'Results'!C3" {
 		t.Errorf("the first leads to %q (error %v)", place, err)
@@ -216,7 +206,7 @@ func TestFailedRowsAreProblems(t *testing.T) {
 func TestMoments(t *testing.T) {
 	t.Parallel()
 	_, f := written(t, loans())
-	for _, c := range []struct{ sheet, ref, want string }{{"Steps", "H2", "2026-11-20 02:01:07"}, {"Summary", "B7", "2026-11-20 02:00:00"}} {
+	for _, c := range []struct{ sheet, ref, want string }{{"Steps", "H2", "2026-11-20 02:01:07"}} {
 		typ, err := f.GetCellType(c.sheet, c.ref)
 		if err != nil || typ != excelize.CellTypeUnset {
 			t.Errorf("%s!%s is no number (error %v)", c.sheet, c.ref, err)

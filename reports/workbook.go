@@ -6,19 +6,14 @@
 // hold neither.
 //
 // The rows are written while they are read. What is kept in memory is eight bytes for
-// each row, in Preview, twelve for each client of a dry run, and links up to the limit of
-// a sheet.
+// each row, in Preview, and links up to the limit of a sheet.
 package reports
 
 import (
-	"fmt"
 	"io"
 	"iter"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
-	"time"
 	"unicode/utf8"
 
 	"claimsheet/importer/result"
@@ -72,18 +67,8 @@ type Workbook struct {
 	// Binding is stored in the workbook's document properties and read by IsOurs.
 	// Empty values are left out. Write sets KindProperty.
 	Binding map[string]string
-	// Made is when the workbook says it was made. The zero Time leaves it out.
-	Made time.Time
 	// Notice is the first line of the sheet Summary when it is not empty.
 	Notice string
-}
-
-// Fact is a line of the sheet Summary: a text or, if Text is empty, a time, shown as
-// a date in UTC.
-type Fact struct {
-	Label string
-	Text  string
-	Time  time.Time
 }
 
 // Write writes a workbook to its place. The file appears complete, durable and
@@ -92,8 +77,7 @@ type Fact struct {
 // either the older or the new file is at the place.
 //
 // Every row that comes in goes out: a record without a result, or a result without a
-// record, is an error. Results are read back before they replace anything, see
-// xlsx.Writer.Verify; a plan is not, because a dry run can make it again.
+// record, is an error.
 func (p Placement) Write(b Workbook) (Written, error) {
 	if b.Steps == nil {
 		b.Steps = func(func(result.Step, error) bool) {}
@@ -102,9 +86,9 @@ func (p Placement) Write(b Workbook) (Written, error) {
 	if b.Summary.DryRun {
 		kind = Plan
 	}
-	return p.write(kind == Results, func(file io.Writer) (*xlsx.Writer, error) {
+	return p.write(func(file io.Writer) (*xlsx.Writer, error) {
 		// The source's serial numbers must mean the same days.
-		w := xlsx.NewWriter(file, "Claimsheet "+string(kind), b.Made, b.Sheet.Date1904)
+		w := xlsx.NewWriter(file, b.Sheet.Date1904)
 		for _, name := range slices.Sorted(maps.Keys(b.Binding)) {
 			w.SetProperty(name, b.Binding[name])
 		}
@@ -116,34 +100,34 @@ func (p Placement) Write(b Workbook) (Written, error) {
 // writeSheets writes the sheets. Which cells of Results the problems are about is known
 // after Results, but Problems is the sheet that the user should see first.
 func (b Workbook) writeSheets(w *xlsx.Writer) error {
-	if b.hasProblems() {
+	hasProblems := len(b.Problems) > 0 || b.Summary.Rows.Failed+b.Summary.Rows.Uncertain > 0
+	if hasProblems {
 		w.AddSheet(ProblemsSheet)
 	}
 	results, err := writeResults(w, b)
 	if err != nil {
 		return err
 	}
+	next := []func(*xlsx.Writer, Workbook) error{writeSteps, writeProgress, writeSummary}
 	if b.Summary.DryRun {
-		if err = writePlan(w, b, results); err == nil {
-			err = writeValues(w, b)
+		next = []func(*xlsx.Writer, Workbook) error{writePlan, writeValues, writeSummary}
+	}
+	if hasProblems {
+		next = slices.Insert(next, 2, results.writeProblems)
+	}
+	for _, write := range next {
+		if err := write(w, b); err != nil {
+			return err
 		}
-	} else if err = writeSteps(w, b); err == nil {
-		err = writeProgress(w, b)
 	}
-	if err == nil && b.hasProblems() {
-		err = writeProblems(w, b, results)
-	}
-	if err == nil {
-		err = writeSummary(w, b)
-	}
-	return err
+	return nil
 }
 
 // WriteList writes a workbook of one sheet with a header and rows of texts to path,
 // complete or not at all. It is not a results workbook: nothing reads it back.
 func WriteList(path, sheet string, header []string, rows [][]string) error {
-	_, err := Placement{Path: path}.write(true, func(file io.Writer) (*xlsx.Writer, error) {
-		w := xlsx.NewWriter(file, "", time.Time{}, false)
+	_, err := Placement{Path: path}.write(func(file io.Writer) (*xlsx.Writer, error) {
+		w := xlsx.NewWriter(file, false)
 		layout := xlsx.Layout{Name: sheet, Headers: header, Ours: len(header)}
 		for i, h := range header {
 			longest := headerWidth(h)
@@ -163,31 +147,4 @@ func WriteList(path, sheet string, header []string, rows [][]string) error {
 		return w, t.Close()
 	})
 	return err
-}
-
-// write makes a workbook of the sheets that fill writes, reads it back if it is to be
-// verified, and moves it to its place.
-func (p Placement) write(verify bool, fill func(file io.Writer) (*xlsx.Writer, error)) (w Written, err error) {
-	digest, err := makeFile(filepath.Dir(p.Path), func(file *os.File, to io.Writer) error {
-		w, err := fill(to)
-		if err == nil {
-			err = w.Close()
-		}
-		if err != nil || !verify {
-			return err
-		}
-		info, err := file.Stat()
-		if err != nil {
-			return err
-		}
-		return w.Verify(file, info.Size())
-	}, func(finished, _ string) (err error) {
-		w, err = p.put(finished)
-		return err
-	})
-	if err != nil {
-		return Written{}, fmt.Errorf("writing the workbook %s: %w", p.Path, err)
-	}
-	w.Digest = digest
-	return w, nil
 }

@@ -90,7 +90,7 @@ func loans() reports.Workbook {
 			Clients:  result.Counts{Total: 4, Done: 1, Failed: 1, Invalid: 1, Uncertain: 1},
 			Requests: result.Requests{Client: 3, Claim: 1, Activity: 1, Link: 1, Lookup: 4, Templates: 1}},
 		Facts: []reports.Fact{{Label: "Mapping", Text: "nightly-loans (mapping.yaml)"}, {Label: "Input", Text: "leads.xlsx"},
-			{Label: "Started (UTC)", Time: time.Date(2026, 11, 20, 2, 0, 0, 0, time.UTC)}},
+			{Label: "Started (UTC)", Text: "2026-11-20 02:00:00"}},
 		ClientIDHeader: "contactId",
 		Binding:        map[string]string{"claimsheet.ledger": "L1", "claimsheet.environment": "https://uat.example.test", "claimsheet.input": ""},
 		Notice:         "Sandbox: nothing was sent to a real service.",

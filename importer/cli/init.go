@@ -191,7 +191,7 @@ func (f *sheetFinder) find(path string) (*sheet.Reader, error) {
 	}
 	l := &f.request.Layout
 	l.SheetName = draft.Setting{Value: given.Name, Why: "as given"}
-	if names := r.SheetNames(); given.Name == "" && len(names) > 1 {
+	if names := r.SheetNames; given.Name == "" && len(names) > 1 {
 		r, l.SheetName = f.choose(path, names, r, o)
 	}
 	switch s := r.Sheet(); {
@@ -223,7 +223,7 @@ func isFound(path string, o sheet.Options) bool {
 		return false
 	}
 	defer r.Close()
-	return r.Delimiter() == named
+	return r.Delimiter == named
 }
 
 // openLikely opens a sheet at its likely header. A text file that is not UTF-8 is read
@@ -238,7 +238,7 @@ func (f *sheetFinder) openLikely(path string, o *sheet.Options) (*sheet.Reader, 
 			r, err, *o = again, nil, second
 		}
 	}
-	if err != nil || r.Delimiter() == "" || len(r.Sheet().Header) > 1 {
+	if err != nil || r.Delimiter == "" || len(r.Sheet().Header) > 1 {
 		return r, err
 	}
 	for _, d := range []string{",", ";", "\t"} {

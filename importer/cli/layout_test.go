@@ -57,7 +57,7 @@ var arrows = map[string][]string{
 		"importer/safefile", "importer/sheet", "importer/spool"},
 	"importer/cli/explain": {},
 	"importer/cli/trial":   {"apiclient", "importer", "importer/cli/load", "importer/ledger", "importer/ledger/postgres"}, // in tests and trial builds only
-	"reports":              {"importer/result", "importer/safefile", "mapping/cell", "reports/xlsx"},
+	"reports":              {"importer/result", "importer/safefile", "importer/sheet", "mapping/cell", "reports/xlsx"},
 	"reports/xlsx":         {"mapping/cell"},
 
 	"importer/ledger/postgres":        {"importer/ledger", "apiclient/rate"},

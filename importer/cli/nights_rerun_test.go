@@ -69,7 +69,6 @@ var rerunCases = []nightCase{
 	missing("columns moved", []string{"front E-mail", "front redirectUrl", "front Source row", "front Import status"}, 1, 2, 3, 4),
 	missing("ids erased", []string{"contactId 2 =", "claimIds 2 =", "contactId 3 =", "claimIds 3 =", "c1@example.com client: Id ="}, 1, 2, 3, 4),
 	missing("the sheet Steps deleted", []string{"delete Steps"}, 1, 2, 3, 4),
-	edited("a text is cut", []string{corrects, "First name 4 = " + cutText}, sheetNight{code: 4, says: []string{"holds an error", "!LLL"}, cells: []string{"3 Import status = invalid", "3 First name = " + cutText}}),
 	{name: "edited: the workflow has the name of the sheet", mapping: with(stepThree, "name: Batch", `name: "{sheet}"`), nights: []sheetNight{
 		firstRun, {rerun: true, edit: []string{corrects}, dry: true, code: 4, posts: stored(1), calls: []string{`"workflowName":"Sheet1"`, `!"workflowName":"Results"`}},
 	}},
@@ -93,11 +92,6 @@ func erased(name, edit string) nightCase {
 		{rerun: true, code: 1, cells: slices.Clone(nothing)},
 	}}
 }
-
-// cutText is a text of the sheet that is too long for a cell of a workbook, as the results have it.
-var cutText = strings.Repeat("L", 32767-len([]rune(cutMark))) + cutMark
-
-const cutMark = "… [cut here: a cell of a workbook cannot hold more]"
 
 // missing is a case in which only the third client is sent, whatever was edited besides. clients are those of the rows
 // then.

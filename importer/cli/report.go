@@ -246,7 +246,7 @@ func (r *pastRun) project(ctx context.Context) (book reports.Workbook, err error
 		return book, err
 	}
 	book = workbookOf(r.mapping, r.draft)
-	book.Sheet, book.Records, book.Preview, book.Made = r.sheet, r.rows.Records(), r.preview, r.run.Started
+	book.Sheet, book.Records, book.Preview = r.sheet, r.rows.Records(), r.preview
 	book.Problems, book.Summary, book.Facts, book.Notice = problemsOf(0, problems), r.summary, r.kept.Facts, r.kept.Notice
 	book.Summary.Run, book.Summary.Environment = r.run.ID, r.run.EnvironmentName
 	book.Summary.Rows, book.Summary.Clients, book.Summary.WithoutLink = now.Rows, now.Clients, now.WithoutLink

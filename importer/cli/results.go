@@ -206,7 +206,7 @@ func problemsOf(table int, all problem.List) problem.List {
 
 func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *result.Summary, problems problem.List) error {
 	book := workbookOf(r.session.Mapping, s.draft)
-	book.Sheet, book.Records, book.Preview, book.Made = s.source.Sheet(), r.rowsOf(s.table), s.preview, s.record.Started
+	book.Sheet, book.Records, book.Preview = s.source.Sheet(), r.rowsOf(s.table), s.preview
 	book.Problems, book.Summary = problems, *summary
 	book.Facts, book.Binding, book.Notice = r.facts(s), r.binding(s).Properties(), r.notice()
 	var err error
@@ -372,7 +372,7 @@ func (r *importRun) facts(s *sheetRun) []reports.Fact {
 	facts := []reports.Fact{
 		{Label: "Mapping", Text: r.session.Mapping.Name.Text + " (" + r.session.Mapping.File + ")"},
 		{Label: "Sheet", Text: s.record.Input},
-		{Label: "Started (UTC)", Time: s.record.Started},
+		{Label: "Started (UTC)", Text: s.record.Started.UTC().Format(time.DateTime)},
 		{Label: "Ledger", Text: r.ledger.String()},
 		{Label: "Claimsheet", Text: thisVersion()},
 	}

@@ -3,7 +3,6 @@ package sheet_test
 import (
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping/cell"
-	"claimsheet/mapping/problem"
 )
 
 // What excelize writes is read back with its types: texts, numbers, bools and
@@ -107,51 +105,4 @@ func writeCell(t *rapid.T, f *excelize.File, ref string, dates int, code string,
 		t.Fatal(err)
 	}
 	return want
-}
-
-func TestChooseSheet(t *testing.T) {
-	f := excelize.NewFile()
-	defer f.Close()
-	for _, name := range []string{"Leads", "Old leads"} {
-		if _, err := f.NewSheet(name); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, name := range []string{"Sheet1", "Leads", "Old leads"} {
-		if err := f.SetSheetRow(name, "A3", &[]any{"Head of " + name, nil, "C", " "}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	f.SetActiveSheet(1)
-	if err := f.SetSheetVisible("Sheet1", false); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.SetCustomProps(excelize.CustomProperty{Name: "Run", Value: "r-1"}); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "leads.xlsm")
-	if err := f.SaveAs(path); err != nil {
-		t.Fatal(err)
-	}
-	for ask, want := range map[string]string{"": "Leads", "Sheet1": "Sheet1", "old LEADS": "Old leads"} {
-		r, err := sheet.Open(path, sheet.Options{Name: ask, HeaderRow: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
-		wantSheet := cell.Sheet{File: path, Name: want, HeaderRow: 3, Header: []string{"Head of " + want, "", "C"}}
-		if diff := cmp.Diff(wantSheet, r.Sheet()); diff != "" {
-			t.Error(diff)
-		}
-		if diff := cmp.Diff(map[string]string{"Run": "r-1"}, r.Properties()); diff != "" {
-			t.Error(diff)
-		}
-		r.Close()
-	}
-	_, err := sheet.Open(path, sheet.Options{Name: "Laeds", HeaderRow: 3})
-	if got := code(t, err, path); got != "sheet-not-found" || !strings.Contains(err.Error(), `"Old leads"`) {
-		t.Errorf("got %v", err)
-	}
-	if hint := err.(problem.Problem).Hint; !strings.Contains(hint, `"Leads"`) {
-		t.Errorf("the hint %q suggests nothing", hint)
-	}
 }

@@ -16,11 +16,11 @@ package sheet
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
 	"iter"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,10 +53,13 @@ type Options struct {
 // Passes are independent of each other: they may run one after another or side by
 // side, from any goroutine, until Close.
 type Reader struct {
+	SheetNames []string          // of the workbook's visible sheets, in their order
+	Properties map[string]string // the workbook's custom document properties by name, values as text
+	Delimiter  string            // of the fields of a CSV file
+
 	sheet     cell.Sheet
-	records   func() iter.Seq2[cell.Record, error]
-	workbook  *xlsx.Sheet // nil for a CSV file
-	delimiter string      // of a CSV file
+	records   iter.Seq2[cell.Record, error]
+	merged    []cell.Area
 	encrypted bool
 	file      *os.File
 }
@@ -71,33 +74,84 @@ type Reader struct {
 // The error is a problem.Problem, or a problem.List where several rows of a CSV file
 // are wrong.
 func Open(path string, o Options) (*Reader, error) {
-	if o.HeaderRow == 0 {
-		o.HeaderRow = 1
-	}
-	if o.As == "" {
-		o.As = path
-	}
-	file, size, kind, err := openFile(path, o.As)
+	o.HeaderRow, o.As = cmp.Or(o.HeaderRow, 1), cmp.Or(o.As, path)
+	file, err := openFile(path)
 	if err != nil {
-		return nil, err
+		return nil, asProblem(o.As, err)
 	}
 	r := &Reader{file: file, sheet: cell.Sheet{File: o.As, HeaderRow: o.HeaderRow}}
-	switch kind {
-	case csvText:
-		err = r.openCSV(file, size, o)
-	case compoundFile:
-		var workbook []byte
-		if workbook, r.encrypted, err = xlsx.Decrypt(file, size, o.Password); err == nil {
-			err = r.openWorkbook(bytes.NewReader(workbook), int64(len(workbook)), o)
-		}
-	default:
-		err = r.openWorkbook(file, size, o)
-	}
-	if err != nil {
+	if err := r.open(o); err != nil {
 		file.Close()
 		return nil, asProblem(o.As, err)
 	}
 	return r, nil
+}
+
+// openFile opens a regular file that is not empty.
+func openFile(path string) (*os.File, error) {
+	info, err := os.Stat(path) // before opening: opening a pipe would block for ever
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, problem.New("no-file", "there is no such file")
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, problem.New("not-a-workbook", "is a folder, not a workbook").Hinted("name the .xlsx file in it")
+	case !info.Mode().IsRegular():
+		return nil, problem.New("not-a-workbook", "is not a regular file")
+	case info.Size() == 0:
+		return nil, problem.New("not-a-workbook", "is empty (0 bytes), not a workbook").Hinted("export the sheet again")
+	}
+	return os.Open(path)
+}
+
+// open reads the file as what its first bytes say it is. Text is a CSV file only by its
+// name, because nothing in it says so.
+func (r *Reader) open(o Options) error {
+	info, err := r.file.Stat()
+	if err != nil {
+		return err
+	}
+	size := info.Size()
+	head := make([]byte, 512)
+	n, err := r.file.ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	head = head[:n]
+	isCSV := strings.EqualFold(filepath.Ext(o.As), ".csv")
+	switch {
+	case bytes.HasPrefix(head, []byte("PK")):
+		return r.openWorkbook(r.file, size, o)
+	case bytes.HasPrefix(head, []byte("\xD0\xCF\x11\xE0")): // a compound file: an encrypted workbook, or an old .xls
+		var workbook []byte
+		if workbook, r.encrypted, err = xlsx.Decrypt(r.file, size, o.Password); err != nil {
+			return err
+		}
+		return r.openWorkbook(bytes.NewReader(workbook), int64(len(workbook)), o)
+	case isPage(head) || !isCSV && bytes.HasPrefix(bytes.TrimSpace(head), []byte("<")):
+		return problem.New("not-a-workbook", "is a web page or an XML file, not a workbook").
+			Hinted("open it in a spreadsheet program and save it as .xlsx")
+	case !isCSV:
+		return problem.New("not-a-workbook", "is not a workbook; a sheet is an .xlsx, .xlsm or .csv file").
+			Hinted("unpack it if it is packed; if it is a CSV file, name it .csv; else open it in a spreadsheet program and save it as .xlsx")
+	}
+	r.sheet.Name = filepath.Base(o.As)
+	f, err := csv.Open(r.file, size, csv.Options{Sheet: r.sheet, Encoding: o.Encoding, Delimiter: o.Delimiter})
+	if err != nil {
+		return err
+	}
+	r.records, r.sheet.Header, r.Delimiter = f.Records(), f.Header(), f.Delimiter()
+	return nil
+}
+
+// isPage reports whether the bytes begin like a web page or an XML file. A CSV file
+// may begin with a tag too, such as a link.
+func isPage(head []byte) bool {
+	text := strings.ToLower(string(bytes.TrimSpace(head)))
+	return slices.ContainsFunc([]string{"<!", "<?", "<html", "<head", "<body", "<meta", "<table", "<script", "<style"}, func(tag string) bool {
+		return strings.HasPrefix(text, tag)
+	})
 }
 
 func (r *Reader) openWorkbook(file io.ReaderAt, size int64, o Options) error {
@@ -105,19 +159,9 @@ func (r *Reader) openWorkbook(file io.ReaderAt, size int64, o Options) error {
 	if err != nil {
 		return err
 	}
-	r.workbook, r.records = w, w.Records
+	r.records, r.SheetNames, r.Properties, r.merged = w.Records(), w.Visible, w.Properties, w.Merged()
 	r.sheet.Name, r.sheet.Header = w.Name, w.Header
 	r.sheet.Date1904, r.sheet.HiddenColumns = w.Date1904, w.HiddenColumns
-	return nil
-}
-
-func (r *Reader) openCSV(file io.ReaderAt, size int64, o Options) error {
-	r.sheet.Name = filepath.Base(o.As)
-	f, err := csv.Open(file, size, csv.Options{Sheet: r.sheet, Encoding: o.Encoding, Delimiter: o.Delimiter})
-	if err != nil {
-		return err
-	}
-	r.records, r.sheet.Header, r.delimiter = f.Records, f.Header(), f.Delimiter()
 	return nil
 }
 
@@ -136,7 +180,7 @@ func (r *Reader) Sheet() cell.Sheet { return r.sheet }
 // Cells covered by a merged one are empty.
 func (r *Reader) Records() iter.Seq2[cell.Record, error] {
 	return func(yield func(cell.Record, error) bool) {
-		for record, err := range r.records() {
+		for record, err := range r.records {
 			if err != nil {
 				err = asProblem(r.sheet.File, err)
 			}
@@ -149,137 +193,13 @@ func (r *Reader) Records() iter.Seq2[cell.Record, error] {
 
 // Merged returns the merged cells below the header that cover another cell of its
 // columns, from the top.
-func (r *Reader) Merged() iter.Seq[cell.Area] {
-	if r.workbook == nil {
-		return func(func(cell.Area) bool) {}
-	}
-	return r.workbook.Merged()
-}
-
-// Properties returns the file's custom document properties by name, values as text;
-// empty when it has none. Claimsheet recognises its own results workbooks by them.
-func (r *Reader) Properties() map[string]string {
-	if r.workbook == nil {
-		return nil
-	}
-	return maps.Clone(r.workbook.Properties)
-}
-
-// SheetNames returns the names of the workbook's visible sheets, in their order; none
-// for a CSV file.
-func (r *Reader) SheetNames() []string {
-	if r.workbook == nil {
-		return nil
-	}
-	return slices.Clone(r.workbook.Visible)
-}
-
-// Delimiter returns what separates the fields of a CSV file; "" for a workbook.
-func (r *Reader) Delimiter() string { return r.delimiter }
+func (r *Reader) Merged() []cell.Area { return r.merged }
 
 // Encrypted reports whether the file is a workbook that needed the password.
 func (r *Reader) Encrypted() bool { return r.encrypted }
 
 // Close closes the file. Running passes end with an error.
 func (r *Reader) Close() error { return r.file.Close() }
-
-// fileKind is what a file is.
-type fileKind uint8
-
-const (
-	zipFile      fileKind = iota // probably a workbook
-	compoundFile                 // an encrypted workbook, or an old .xls
-	csvText
-)
-
-// openFile opens a file that looks like a workbook or a CSV file; named is the path
-// that decides and that problems name. Other files that people name .xlsx get a
-// specific problem.
-func openFile(path, named string) (file *os.File, size int64, kind fileKind, err error) {
-	at := problem.Where{File: named}
-	info, err := os.Stat(path) // before opening: opening a pipe would block for ever
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		err = problem.At(at, "no-file", "there is no such file")
-	case err != nil:
-		err = asProblem(named, err)
-	case info.IsDir():
-		err = problem.At(at, "not-a-workbook", "is a folder, not a workbook").
-			Hinted("name the .xlsx file in it")
-	case !info.Mode().IsRegular():
-		err = problem.At(at, "not-a-workbook", "is not a regular file")
-	case info.Size() == 0:
-		err = problem.At(at, "not-a-workbook", "is empty (0 bytes), not a workbook").
-			Hinted("export the sheet again")
-	}
-	if err != nil {
-		return nil, 0, 0, err
-	}
-	if file, err = os.Open(path); err != nil {
-		return nil, 0, 0, asProblem(named, err)
-	}
-	if kind, err = kindOf(file, at); err == nil {
-		info, err = file.Stat()
-	}
-	if err != nil {
-		file.Close()
-		return nil, 0, 0, asProblem(named, err)
-	}
-	return file, info.Size(), kind, nil
-}
-
-// kindOf looks at the first bytes of the file. Text is a CSV file only by its name,
-// because nothing in it says so.
-func kindOf(file io.ReaderAt, at problem.Where) (fileKind, error) {
-	head := make([]byte, 512)
-	n, err := file.ReadAt(head, 0)
-	if err != nil && err != io.EOF {
-		return 0, asProblem(at.File, err)
-	}
-	head = head[:n]
-	isCSV := strings.EqualFold(filepath.Ext(at.File), ".csv")
-	isMarkup := bytes.HasPrefix(bytes.TrimSpace(head), []byte("<")) && (!isCSV || isPage(head))
-	switch {
-	case bytes.HasPrefix(head, []byte("PK")):
-		return zipFile, nil
-	case bytes.HasPrefix(head, []byte("\xD0\xCF\x11\xE0")):
-		return compoundFile, nil
-	case bytes.HasPrefix(head, []byte("\x1F\x8B")):
-		return 0, problem.At(at, "not-a-workbook", "is packed by gzip; a sheet is an .xlsx, .xlsm or .csv file").Hinted("unpack it")
-	case isMarkup:
-		return 0, problem.At(at, "not-a-workbook", "is a web page or an XML file, not a workbook").
-			Hinted("open it in a spreadsheet program and save it as .xlsx")
-	case isCSV:
-		return csvText, nil
-	case isText(head):
-		return 0, problem.At(at, "not-a-workbook", "is a text file, not a workbook").
-			Hinted("if it is a CSV file, name it .csv; else open it in a spreadsheet program and save it as .xlsx")
-	}
-	return 0, problem.At(at, "not-a-workbook", "is not a workbook; a sheet is an .xlsx, .xlsm or .csv file")
-}
-
-// isPage reports whether the bytes begin like a web page or an XML file. A CSV file
-// may begin with a tag too, such as a link.
-func isPage(head []byte) bool {
-	text := strings.ToLower(string(bytes.TrimSpace(head)))
-	return slices.ContainsFunc([]string{"<!", "<?", "<html", "<head", "<body", "<meta", "<table", "<script", "<style"}, func(tag string) bool {
-		return strings.HasPrefix(text, tag)
-	})
-}
-
-// isText reports whether the bytes look like text in a usual encoding: no control
-// characters, or a byte order mark.
-func isText(b []byte) bool {
-	if bytes.HasPrefix(b, []byte{0xFF, 0xFE}) || bytes.HasPrefix(b, []byte{0xFE, 0xFF}) {
-		return true
-	}
-	for _, c := range b {
-		if c < ' ' && c != '\t' && c != '\n' && c != '\r' {
-			return false
-		}
-	}
-	return true
-}
 
 // asProblem turns any error of reading into a problem. A problem without a place gets
 // the file as its place.

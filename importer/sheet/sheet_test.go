@@ -10,7 +10,6 @@ import (
 
 	"claimsheet/importer/sheet"
 	"claimsheet/importer/sheet/sheettest"
-	"claimsheet/importer/testform"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
@@ -56,7 +55,7 @@ func TestKinds(t *testing.T) {
 		{"leads", string(workbook), number},
 		{"leads.csv", "a\n1\n", text},
 		{"leads.CSV", "<a href='x'>a</a>\n1\n", text},
-		{"leads.csv", "\x1F\x8B\x08\x00", "not-a-workbook"},
+		{"leads.csv.gz", "\x1F\x8B\x08\x00", "not-a-workbook"},
 		{"leads.xlsx", "Name,Amount\nAnn,1\n", "not-a-workbook"},
 		{"leads.xlsx", "<html><table>", "not-a-workbook"},
 		{"leads.csv", " <!DOCTYPE html><table>", "not-a-workbook"},
@@ -76,38 +75,6 @@ func TestKinds(t *testing.T) {
 		}
 		if err == nil && s.File != path {
 			t.Errorf("%s: its sheet is of %s", tt.name, s.File)
-		}
-	}
-}
-
-// An encrypted workbook is opened with its password only.
-func TestEncrypted(t *testing.T) {
-	testform.OnlyLong(t) // to try passwords takes seconds
-	path := "xlsx/testdata/encrypted-agile.xlsx"
-	for password, want := range map[string]string{"": "encrypted-workbook", "Password": "wrong-password", "password": ""} {
-		r, err := sheet.Open(path, sheet.Options{Password: password})
-		if got := code(t, err, path); got != want {
-			t.Errorf("%q: %v, want %s", password, err, want)
-		}
-		if err == nil {
-			if !r.Encrypted() || r.Close() != nil {
-				t.Error("it is not encrypted, or cannot be closed")
-			}
-		}
-	}
-}
-
-// Merged cells have references.
-func TestMerged(t *testing.T) {
-	xml := strings.Replace(sheettest.Rows(""), "</worksheet>", `<mergeCells><mergeCell ref="A2:B3"/></mergeCells></worksheet>`, 1)
-	r, err := sheet.Open(sheettest.Save(t, "leads.xlsx", sheettest.Workbook(xml).Zip()), sheet.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	for a := range r.Merged() {
-		if a.First() != "A2" || a.String() != "A2:B3" {
-			t.Errorf("it is %s, and begins at %s", a, a.First())
 		}
 	}
 }
@@ -144,25 +111,26 @@ func TestNoFile(t *testing.T) {
 	}
 }
 
-// A workbook's visible sheets are listed, and a CSV file's delimiter is given.
-func TestSheetNamesAndDelimiter(t *testing.T) {
+// A sheet is chosen by its name, or is the first visible one. Its header has no trailing columns without a name.
+func TestChooseSheet(t *testing.T) {
 	t.Parallel()
-	book := sheettest.Workbook(sheettest.Rows("")).With("xl/workbook.xml", `<workbook xmlns:r="x"><sheets><sheet name="Leads" sheetId="1" r:id="r1"/>`+
-		`<sheet name="Lists" sheetId="2" state="hidden" r:id="r1"/><sheet name="March" sheetId="3" r:id="r1"/></sheets></workbook>`)
-	for path, want := range map[string]string{
-		sheettest.Save(t, "leads.xlsx", book.Zip()):           "[Leads March] ",
-		sheettest.Save(t, "leads.csv", []byte("a;b\n1;2\n")):  "[] ;",
-		sheettest.Save(t, "tabs.csv", []byte("a\tb\n1\t2\n")): "[] \t",
-	} {
-		r, err := sheet.Open(path, sheet.Options{})
+	book := sheettest.Workbook(`<worksheet><sheetData><row r="3"><c t="str"><v>Name</v></c><c r="C3" t="str"><v>C</v></c><c t="str"><v> </v></c></row></sheetData></worksheet>`)
+	book["xl/workbook.xml"] = `<workbook xmlns:r="x"><sheets><sheet name="Sheet1" state="hidden" r:id="r1"/><sheet name="Leads" r:id="r1"/><sheet name="Old leads" r:id="r1"/></sheets></workbook>`
+	book["_rels/.rels"] = strings.Replace(book["_rels/.rels"], "</", `<Relationship Id="r2" Type="http://x/custom-properties" Target="custom.xml"/></`, 1)
+	book["custom.xml"] = `<Properties><property name="Run"><lpwstr>r-1</lpwstr></property></Properties>`
+	path := sheettest.Save(t, "leads.xlsm", book.Zip())
+	for ask, want := range map[string]string{"": "Leads", "Sheet1": "Sheet1", "old LEADS": "Old leads"} {
+		r, err := sheet.Open(path, sheet.Options{Name: ask, HeaderRow: 3})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := fmt.Sprint(r.SheetNames()) + " " + r.Delimiter(); got != want {
-			t.Errorf("%s: %q, want %q", path, got, want)
+		wantSheet := cell.Sheet{File: path, Name: want, HeaderRow: 3, Header: []string{"Name", "", "C"}}
+		if diff := cmp.Diff(wantSheet, r.Sheet()); diff != "" || r.Properties["Run"] != "r-1" || fmt.Sprint(r.SheetNames) != "[Leads Old leads]" || r.Close() != nil {
+			t.Error(diff, r.Properties, r.SheetNames)
 		}
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
+	}
+	_, err := sheet.Open(path, sheet.Options{Name: "Laeds", HeaderRow: 3})
+	if got := code(t, err, path); got != "sheet-not-found" || !strings.Contains(err.Error(), `"Old leads"`) || !strings.Contains(err.(problem.Problem).Hint, `"Leads"`) {
+		t.Errorf("got %v", err)
 	}
 }

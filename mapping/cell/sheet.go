@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+	"unicode/utf16"
 
 	"claimsheet/mapping/problem"
 )
@@ -20,9 +20,16 @@ const (
 	MaxRowBytes = 16 << 20 // of the texts of one row
 )
 
-// Fits reports whether a cell can hold a text.
+// Fits reports whether a cell can hold a text. Spreadsheet programs count UTF-16 units.
 func Fits[T string | []byte](text T) bool {
-	return len(text) <= MaxText || utf8.RuneCountInString(string(text)) <= MaxText
+	if len(text) <= MaxText {
+		return true
+	}
+	units := 0
+	for _, r := range string(text) {
+		units += max(1, utf16.RuneLen(r))
+	}
+	return units <= MaxText
 }
 
 // Sheet describes a sheet, without its records.

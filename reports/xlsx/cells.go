@@ -9,8 +9,6 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/xuri/excelize/v2"
-
 	"claimsheet/mapping/cell"
 )
 
@@ -21,7 +19,7 @@ const lineHeight = 15
 // enough for this many lines of text, because programs do not adjust the height
 // themselves; Lines says how many a text needs.
 func (s *Sheet) Next(lines int, hidden bool) {
-	if s.row == s.layout.MaxRows {
+	if s.row == s.w.maxRows {
 		_ = s.Close() // the error stays
 		s.start()
 	}
@@ -71,11 +69,8 @@ func (s *Sheet) Row(style Style, values ...any) {
 	s.End()
 }
 
-// Gap leaves a row out. What follows is below a table, outside its filter.
-func (s *Sheet) Gap() {
-	s.filtered = s.row
-	s.row++
-}
+// Gap leaves a row out.
+func (s *Sheet) Gap() { s.row++ }
 
 // raw writes XML.
 func (s *Sheet) raw(xml ...string) {
@@ -132,7 +127,7 @@ func (s *Sheet) Text(style Style, text string) {
 	if !utf8.ValidString(text) {
 		text = string([]rune(text)) // U+FFFD for each wrong byte, as in every program
 	}
-	text = Cut(text, "…")
+	text = cut(text)
 	style.quoted = needsQuote(text)
 	s.begin(style, "inlineStr")
 	if text[0] <= ' ' || text[len(text)-1] <= ' ' { // XML readers may drop white space at the ends
@@ -208,30 +203,17 @@ var escapes = func() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }()
 
-// MaxCell is how many characters (UTF-16 code units) a cell may hold. excelize
-// silently cuts longer texts.
-const MaxCell = excelize.TotalCellChars
-
-// Cut returns s if it fits a cell, else its beginning followed by ending.
-func Cut(s, ending string) string {
-	if len(s) <= MaxCell || Units(s) <= MaxCell {
+// cut returns s if it fits a cell, else its beginning and an ellipsis. excelize silently
+// cuts longer texts, and Excel calls a file with one damaged.
+func cut(s string) string {
+	if cell.Fits(s) {
 		return s
 	}
-	room := MaxCell - Units(ending)
+	room := cell.MaxText - 1
 	for i, r := range s {
 		if room -= max(1, utf16.RuneLen(r)); room < 0 {
-			return s[:i] + ending
+			return s[:i] + "…"
 		}
 	}
 	return s
-}
-
-// Units returns the length of a text as spreadsheet programs count it, in UTF-16
-// code units.
-func Units(s string) int {
-	n := 0
-	for _, r := range s {
-		n += max(1, utf16.RuneLen(r)) // invalid bytes become U+FFFD
-	}
-	return n
 }

@@ -2,7 +2,6 @@ package xlsx
 
 import (
 	"archive/zip"
-	"bytes"
 	"errors"
 	"io"
 	"maps"
@@ -19,8 +18,8 @@ const propertiesPart = "docProps/custom.xml"
 const maxProperties = 1 << 20
 
 // ReadProperties returns the custom text properties of the workbook at path. Only
-// they are read, so it is fast for any size. A file that is not a workbook has none;
-// an error means that the file could not be read.
+// they are read, so it is fast for any size. A file that is not a workbook gives nil, one
+// with damaged properties has none; an error means that the file could not be read.
 func ReadProperties(path string) (map[string]string, error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() { // opening a pipe would block for ever
@@ -34,18 +33,13 @@ func ReadProperties(path string) (map[string]string, error) {
 		return nil, err
 	}
 	defer archive.Close()
-	file, _, err := openProperties(&archive.Reader)
-	if err != nil {
-		return nil, nil
-	}
-	found, err := file.GetCustomProps()
-	if err != nil {
-		return nil, nil // a damaged part has none
-	}
 	properties := map[string]string{}
-	for _, p := range found {
-		if text, ok := p.Value.(string); ok && text != "" {
-			properties[p.Name] = text
+	if file, _, err := openProperties(&archive.Reader); err == nil {
+		found, _ := file.GetCustomProps()
+		for _, p := range found {
+			if text, ok := p.Value.(string); ok && text != "" {
+				properties[p.Name] = text
+			}
 		}
 	}
 	return properties, nil
@@ -72,43 +66,6 @@ func (w *Writer) writeProperties() {
 	}
 	_ = s.Close() // the error stays
 	w.fail(w.file.SetSheetVisible(PropertiesSheet, false))
-}
-
-// RepeatedProperties returns what the hidden sheet of the workbook at path says; nil without
-// one. The whole workbook is read where there is such a sheet.
-func RepeatedProperties(path string) map[string]string {
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() { // opening a pipe would block for ever
-		return nil
-	}
-	archive, err := zip.OpenReader(path)
-	if err != nil {
-		return nil
-	}
-	defer archive.Close()
-	at := slices.IndexFunc(archive.File, func(part *zip.File) bool { return part.Name == "xl/workbook.xml" })
-	if at < 0 {
-		return nil
-	}
-	list, err := readPart(archive.File[at], maxProperties)
-	if err != nil || !bytes.Contains(list, []byte(`name="`+PropertiesSheet+`"`)) {
-		return nil
-	}
-	file, err := excelize.OpenFile(path)
-	if err != nil {
-		return nil
-	}
-	defer file.Close()
-	rows, err := file.GetRows(PropertiesSheet)
-	if err != nil {
-		return nil
-	}
-	properties := map[string]string{}
-	for _, row := range rows {
-		if len(row) == 2 {
-			properties[row[0]] = row[1]
-		}
-	}
-	return properties
 }
 
 // openProperties returns the part of a workbook with its custom properties, and an empty
@@ -148,16 +105,13 @@ func CopyWithProperties(dst io.Writer, from *zip.Reader, properties map[string]s
 	to := zip.NewWriter(dst)
 	for _, part := range from.File {
 		if part != old {
-			if err := to.Copy(part); err != nil {
-				return err
-			}
-			continue
+			err = to.Copy(part)
+		} else if w, createErr := to.Create(propertiesPart); createErr == nil {
+			_, err = w.Write(content.([]byte))
+		} else {
+			err = createErr
 		}
-		w, err := to.Create(propertiesPart)
 		if err != nil {
-			return err
-		}
-		if _, err := w.Write(content.([]byte)); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -32,17 +33,10 @@ type Layout struct {
 	Headers []string
 	Ours    int   // the first column whose header stands out
 	Numbers []int // columns of numbers: their headers stand on the right
-	MaxRows int   // of a sheet, including the header; 0 for as many as it can hold
 	// Words colour the cells of the column Painted, below the header, that say one of
 	// them. The colours follow sorting and editing.
 	Painted int
-	Words   []Word
-}
-
-// Word is a word and the colour of the cells that say it.
-type Word struct {
-	Text   string
-	Colour Colour
+	Words   map[string]Colour
 }
 
 // Sheet writes a sheet, row by row and cell by cell, in order: Next begins a row, whose
@@ -59,7 +53,6 @@ type Sheet struct {
 	column   int    // the next cell's, 0 = A
 	number   string // the row's
 	letters  []string
-	filtered int // the last row of the filter; 0 for the last one of all
 	links    []link
 	comments int
 }
@@ -73,16 +66,13 @@ type link struct {
 // NewSheet adds a sheet, or takes the empty one of this name, and begins its rows.
 // The sheet written before it must be closed.
 func (w *Writer) NewSheet(l Layout) *Sheet {
-	if l.MaxRows == 0 {
-		l.MaxRows = MaxRows
-	}
 	s := &Sheet{layout: l, w: w}
 	s.start()
 	return s
 }
 
-// SheetName returns the name of a table's nth sheet, from 1.
-func SheetName(table string, n int) string {
+// sheetName returns the name of a table's nth sheet, from 1.
+func sheetName(table string, n int) string {
 	if n == 1 {
 		return table
 	}
@@ -92,7 +82,7 @@ func SheetName(table string, n int) string {
 // start begins the next sheet, up to its header.
 func (s *Sheet) start() {
 	n := s.sheets + 1
-	*s = Sheet{layout: s.layout, w: s.w, sheets: n, letters: s.letters, buffer: s.buffer, name: SheetName(s.layout.Name, n)}
+	*s = Sheet{layout: s.layout, w: s.w, sheets: n, letters: s.letters, buffer: s.buffer, name: sheetName(s.layout.Name, n)}
 	s.w.AddSheet(s.name)
 	index, err := s.w.file.GetSheetIndex(s.name)
 	s.w.fail(err)
@@ -170,10 +160,7 @@ func (s *Sheet) Close() error {
 // filter writes the buttons and the colours of a table. excelize keeps the hidden
 // name that a filter needs in the workbook's own part.
 func (s *Sheet) filter() {
-	if s.filtered == 0 {
-		s.filtered = s.row
-	}
-	area := fmt.Sprintf("A1:%s%d", cell.ColumnName(len(s.layout.Widths)-1), s.filtered)
+	area := fmt.Sprintf("A1:%s%d", cell.ColumnName(len(s.layout.Widths)-1), s.row)
 	s.w.fail(s.w.file.AutoFilter(s.name, area, nil))
 	s.raw(`<autoFilter ref="`, area, `"/>`)
 	if s.layout.Words == nil {
@@ -181,11 +168,12 @@ func (s *Sheet) filter() {
 	}
 	column := cell.ColumnName(s.layout.Painted)
 	s.raw(fmt.Sprintf(`<conditionalFormatting sqref="%s2:%[1]s%d">`, column, MaxRows))
-	for i, word := range s.layout.Words {
-		id, err := s.w.file.NewConditionalStyle(&excelize.Style{Font: &excelize.Font{Color: colours[word.Colour].text}, Fill: fill(word.Colour)})
+	for i, word := range slices.Sorted(maps.Keys(s.layout.Words)) {
+		colour := s.layout.Words[word]
+		id, err := s.w.file.NewConditionalStyle(&excelize.Style{Font: &excelize.Font{Color: colours[colour].text}, Fill: fill(colour)})
 		s.w.fail(err)
 		s.raw(fmt.Sprintf(`<cfRule type="cellIs" dxfId="%d" priority="%d" stopIfTrue="1" operator="equal"><formula>"%s"</formula></cfRule>`,
-			id, i+1, html.EscapeString(word.Text)))
+			id, i+1, html.EscapeString(word)))
 	}
 	s.raw(`</conditionalFormatting>`)
 }
@@ -266,7 +254,7 @@ func (s *Sheet) Comment(text string) {
 	}
 	s.comments++
 	s.w.fail(s.w.file.AddComment(s.name, excelize.Comment{
-		Cell: cell.ColumnName(s.column) + s.number, Author: "Claimsheet", Text: Cut(text, "…"),
+		Cell: cell.ColumnName(s.column) + s.number, Author: "Claimsheet", Text: cut(text),
 		Width: 320, Height: uint(40 + 18*(1+len(text)/45)),
 	}))
 }

@@ -40,8 +40,6 @@ type Style struct {
 	Wrap   bool // and at the top
 	Top    bool
 	Right  bool
-	Left   bool
-	Indent bool
 	Link   bool
 	// quoted keeps a program from reading a text as a formula or a number when
 	// the cell is edited.
@@ -90,10 +88,6 @@ func (s Style) excelize() *excelize.Style {
 		style.Alignment = &excelize.Alignment{Vertical: "top"}
 	case s.Right:
 		style.Alignment = &excelize.Alignment{Horizontal: "right"}
-	case s.Left:
-		style.Alignment = &excelize.Alignment{Horizontal: "left"}
-	case s.Indent:
-		style.Alignment = &excelize.Alignment{Horizontal: "left", Indent: 1}
 	}
 	if s.quoted {
 		style.Protection = &excelize.Protection{Locked: true} // the default; markQuoted finds the style by it

@@ -11,12 +11,10 @@ import (
 	"archive/zip"
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"html"
 	"io"
 	"slices"
-	"time"
 
 	"github.com/klauspost/compress/flate"
 	"github.com/xuri/excelize/v2"
@@ -32,16 +30,16 @@ type Writer struct {
 	written  map[string]bool   // by part
 	links    map[string][]link // to addresses, by the part of a sheet's relationships
 	maxLinks int               // of a sheet
+	maxRows  int               // of a sheet, including the header
 
 	properties map[string]string
 	err        error // the first one; it stays
 }
 
-// NewWriter begins a workbook that is written to dst. made is when it says it was made;
-// the zero Time leaves that out. date1904 is its date system.
-func NewWriter(dst io.Writer, title string, made time.Time, date1904 bool) *Writer {
+// NewWriter begins a workbook that is written to dst. date1904 is its date system.
+func NewWriter(dst io.Writer, date1904 bool) *Writer {
 	w := &Writer{file: excelize.NewFile(), zip: zip.NewWriter(dst), date1904: date1904, styles: map[Style]int{},
-		written: map[string]bool{}, links: map[string][]link{}, maxLinks: maxLinks, properties: map[string]string{}}
+		written: map[string]bool{}, links: map[string][]link{}, maxLinks: maxLinks, maxRows: MaxRows, properties: map[string]string{}}
 	// One for all parts, because it is large. Level 6 makes a sheet a fifth smaller in five times the time.
 	packer, err := flate.NewWriter(nil, flate.BestSpeed)
 	w.fail(err)
@@ -49,12 +47,7 @@ func NewWriter(dst io.Writer, title string, made time.Time, date1904 bool) *Writ
 		packer.Reset(w)
 		return packer, nil
 	})
-	about := &excelize.DocProperties{Title: title, Creator: "Claimsheet", LastModifiedBy: "Claimsheet"}
-	if !made.IsZero() {
-		about.Created = made.UTC().Format(time.RFC3339)
-		about.Modified = about.Created
-	}
-	w.fail(w.file.SetDocProps(about))
+	w.fail(w.file.SetDocProps(&excelize.DocProperties{Creator: "Claimsheet", LastModifiedBy: "Claimsheet"}))
 	w.fail(w.file.SetWorkbookProps(&excelize.WorkbookPropsOptions{Date1904: &date1904}))
 	return w
 }
@@ -159,27 +152,4 @@ func readPart(part *zip.File, limit uint64) ([]byte, error) {
 		err = fmt.Errorf("the workbook's part %s is too large", part.Name)
 	}
 	return content, err
-}
-
-// Verify reads a finished workbook back: its archive must be complete, and every part
-// must match its checksum. It shows a lying disk before an older file is replaced.
-func (w *Writer) Verify(file io.ReaderAt, size int64) error {
-	archive, err := zip.NewReader(file, size)
-	if err != nil {
-		return fmt.Errorf("reading it back: %w", err)
-	}
-	if len(archive.File) != len(w.written) {
-		return errors.New("parts of it are missing")
-	}
-	for _, part := range archive.File {
-		r, err := part.Open()
-		if err == nil {
-			_, err = io.Copy(io.Discard, r)
-			_ = r.Close()
-		}
-		if err != nil {
-			return fmt.Errorf("reading its part %s back: %w", part.Name, err)
-		}
-	}
-	return nil
 }

@@ -3,7 +3,6 @@ package xlsx
 import (
 	"archive/zip"
 	"bytes"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -22,7 +21,7 @@ var manyLinks = flag.Int("links", 200, "how many links TestLinks writes; 70000 p
 func made(t *testing.T, make func(*Writer) error) *excelize.File {
 	t.Helper()
 	var file bytes.Buffer
-	w := NewWriter(&file, "", time.Time{}, false)
+	w := NewWriter(&file, false)
 	if err := make(w); err != nil {
 		t.Fatal(err)
 	}
@@ -37,19 +36,17 @@ func made(t *testing.T, make func(*Writer) error) *excelize.File {
 	return f
 }
 
-// numbers writes a table of one column.
-func numbers(w *Writer, count, maxRows int) error {
-	table := w.NewSheet(Layout{Name: "Steps", Headers: []string{"Number"}, Widths: []float64{10}, MaxRows: maxRows})
-	for n := range count {
-		table.Row(Style{}, n+1)
-	}
-	return table.Close()
-}
-
 // A full table continues in the next sheet, with its header. The limit is lowered
 // here, because a million rows take too long.
 func TestFullSheetContinuesInTheNext(t *testing.T) {
-	f := made(t, func(w *Writer) error { return numbers(w, 5, 3) })
+	f := made(t, func(w *Writer) error {
+		w.maxRows = 3
+		table := w.NewSheet(Layout{Name: "Steps", Headers: []string{"Number"}, Widths: []float64{10}})
+		for n := range 5 {
+			table.Row(Style{}, n+1)
+		}
+		return table.Close()
+	})
 	got := map[string][][]string{}
 	for _, sheet := range f.GetSheetList() {
 		rows, err := f.GetRows(sheet)
@@ -130,7 +127,7 @@ func TestOnlyWebAddressesAreLinks(t *testing.T) {
 // workbook has for it.
 func TestRelationships(t *testing.T) {
 	var file bytes.Buffer
-	w := NewWriter(&file, "", time.Time{}, false)
+	w := NewWriter(&file, false)
 	for _, name := range []string{"Comments", "Links", "Plain"} {
 		s := w.NewSheet(Layout{Name: name, Widths: []float64{10}})
 		s.Gap()
@@ -190,35 +187,9 @@ func unzipped(t *testing.T, data []byte) map[string]string {
 	return parts
 }
 
-// What the disk has changed shows when the file is read back: any byte of the parts,
-// and any cut.
-func TestVerify(t *testing.T) {
-	var file bytes.Buffer
-	w := NewWriter(&file, "", time.Time{}, false)
-	if err := errors.Join(numbers(w, 200, 0), w.Close()); err != nil {
-		t.Fatal(err)
-	}
-	whole := file.Bytes()
-	verify := func(data []byte) error { return w.Verify(bytes.NewReader(data), int64(len(data))) }
-	if err := verify(whole); err != nil {
-		t.Fatal(err)
-	}
-	for n := 0; n < len(whole); n += 499 {
-		if err := verify(whole[:n]); err == nil {
-			t.Errorf("cut after %d of %d bytes: no error", n, len(whole))
-		}
-	}
-	// The first part is a sheet: a bit of what is packed.
-	damaged := bytes.Clone(whole)
-	damaged[200] ^= 1
-	if err := verify(damaged); err == nil {
-		t.Error("a bit was changed: no error")
-	}
-}
-
 // A link does not keep alive the row of which its address is a piece.
 func TestLinksHoldTheirAddressesOnly(t *testing.T) {
-	w := NewWriter(io.Discard, "", time.Time{}, false)
+	w := NewWriter(io.Discard, false)
 	s := w.NewSheet(Layout{Name: "Links"})
 	inUse := func() int64 {
 		runtime.GC()

@@ -123,7 +123,7 @@ type Table interface {
 	// until the next record.
 	Records() iter.Seq2[cell.Record, error]
 	// Merged returns the merged cells that leave others empty.
-	Merged() iter.Seq[cell.Area]
+	Merged() []cell.Area
 	// Encrypted reports whether the sheet's file is encrypted.
 	Encrypted() bool
 	Close() error
@@ -252,7 +252,7 @@ func (src *Source) otherSheets() problem.List {
 		return false
 	}
 	var names []string
-	for _, name := range reader.SheetNames() {
+	for _, name := range reader.SheetNames {
 		if name != src.Sheet().Name && hasRows(name) {
 			names = append(names, "“"+name+"”")
 		}
@@ -274,7 +274,7 @@ func (src *Source) mergedCells(filled []string) problem.List {
 		fills = append(fills, mapping.FindColumn(s, name))
 	}
 	count, first := 0, ""
-	for area := range src.Merged() {
+	for _, area := range src.Merged() {
 		if area.Left != area.Right || !slices.Contains(fills, area.Left) {
 			count, first = count+1, cmp.Or(first, area.String())
 		}

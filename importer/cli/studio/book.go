@@ -159,7 +159,7 @@ func lookAt(path string, o sheet.Options) sheetJSON {
 	}
 	defer r.Close()
 	s := r.Sheet()
-	l.Names, l.Name = append(l.Names, r.SheetNames()...), s.Name
+	l.Names, l.Name = append(l.Names, r.SheetNames...), s.Name
 	put := func(row int, texts []string) {
 		for len(l.First) < row {
 			l.First = append(l.First, []string{})

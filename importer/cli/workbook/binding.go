@@ -161,7 +161,7 @@ func inspect(path, password string) (properties map[string]string, stripped bool
 	header := r.Sheet().Header
 	stripped = slices.Contains(header, cell.StatusHeader) && slices.Contains(header, cell.FailedStepHeader) &&
 		slices.Contains(header, cell.SourceRowHeader)
-	return r.Properties(), stripped, r.Close()
+	return r.Properties, stripped, r.Close()
 }
 
 // lost refuses a results workbook that cannot say to which run it belongs, without which

@@ -87,15 +87,9 @@ func (s *Sheet) Rows() iter.Seq2[rerun.Row, error] {
 	}
 }
 
-// split takes the cells that Claimsheet added out of a record. A source text
-// that was cut to fit its cell becomes an error: the imported text is lost.
+// split takes the cells that Claimsheet added out of a record.
 func (s *Sheet) split(record cell.Record) rerun.Row {
 	var row rerun.Row
-	for i := range record.Cells {
-		if c := &record.Cells[i]; c.Kind == cell.Text && reports.IsCut(c.Raw) {
-			c.Kind = cell.Error
-		}
-	}
 	for i, name := range s.added {
 		if i >= len(record.Cells) {
 			continue

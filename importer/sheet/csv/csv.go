@@ -7,6 +7,7 @@
 package csv
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"io"
@@ -32,7 +33,7 @@ type File struct {
 	file     io.ReaderAt
 	size     int64
 	sheet    cell.Sheet
-	encoding *charset // unless there is a byte order mark
+	encoding string // unless there is a byte order mark
 	comma    rune
 	fields   int // of the header, including those without a name
 }
@@ -81,11 +82,6 @@ func (f *File) Records() iter.Seq2[cell.Record, error] {
 	return func(yield func(cell.Record, error) bool) {
 		var cells []cell.Cell
 		for row, err := range f.rows() {
-			if err == nil {
-				if p := f.wrong(row); p != nil {
-					err = *p
-				}
-			}
 			if err != nil {
 				yield(cell.Record{}, err)
 				return
@@ -192,28 +188,21 @@ func (f *File) rows() iter.Seq2[fileRow, error] {
 // is the line on which the last good row ended.
 func (f *File) broken(t *text, err error, last int) error {
 	at := problem.Where{File: f.sheet.File, Line: last + 1, Column: 1}
-	var parse *csv.ParseError
+	parse, isSyntax := errors.AsType[*csv.ParseError](err)
 	switch {
 	case errors.Is(t.err, errLongRecord):
 		return problem.At(at, "open-quote", "the row that begins here is longer than 16 MiB: a quote in it is probably never closed").
 			Hinted("close the quote; a quote inside a quoted field is written twice")
 	case t.err != nil && t.err != io.EOF:
 		return t.err
-	case errors.As(err, &parse):
-		return f.badQuote(at, parse)
-	}
-	return err
-}
-
-// badQuote describes a quote in the wrong place, or names the row in which a quote
-// is never closed.
-func (f *File) badQuote(at problem.Where, parse *csv.ParseError) error {
-	at.Line = parse.StartLine
-	if parse.Err == csv.ErrBareQuote {
+	case !isSyntax:
+		return err
+	case parse.Err == csv.ErrBareQuote:
 		at.Line, at.Column = parse.Line, parse.Column
 		return problem.At(at, "stray-quote", "a field that does not begin with a quote contains one").
 			Hinted("put the whole field in quotes, and write a quote inside it twice; or export the sheet again")
 	}
+	at.Line = parse.StartLine
 	return problem.At(at, "open-quote", "the row that begins here has a quote that is not closed before line %d ends, or a quote inside a quoted field that is not written twice", parse.Line).
 		Hinted("close the quote, or export the sheet again")
 }
@@ -223,7 +212,7 @@ func (f *File) badQuote(at problem.Where, parse *csv.ParseError) error {
 func (f *File) wrong(row fileRow) *problem.Problem {
 	var p problem.Problem
 	filled := row.filled()
-	long := tooLongField(row.fields)
+	long := slices.IndexFunc(row.fields, func(field string) bool { return !cell.Fits(field) })
 	switch {
 	case row.number > cell.MaxRows:
 		p = problem.At(problem.Where{File: f.sheet.File}, "file-too-large", "it has more than 1,048,576 rows, the most that a sheet can hold").
@@ -248,19 +237,6 @@ func (f *File) wrong(row fileRow) *problem.Problem {
 	return &p
 }
 
-// tooLongField returns the first field that does not fit a cell; -1 for none.
-func tooLongField(fields []string) int {
-	for i, field := range fields {
-		if !cell.Fits(field) {
-			return i
-		}
-	}
-	return -1
-}
-
-// delimiters may separate the fields of a CSV file.
-var delimiters = []rune{',', ';', '\t'}
-
 func delimiterName(comma rune) string {
 	if comma == '\t' {
 		return "a tab"
@@ -268,64 +244,44 @@ func delimiterName(comma rune) string {
 	return "“" + string(comma) + "”"
 }
 
-// cut is the header split at one of the delimiters.
-type cut struct {
-	comma  rune
-	fields []string
-	err    error
-}
-
 // delimit chooses the delimiter and returns the header's fields. The delimiter is
 // the declared one, else the only one that splits the header.
-func (f *File) delimit(declared string) ([]string, error) {
+func (f *File) delimit(declared string) (fields []string, err error) {
 	if declared != "" {
 		f.comma = []rune(declared)[0]
 		return f.header()
 	}
-	var cuts, apart []cut
-	for _, comma := range delimiters {
-		f.comma = comma
-		fields, err := f.header()
-		c := cut{comma, fields, err}
-		cuts = append(cuts, c)
+	var firstError error
+	var names, declarations []string // of the delimiters that split the header
+	for i, comma := range []rune(",;\t") {
+		other := *f
+		other.comma = comma
+		found, err := other.header()
 		if p, ok := errors.AsType[problem.Problem](err); ok && (p.Code == "no-header" || p.Code == "empty-sheet") {
 			return nil, err // a row of delimiters is not a header of one column
 		}
-		if err == nil && len(fields) > 1 {
-			apart = append(apart, c)
+		if len(found) > 1 {
+			names = append(names, delimiterName(comma))
+			declarations = append(declarations, "sheet: {delimiter: "+[]string{`","`, `";"`, "tab"}[i]+"}")
 		}
+		if err == nil && (fields == nil || len(fields) == 1 && len(found) > 1) {
+			f.comma, fields = comma, found
+		}
+		firstError = cmp.Or(firstError, err)
 	}
-	switch whole := slices.IndexFunc(cuts, func(c cut) bool { return c.err == nil }); {
-	case len(apart) > 1:
-		return nil, f.ambiguous(apart)
-	case len(apart) == 1:
-		f.comma = apart[0].comma
-		return apart[0].fields, nil
-	case whole < 0:
-		return nil, cuts[0].err
-	case strings.Contains(cuts[whole].fields[0], "|"):
-		return nil, problem.At(f.sheet.AtRow(f.sheet.HeaderRow), "other-delimiter",
+	switch at := f.sheet.AtRow(f.sheet.HeaderRow); {
+	case len(names) > 1:
+		return nil, problem.At(at, "unknown-delimiter",
+			"the header can be split at %s; expected only one of them", strings.Join(names, " or at ")).
+			Hinted("name the delimiter in the mapping: %s", strings.Join(declarations, " or "))
+	case fields == nil:
+		return nil, firstError
+	case len(fields) == 1 && strings.Contains(fields[0], "|"):
+		return nil, problem.At(at, "other-delimiter",
 			"the header seems to be split at “|”; expected a comma, a semicolon or a tab").
 			Hinted("export the sheet again with one of these; if it has one column, name any of them in the mapping: sheet: {delimiter: \",\"}")
-	default: // one column
-		f.comma = cuts[whole].comma
-		return cuts[whole].fields, nil
 	}
-}
-
-func (f *File) ambiguous(ways []cut) error {
-	var names, keys []string
-	for _, c := range ways {
-		names = append(names, delimiterName(c.comma))
-		key := `"` + string(c.comma) + `"`
-		if c.comma == '\t' {
-			key = "tab"
-		}
-		keys = append(keys, "{delimiter: "+key+"}")
-	}
-	return problem.At(f.sheet.AtRow(f.sheet.HeaderRow), "unknown-delimiter",
-		"the header can be split at %s; expected only one of them", strings.Join(names, " or at ")).
-		Hinted("name the delimiter in the mapping: sheet: %s", strings.Join(keys, " or sheet: "))
+	return fields, nil
 }
 
 // header returns the fields of the header row.

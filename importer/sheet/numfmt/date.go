@@ -52,74 +52,56 @@ func (s *section) appendSerial(dst []byte, serial float64, date1904 bool) (shown
 	return dst, true
 }
 
+// epoch is day 0 of a date system. The 1900 system counts a 29 February 1900, so its days before that are one later.
+func epoch(date1904 bool) time.Time {
+	if date1904 {
+		return time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	return time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
+}
+
+// firstReal is the first day after the one that does not exist, in the 1900 system.
+const firstReal = 61
+
 // isoDay writes a day. Two days of the 1900 system do not exist, and are written as spreadsheet programs show them.
 func isoDay(day int64, date1904 bool) string {
-	epoch := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
 	switch {
-	case date1904:
-		epoch = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
+	case date1904 || day >= firstReal:
 	case day == 0:
 		return "1900-01-00"
-	case day == 60:
+	case day == firstReal-1:
 		return "1900-02-29"
-	case day < 60: // before the day that does not exist
-		epoch = epoch.AddDate(0, 0, 1)
+	default:
+		day++
 	}
-	return epoch.AddDate(0, 0, int(day)).Format(time.DateOnly)
+	return epoch(date1904).AddDate(0, 0, int(day)).Format(time.DateOnly)
 }
 
-// isoLayouts are the ways in which programs that write Strict Open XML store dates and times, each with the usual format of its cells.
-var isoLayouts = []struct {
-	layout string
-	usual  *Format
-}{
-	{time.DateOnly, Parse("yyyy-mm-dd")},
-	{"2006-01-02T15:04:05", Parse("yyyy-mm-dd hh:mm:ss")}, {"2006-01-02T15:04", Parse("yyyy-mm-dd hh:mm:ss")},
-	{"15:04:05", Parse("hh:mm:ss")}, {"15:04", Parse("hh:mm:ss")},
-}
+// The usual formats of a moment and of a day.
+var usualMoment, usualDay = Parse("yyyy-mm-dd hh:mm:ss"), Parse("yyyy-mm-dd")
 
-// ParseISO reads the value of a cell of type d: 2026-05-01, 2026-05-01T14:30:05.25
-// or 14:30:05. It returns the number that other workbooks hold in such
-// a cell, and the format that shows it: style, or the usual format of such a value
-// where style shows numbers as in General.
+// ParseISO reads the value of a cell of type d, as Strict Open XML stores a day or a moment: 2026-05-01 or
+// 2026-05-01T14:30:05.25. It returns the number that other workbooks hold in such a cell, and the format that shows
+// it: style, or the usual one where style shows numbers as in General.
 //
-// A Z at the end is ignored: spreadsheet programs show the time as written. ok is
-// false for anything else, including a day before the date system begins and a
-// time with another offset: they are not day counts.
+// A Z at the end is ignored: spreadsheet programs show the time as written. ok is false for anything else, a time
+// without a day or with another offset, and a day before 1 March 1900 among it.
 func ParseISO(text string, style *Format, date1904 bool) (number []byte, shownBy *Format, ok bool) {
-	text = strings.TrimPrefix(strings.TrimSuffix(text, "Z"), "T")
-	for _, way := range isoLayouts {
-		at, err := time.Parse(way.layout, text)
-		if err != nil {
-			continue
-		}
-		midnight := at.Truncate(24 * time.Hour)
-		serial := at.Sub(midnight).Seconds() / secondsPerDay
-		if at.Year() > 0 { // else there is only a time
-			day, ok := dayNumber(midnight, date1904)
-			if !ok {
-				return nil, nil, false
-			}
-			serial += float64(day)
-		}
-		if s, _ := style.pick(serial); s != nil {
-			way.usual = style
-		}
-		return strconv.AppendFloat(nil, serial, 'f', -1, 64), way.usual, true
+	text = strings.TrimSuffix(text, "Z")
+	at, err := time.Parse("2006-01-02T15:04:05", text)
+	shownBy = usualMoment
+	if err != nil {
+		at, err = time.Parse(time.DateOnly, text)
+		shownBy = usualDay
 	}
-	return nil, nil, false
-}
-
-// dayNumber returns the day's number in a date system. The 1900 system counts a 29
-// February 1900, and its day 0 is written as 30 or 31 December 1899.
-func dayNumber(day time.Time, date1904 bool) (n int64, ok bool) {
-	epoch := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
-	if date1904 {
-		epoch = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
+	midnight, first := at.Truncate(24*time.Hour), epoch(date1904)
+	day := (midnight.Unix() - first.Unix()) / secondsPerDay
+	if err != nil || day < 0 || day < firstReal && !date1904 {
+		return nil, nil, false
 	}
-	n = (day.Unix() - epoch.Unix()) / secondsPerDay
-	if !date1904 && n > 0 && n <= 60 {
-		n--
+	serial := float64(day) + at.Sub(midnight).Seconds()/secondsPerDay
+	if s, _ := style.pick(serial); s != nil {
+		shownBy = style
 	}
-	return n, n >= 0
+	return strconv.AppendFloat(nil, serial, 'f', -1, 64), shownBy, true
 }

@@ -5,10 +5,8 @@ package sheettest
 import (
 	"archive/zip"
 	"bytes"
-	"compress/flate"
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"iter"
 	"maps"
 	"os"
@@ -55,29 +53,6 @@ func (p Parts) Zip() []byte {
 	for _, name := range slices.Sorted(maps.Keys(p)) {
 		f, _ := w.Create(name)
 		_, _ = f.Write([]byte(p[name]))
-	}
-	_ = w.Close()
-	return b.Bytes()
-}
-
-// Declaring returns the workbook as a file whose directory gives a wrong size for a
-// part of 1 MiB.
-func (p Parts) Declaring(name string, size uint64) []byte {
-	text := make([]byte, 1<<20)
-	var packed bytes.Buffer
-	d, _ := flate.NewWriter(&packed, flate.DefaultCompression)
-	_, _ = d.Write(text)
-	_ = d.Close()
-	var b bytes.Buffer
-	w := zip.NewWriter(&b)
-	f, _ := w.CreateRaw(&zip.FileHeader{
-		Name: name, Method: zip.Deflate, CRC32: crc32.ChecksumIEEE(text),
-		CompressedSize64: uint64(packed.Len()), UncompressedSize64: size,
-	})
-	_, _ = f.Write(packed.Bytes())
-	for other, text := range p.With(name, "") {
-		f, _ := w.Create(other)
-		_, _ = f.Write([]byte(text))
 	}
 	_ = w.Close()
 	return b.Bytes()

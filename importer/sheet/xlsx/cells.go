@@ -28,18 +28,28 @@ func (c *xmlCell) finish(text string) cell.Cell {
 	return c.cell
 }
 
-// cellType is the t attribute of a cell.
-type cellType uint8
-
+// The t attributes of a cell.
 const (
-	numberType cellType = iota
-	sharedType
-	inlineType
-	resultType // a formula's string
-	boolType
-	errorType
-	dateType
+	numberType = "n"
+	sharedType = "s"
+	inlineType = "inlineStr"
+	resultType = "str" // a formula's string
+	boolType   = "b"
+	errorType  = "e"
+	dateType   = "d"
 )
+
+var cellTypes = []string{sharedType, numberType, inlineType, resultType, boolType, errorType, dateType}
+
+// typeOf returns the type that a t attribute names; "" for an unknown one.
+func typeOf(attribute []byte) string {
+	for _, known := range cellTypes {
+		if string(attribute) == known {
+			return known
+		}
+	}
+	return ""
+}
 
 // readCell reads a cell whose start tag was just scanned.
 func (p *pass) readCell() error {
@@ -94,7 +104,8 @@ func (p *pass) readCell() error {
 }
 
 // cellAttributes reads the cell's place, type and style.
-func (p *pass) cellAttributes() (kind cellType, style *numfmt.Format, err error) {
+func (p *pass) cellAttributes() (kind string, style *numfmt.Format, err error) {
+	kind = numberType
 	column := p.column + 1
 	for {
 		name, value, ok := p.attribute()
@@ -108,105 +119,54 @@ func (p *pass) cellAttributes() (kind cellType, style *numfmt.Format, err error)
 		case 'r':
 			at, row, ok := reference(value)
 			if !ok || row != p.row {
-				return 0, nil, p.damaged("row %d holds a cell of another row", p.row)
+				return "", nil, p.damaged("row %d holds a cell of another row", p.row)
 			}
 			column = at
 		case 's':
 			if style, ok = p.style(value); !ok {
-				return 0, nil, p.damaged("row %d holds a cell with a style that is not a number", p.row)
+				return "", nil, p.damaged("row %d holds a cell with a style that is not a number", p.row)
 			}
 		case 't':
-			if kind, ok = typeOf(value); !ok {
-				return 0, nil, p.damaged("row %d holds a cell of an unknown type", p.row)
+			if kind = typeOf(value); kind == "" {
+				return "", nil, p.damaged("row %d holds a cell of an unknown type", p.row)
 			}
 		}
 	}
 	// A cell that has no value yet may come again with one.
 	again := column == p.column && (len(p.found) == 0 || p.found[len(p.found)-1].column < column)
 	if column <= p.column && !again || column >= cell.MaxColumns {
-		return 0, nil, p.damaged("the cells of row %d are out of order", p.row)
+		return "", nil, p.damaged("the cells of row %d are out of order", p.row)
 	}
 	p.column = column
 	return kind, style, nil
 }
 
-func typeOf(b []byte) (cellType, bool) {
-	switch string(b) {
-	case "n":
-		return numberType, true
-	case "s":
-		return sharedType, true
-	case "inlineStr":
-		return inlineType, true
-	case "str":
-		return resultType, true
-	case "b":
-		return boolType, true
-	case "e":
-		return errorType, true
-	case "d":
-		return dateType, true
-	}
-	return 0, false
-}
-
-// index reads the number of a style or a shared string, from 0.
-func index(b []byte) (n int, ok bool) {
-	if len(b) == 0 || len(b) > 9 {
-		return 0, false
-	}
-	for _, c := range b {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		n = n*10 + int(c-'0')
-	}
-	return n, true
-}
-
 // addCell adds the cell just read to the row if it has a value.
-func (p *pass) addCell(kind cellType, style *numfmt.Format, formula, stored bool) error {
+func (p *pass) addCell(kind string, style *numfmt.Format, formula, stored bool) (err error) {
 	c := xmlCell{column: p.column}
 	c.cell.Format = style.Code()
+	isText := kind == inlineType || kind == resultType
 	switch {
-	case kind == inlineType || kind == resultType && stored:
-		return p.addText(c, kind)
-	case len(trimSpace(p.value)) > 0:
-		return p.addValue(c, kind, style)
-	case formula && !(kind == resultType && stored):
-		c.cell.Kind = cell.Uncomputed
-		p.found = append(p.found, c)
-	}
-	return nil
-}
-
-// addText adds a text that is stored in the cell itself.
-func (p *pass) addText(c xmlCell, kind cellType) error {
-	if kind == resultType {
+	case kind == resultType:
 		p.value = decodeEscapes(p.value, 0)
+	case kind != inlineType:
+		p.value = trimSpace(p.value)
 	}
-	if !cell.Fits(p.value) {
+	switch {
+	case len(p.value) == 0:
+		if !formula || kind == inlineType || kind == resultType && stored {
+			return nil
+		}
+		c.cell.Kind = cell.Uncomputed
+	case isText && !cell.Fits(p.value):
 		return p.cellDamaged("holds a text of more than 32,767 characters")
-	}
-	if len(p.value) == 0 {
-		return nil
-	}
-	c.cell.Kind = cell.Text
-	c.raw = p.keep(p.value)
-	c.shown = c.raw
-	p.found = append(p.found, c)
-	return nil
-}
-
-// addValue adds a cell of any other type; its value is not empty.
-func (p *pass) addValue(c xmlCell, kind cellType, style *numfmt.Format) error {
-	p.value = trimSpace(p.value)
-	switch kind {
-	case numberType:
-		return p.addNumber(c, style)
-	case sharedType:
-		n, ok := index(p.value)
-		if !ok || n >= p.strings.len() {
+	case isText:
+		p.addWord(&c, cell.Text)
+	case kind == errorType:
+		p.addWord(&c, cell.Error)
+	case kind == sharedType:
+		n, ok := digits(p.value)
+		if !ok || n >= p.strings.count {
 			return p.cellDamaged("points to a shared string that does not exist")
 		}
 		text := p.strings.at(n)
@@ -214,62 +174,45 @@ func (p *pass) addValue(c xmlCell, kind cellType, style *numfmt.Format) error {
 			return nil
 		}
 		c.cell.Kind, c.cell.Raw, c.cell.Shown = cell.Text, text, text
-	case boolType:
-		c.cell.Kind = cell.Bool
-		switch string(p.value) {
-		case "1", "true":
-			c.cell.Raw, c.cell.Shown = "1", "TRUE"
-		case "0", "false":
-			c.cell.Raw, c.cell.Shown = "0", "FALSE"
-		default:
+	case kind == boolType:
+		yes, ok := boolean(string(p.value))
+		if !ok {
 			return p.cellDamaged("is neither true nor false")
 		}
-	case errorType:
-		c.cell.Kind = cell.Error
-		c.raw = p.keep(p.value)
-		c.shown = c.raw
-	case dateType:
-		return p.addDate(c, style)
+		if c.cell.Kind, c.cell.Raw, c.cell.Shown = cell.Bool, "0", "FALSE"; yes {
+			c.cell.Raw, c.cell.Shown = "1", "TRUE"
+		}
+	case kind == dateType: // it becomes the number that other workbooks hold in such a cell
+		if number, shownBy, ok := numfmt.ParseISO(string(p.value), style, p.Date1904); ok {
+			c.cell.Format = shownBy.Code()
+			err = p.addNumber(&c, number, shownBy)
+		} else {
+			p.addWord(&c, cell.Text)
+		}
+	case style == lostFormat:
+		return p.cellDamaged("holds a number with a style, and the part that holds the styles is missing")
+	default:
+		err = p.addNumber(&c, p.value, style)
 	}
 	p.found = append(p.found, c)
-	return nil
+	return err
 }
 
-// addNumber adds a number as its style shows it.
-func (p *pass) addNumber(c xmlCell, style *numfmt.Format) error {
-	if style == lostFormat {
-		return p.cellDamaged("holds a number with a style, and the part that holds the styles is missing")
-	}
-	c.cell.Kind = cell.Number
-	c.raw = p.keep(p.value)
-	return p.addShown(c, p.value, style)
+// addWord gives a cell the value just read, which is shown as it is stored.
+func (p *pass) addWord(c *xmlCell, kind cell.Kind) {
+	c.cell.Kind, c.raw = kind, p.keep(p.value)
+	c.shown = c.raw
 }
 
-// addDate adds a cell of type d as the number that other workbooks hold in such a
-// cell. A value that is not a day count stays a text.
-func (p *pass) addDate(c xmlCell, style *numfmt.Format) error {
-	number, format, ok := numfmt.ParseISO(string(p.value), style, p.date1904)
-	if !ok {
-		c.cell.Kind = cell.Text
-		c.raw = p.keep(p.value)
-		c.shown = c.raw
-		p.found = append(p.found, c)
-		return nil
-	}
-	c.cell.Kind, c.cell.Format = cell.Number, format.Code()
-	c.raw = p.keep(number)
-	return p.addShown(c, number, format)
-}
-
-// addShown adds a number with the text that its format shows.
-func (p *pass) addShown(c xmlCell, number []byte, format *numfmt.Format) error {
+// addNumber gives a cell a number and the text that its format shows.
+func (p *pass) addNumber(c *xmlCell, number []byte, format *numfmt.Format) error {
+	c.cell.Kind, c.raw = cell.Number, p.keep(number)
 	if format.ShowsAsWritten(number) {
 		c.shown = c.raw
-		p.found = append(p.found, c)
 		return nil
 	}
 	from := len(p.buf)
-	shown, isDate, ok := format.Append(p.buf, number, p.date1904)
+	shown, isDate, ok := format.Append(p.buf, number, p.Date1904)
 	if !ok {
 		return p.cellDamaged("holds an invalid number")
 	}
@@ -278,7 +221,6 @@ func (p *pass) addShown(c xmlCell, number []byte, format *numfmt.Format) error {
 	}
 	p.buf = shown
 	c.shown = span{from, len(p.buf)}
-	p.found = append(p.found, c)
 	return nil
 }
 

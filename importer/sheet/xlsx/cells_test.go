@@ -61,43 +61,6 @@ func TestCells(t *testing.T) {
 	}
 }
 
-func TestPrefixes(t *testing.T) {
-	t.Parallel()
-	xml := sheettest.Rows(`<row r="2"><c r="A2"><v>1</v></c></row>`)
-	xml = strings.NewReplacer("</", "</x:", "<", "<x:").Replace(xml)
-	p := sheettest.Workbook("\xEF\xBB\xBF<?xml version='1.0' encoding='utf-8' standalone='yes'?>\n" + xml + "\n")
-	got, all, err := read(sheettest.Save(t, "leads.xlsx", p.Zip()), options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff("2 | A number \"1\"\n", sheettest.Dump(all)); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]string{"Head"}, got.Header); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestMergedCells(t *testing.T) {
-	t.Parallel()
-	xml := `<worksheet><sheetData>
-		<row r="1"><c r="A1"><v>1</v></c><c r="B1"><v>2</v></c><c r="C1"><v>3</v></c></row>
-		<row r="2"><c r="A2"><v>1</v></c><c r="B2"><v>2</v></c></row>
-		<row r="3"><c r="A3"><v>1</v></c></row>
-		<row r="4"><c r="A4"><v>1</v></c></row>
-		</sheetData><mergeCells><mergeCell ref="A2:B3"/><mergeCell ref="A1:B1"/></mergeCells></worksheet>`
-	got, all, err := read(sheettest.Save(t, "leads.xlsx", sheettest.Workbook(xml).Zip()), options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff("2 | A number \"1\"\n4 | A number \"1\"\n", sheettest.Dump(all)); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]string{"1", "", "3"}, got.Header); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // The areas to be warned of: those below the header that leave a cell of its
 // columns empty.
 func TestMerged(t *testing.T) {
@@ -114,16 +77,9 @@ func TestMerged(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	var got []cell.Area
-	for a := range r.Merged() {
-		got = append(got, a)
-	}
 	want := []cell.Area{{Top: 3, Left: 0, Bottom: 3, Right: 1}, {Top: 5, Left: 2, Bottom: 6, Right: 4}, {Top: 9, Left: 0, Bottom: 10, Right: 0}, {Top: 9, Left: 1, Bottom: 9, Right: 2}}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, r.Merged()); diff != "" {
 		t.Error(diff)
-	}
-	for range r.Merged() {
-		break
 	}
 }
 
@@ -229,27 +185,32 @@ func TestManySharedStrings(t *testing.T) {
 	}
 }
 
-// Excel writes a format that only newer versions understand twice.
-func TestFormatInAlternatives(t *testing.T) {
+// Hidden columns are known, however the file spells them; what is no column hides
+// none, and the rows are read all the same.
+func TestHiddenColumns(t *testing.T) {
 	t.Parallel()
-	styles := `<styleSheet xmlns:mc="x"><numFmts><mc:AlternateContent><mc:Choice Requires="x16r2"><numFmt numFmtId="200" formatCode="[$-409]d\-mmm\-yyyy" x16r2:formatCode16="x"/></mc:Choice>` +
-		`<mc:Fallback><numFmt numFmtId="200" formatCode="[$-409]d\-mmm\-yyyy"/></mc:Fallback></mc:AlternateContent></numFmts><cellXfs><xf numFmtId="200"/></cellXfs></styleSheet>`
-	p := sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2" s="0"><v>29342</v></c></row>`)).With("xl/styles.xml", styles)
-	_, all, err := read(sheettest.Save(t, "leads.xlsx", p.Zip()), options{})
-	if err != nil || all[0].Cell(0).Shown != "1980-05-01" {
-		t.Error(sheettest.Dump(all), err)
-	}
-}
-
-func TestDate1904(t *testing.T) {
-	t.Parallel()
-	p := sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2" s="1"><v>0</v></c><c r="B2" s="1"><v>27880</v></c></row>`)).With("xl/workbook.xml",
-		`<workbook><workbookPr date1904="1"/><sheets><sheet name="S" r:id="r1"/></sheets></workbook>`)
-	s, all, err := read(sheettest.Save(t, "leads.xlsx", p.Zip()), options{})
-	if err != nil || !s.Date1904 {
-		t.Fatal(err, s)
-	}
-	if a, b := all[0].Cell(0).Shown, all[0].Cell(1).Shown; a != "1904-01-01" || b != "1980-05-01" {
-		t.Errorf("got %s, %s", a, b)
+	for name, c := range map[string]struct {
+		cols string
+		want []int
+	}{
+		"none":       {"", nil},
+		"seen":       {`<cols><col min="1" max="3" width="9"/><col min="2" max="2" hidden="0"/></cols>`, nil},
+		"some":       {`<cols><col min="2" max="3" hidden="1"/><col hidden="true" max="5" min="5"/></cols>`, []int{1, 2, 4}},
+		"no columns": {`<cols><col hidden="1"/><col min="0" max="0" hidden="1"/><col min="3" max="2" hidden="1"/><col min="16385" max="99999" hidden="1"/><col min="x" max="y" hidden="1"/></cols>`, nil},
+		"a far end":  {`<cols><col min="16383" max="4000000000" hidden="1"/></cols>`, []int{16382, 16383}},
+		"not a word": {`<cols><col min="1" max="1" hidden="perhaps"/></cols>`, nil},
+		"elsewhere":  {`<sheetViews><sheetView><pane><col min="1" max="1" hidden="1"/></pane></sheetView></sheetViews>`, nil},
+		"a prefix":   {`<x:cols xmlns:x="y"><x:col min="1" max="1" hidden="1"/></x:cols>`, []int{0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			worksheet := `<worksheet>` + c.cols + `<sheetData><row r="1"><c t="str"><v>Name</v></c></row><row r="2"><c t="str"><v>Ann</v></c></row></sheetData></worksheet>`
+			got, records, err := read(sheettest.Save(t, "leads.xlsx", sheettest.Workbook(worksheet).Zip()), options{HeaderRow: 1})
+			if err != nil || len(records) != 1 {
+				t.Fatalf("%d rows, %v", len(records), err)
+			}
+			if diff := cmp.Diff(c.want, got.HiddenColumns); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"io"
-	"iter"
 	"slices"
 	"strconv"
+	"strings"
 
 	"claimsheet/mapping/cell"
 )
@@ -23,14 +23,11 @@ func hiddenColumns(a *archive, part string) ([]int, error) {
 	s := newScanner(p)
 	var hidden []int
 	for {
-		t, err := s.next()
-		if err != nil {
-			return nil, err
+		found, err := s.element()
+		if err != nil || !found || string(s.name) == "sheetData" {
+			return hidden, err
 		}
-		switch {
-		case t == endOfPart, t == startTag && string(s.name) == "sheetData":
-			return hidden, nil
-		case t != startTag || s.depth() != 3 || string(s.name) != "col":
+		if s.depth() != 3 || string(s.name) != "col" {
 			continue
 		}
 		attrs, err := s.attributes()
@@ -50,16 +47,12 @@ func hiddenColumns(a *archive, part string) ([]int, error) {
 
 // Merged returns the merged cells below the header that cover another cell of its
 // columns, from the top.
-func (s *Sheet) Merged() iter.Seq[cell.Area] {
+func (s *Sheet) Merged() []cell.Area {
 	last := len(s.Header) - 1
-	return func(yield func(cell.Area) bool) {
-		for _, a := range s.rows.merges {
-			covers := a.Bottom > a.Top && a.Left <= last || min(a.Right, last) > a.Left
-			if a.Top > s.headerRow && covers && !yield(a) {
-				return
-			}
-		}
-	}
+	return slices.DeleteFunc(slices.Clone(s.merges), func(a cell.Area) bool {
+		covers := a.Bottom > a.Top && a.Left <= last || min(a.Right, last) > a.Left
+		return a.Top <= s.headerRow || !covers
+	})
 }
 
 // mergedCells unpacks a sheet to its end, which proves that it is complete, and
@@ -78,21 +71,31 @@ func mergedCells(a *archive, name string) ([]cell.Area, error) {
 	defer p.Close()
 	s := newScanner(p)
 	for {
-		t, err := s.next()
+		found, err := s.element()
 		if err != nil {
 			return nil, err
 		}
-		if t == endOfPart {
+		if !found {
 			break
 		}
-		if t != startTag || s.depth() != 3 || string(s.name) != "mergeCell" {
+		if s.depth() != 3 || string(s.name) != "mergeCell" {
 			continue
 		}
-		m, err := s.area()
+		attrs, err := s.attributes()
 		if err != nil {
 			return nil, err
 		}
-		if areas = append(areas, m); len(areas) > maxMerges {
+		first, last, isPair := strings.Cut(attrs["ref"], ":")
+		if !isPair {
+			last = first
+		}
+		left, top, ok := reference([]byte(first))
+		right, bottom, ok2 := reference([]byte(last))
+		if !ok || !ok2 || right < left || bottom < top {
+			return nil, s.damaged("a merged cell has no place")
+		}
+		areas = append(areas, cell.Area{Top: top, Left: left, Bottom: bottom, Right: right})
+		if len(areas) > maxMerges {
 			return nil, tooLarge("its sheet has more than a million merged cells")
 		}
 	}
@@ -119,29 +122,6 @@ func contains(a *archive, name, word string) (bool, error) {
 			return false, err
 		}
 		kept = copy(buf, window[max(0, len(window)-len(word)):]) // the word may span two reads
-	}
-}
-
-// area reads the ref attribute of a mergeCell, such as B2:C3.
-func (s *scanner) area() (cell.Area, error) {
-	for {
-		name, value, ok := s.attribute()
-		if !ok {
-			return cell.Area{}, s.damaged("a merged cell has no place")
-		}
-		if string(name) != "ref" {
-			continue
-		}
-		from, to, _ := bytes.Cut(value, []byte(":"))
-		if len(to) == 0 {
-			to = from
-		}
-		left, top, ok1 := reference(from)
-		right, bottom, ok2 := reference(to)
-		if !ok1 || !ok2 || right < left || bottom < top {
-			return cell.Area{}, s.damaged("a merged cell has no place")
-		}
-		return cell.Area{Top: top, Left: left, Bottom: bottom, Right: right}, nil
 	}
 }
 

@@ -3,31 +3,25 @@ package xlsx
 import (
 	"iter"
 
-	"claimsheet/importer/sheet/numfmt"
 	"claimsheet/mapping/cell"
 )
 
-// tab is a worksheet that can be read.
-type tab struct {
-	archive  *archive
-	part     string
-	strings  *sharedStrings
-	styles   []*numfmt.Format
-	merges   []cell.Area
-	date1904 bool
-}
+// Records reads the rows below the header that have a value, from the first one
+// each time. A record's cells are valid until the next record. An error is the last
+// thing that it delivers; without one every row was delivered.
+func (s *Sheet) Records() iter.Seq2[cell.Record, error] { return s.rowsBelow(s.headerRow) }
 
-// records reads all rows of the sheet that have a value.
-func (t *tab) records() iter.Seq2[cell.Record, error] {
+// rowsBelow reads the rows below one that have a value.
+func (s *Sheet) rowsBelow(row int) iter.Seq2[cell.Record, error] {
 	return func(yield func(cell.Record, error) bool) {
-		part, err := t.archive.open(t.part, maxSheetBytes)
+		part, err := s.archive.open(s.part, maxSheetBytes)
 		if err != nil {
 			yield(cell.Record{}, err)
 			return
 		}
 		defer part.Close()
-		p := &pass{tab: t, scanner: newScanner(part), yield: yield}
-		p.cover.ahead = t.merges
+		p := &pass{Sheet: s, scanner: newScanner(part), yield: yield, above: row}
+		p.cover.ahead = s.merges
 		if err := p.run(); err != nil && !p.stopped {
 			yield(cell.Record{}, err)
 		}
@@ -36,8 +30,9 @@ func (t *tab) records() iter.Seq2[cell.Record, error] {
 
 // pass is the state of one pass.
 type pass struct {
-	*tab
+	*Sheet
 	*scanner
+	above   int // the last row that is not delivered
 	yield   func(cell.Record, error) bool
 	stopped bool // the consumer wants no more
 	cover   cover
@@ -191,7 +186,7 @@ func (p *pass) deliver() error {
 		p.filled = append(p.filled, c.column)
 	}
 	p.cells = cells
-	if len(cells) > 0 {
+	if len(cells) > 0 && p.row > p.above {
 		p.stopped = !p.yield(cell.Record{Row: p.row, Cells: cells, Hidden: p.hidden}, nil)
 	}
 	return nil
@@ -228,14 +223,20 @@ func reference(b []byte) (column, row int, ok bool) {
 
 // rowNumber reads a row's number, from 1.
 func rowNumber(b []byte) (row int, ok bool) {
-	if len(b) == 0 || len(b) > 7 || b[0] == '0' {
+	row, ok = digits(b)
+	return row, ok && b[0] != '0' && row <= cell.MaxRows
+}
+
+// digits reads a number of digits alone, of at most nine.
+func digits(b []byte) (n int, ok bool) {
+	if len(b) == 0 || len(b) > 9 {
 		return 0, false
 	}
 	for _, c := range b {
 		if c < '0' || c > '9' {
 			return 0, false
 		}
-		row = row*10 + int(c-'0')
+		n = n*10 + int(c-'0')
 	}
-	return row, row <= cell.MaxRows
+	return n, true
 }

@@ -13,6 +13,9 @@ import (
 // 32,767 characters at most, which no way of writing them makes longer.
 const maxToken = 4 << 20
 
+// notUTF8 is what is wrong with a part in another encoding.
+const notUTF8 = "it is not written in UTF-8"
+
 // scanBuffer is what is read ahead.
 const scanBuffer = 64 << 10
 
@@ -27,6 +30,7 @@ const (
 	endTag
 	textRun // text or CDATA between two tags; one text may come in several runs
 	endOfPart
+	nothing // a comment, an instruction, or white space around the root
 )
 
 // scanner splits the XML of a part into tokens in one pass. It checks that the
@@ -75,63 +79,49 @@ func (s *scanner) next() (token, error) {
 			return 0, s.fault
 		}
 		if s.pos == s.end {
-			if err := s.more(); err == io.EOF {
-				return s.finish()
+			err := s.more()
+			if err == io.EOF && s.rooted && len(s.marks) == 0 {
+				return endOfPart, nil
+			} else if err == io.EOF {
+				return 0, s.short()
 			} else if err != nil {
 				return 0, err
 			}
 		}
 		if !s.started {
 			s.started = true
-			if err := s.start(); err != nil {
+			if err := s.want(3); err != nil {
 				return 0, err
+			}
+			if bytes.HasPrefix(s.buf[s.pos:s.end], []byte("\xEF\xBB\xBF")) {
+				s.pos += 3
 			}
 			continue
 		}
-		t, given, err := s.scan()
-		if given || err != nil {
+		if t, err := s.scan(); t != nothing || err != nil {
 			return t, err
 		}
 	}
 }
 
-// scan scans what begins at pos; given is false for what gives no token.
-func (s *scanner) scan() (t token, given bool, err error) {
+// scan scans what begins at pos.
+func (s *scanner) scan() (token, error) {
 	if s.buf[s.pos] != '<' {
-		given, err = s.scanText()
-		return textRun, given, err
+		return s.scanText()
 	}
 	if err := s.want(2); err != nil {
-		return 0, false, err
+		return 0, err
 	}
 	switch s.buf[s.pos+1] {
 	case '/':
-		return endTag, true, s.scanEnd()
+		return endTag, s.scanEnd()
 	case '?':
-		return 0, false, s.scanInstruction()
+		return nothing, s.scanInstruction()
 	case '!':
-		given, err = s.scanDeclaration()
-		return textRun, given, err
+		return s.scanDeclaration()
 	}
-	return startTag, true, s.scanStart()
+	return startTag, s.scanStart()
 }
-
-// start looks for a byte order mark at the very beginning.
-func (s *scanner) start() error {
-	if err := s.want(3); err != nil {
-		return err
-	}
-	head := s.buf[s.pos:s.end]
-	switch {
-	case bytes.HasPrefix(head, []byte("\xEF\xBB\xBF")):
-		s.pos += 3
-	case head[0] == 0xFE || head[0] == 0xFF || head[0] == 0 || head[1] == 0:
-		return s.notUTF8()
-	}
-	return nil
-}
-
-func (s *scanner) notUTF8() error { return s.damaged("it is not written in UTF-8") }
 
 // scanStart scans <name attributes> or <name attributes/>.
 func (s *scanner) scanStart() error {
@@ -231,63 +221,63 @@ func (s *scanner) pop() {
 }
 
 // scanText scans up to the next tag.
-func (s *scanner) scanText() (given bool, err error) {
+func (s *scanner) scanText() (token, error) {
 	from := 0
 	for {
 		window := s.buf[s.pos:s.end]
 		if i := bytes.IndexByte(window[from:], '<'); i >= 0 {
-			s.text, s.cdata = window[:from+i], false
-			s.pos += from + i
+			s.text = window[:from+i]
 			break
 		}
 		from = len(window)
 		err := s.more()
 		if err == io.EOF && len(s.marks) == 0 { // white space after the root
-			s.text, s.cdata = s.buf[s.pos:s.end], false
-			s.pos = s.end
+			s.text = s.buf[s.pos:s.end]
 			break
 		} else if err == io.EOF {
-			return false, s.short()
+			return 0, s.short()
 		} else if err != nil {
-			return false, err
+			return 0, err
 		}
 	}
-	if len(s.marks) > 0 {
-		return true, nil
+	s.pos += len(s.text)
+	s.cdata = false
+	switch {
+	case len(s.marks) > 0:
+		return textRun, nil
+	case s.isText():
+		return 0, s.damaged("text is outside its elements")
 	}
-	if len(trimSpace(s.text)) > 0 {
-		return false, s.damaged("text is outside its elements")
-	}
-	return false, nil
+	return nothing, nil
 }
 
 // isText reports whether the last textRun is more than white space.
 func (s *scanner) isText() bool { return len(trimSpace(s.text)) > 0 }
 
 // scanDeclaration scans a comment or CDATA and refuses anything else.
-func (s *scanner) scanDeclaration() (given bool, err error) {
+func (s *scanner) scanDeclaration() (token, error) {
 	if err := s.want(9); err != nil {
-		return false, err
+		return 0, err
 	}
 	head := s.buf[s.pos:s.end]
 	switch {
 	case bytes.HasPrefix(head, []byte("<!--")):
 		n, err := s.find(4, "-->")
 		s.pos += n
-		return false, err
+		return nothing, err
 	case bytes.HasPrefix(head, []byte("<![CDATA[")):
 		n, err := s.find(9, "]]>")
-		if err != nil {
-			return false, err
+		if err == nil && len(s.marks) == 0 {
+			err = s.damaged("text is outside its elements")
 		}
-		if len(s.marks) == 0 {
-			return false, s.damaged("text is outside its elements")
+		if err != nil {
+			return 0, err
 		}
 		s.text, s.cdata = s.buf[s.pos+9:s.pos+n-3], true
 		s.pos += n
-		return true, nil
+		return textRun, nil
 	}
-	return false, s.damaged("it holds a document type, which workbooks never do")
+	return 0, s.damaged("it holds a document type, which workbooks never do")
 }
 
 // scanInstruction scans <?…?>; the XML declaration may name an encoding.
@@ -308,7 +298,17 @@ func (s *scanner) scanInstruction() error {
 			return s.fault
 		}
 		if string(key) == "encoding" && !strings.EqualFold(string(value), "utf-8") && !strings.EqualFold(string(value), "us-ascii") {
-			return s.notUTF8()
+			return s.damaged(notUTF8)
+		}
+	}
+}
+
+// element scans to the next start tag; it returns false at the end of the part.
+func (s *scanner) element() (bool, error) {
+	for {
+		t, err := s.next()
+		if err != nil || t != endTag && t != textRun {
+			return t == startTag && err == nil, err
 		}
 	}
 }
@@ -324,14 +324,6 @@ func (s *scanner) skip() error {
 			return nil
 		}
 	}
-}
-
-// finish checks, at the end of the bytes, that the document is complete.
-func (s *scanner) finish() (token, error) {
-	if !s.rooted || len(s.marks) > 0 {
-		return 0, s.short()
-	}
-	return endOfPart, nil
 }
 
 func (s *scanner) short() error { return s.damaged("it ends too early") }
@@ -407,46 +399,22 @@ func (s *scanner) more() error {
 // with its prefix, and its value as in the file (see unescape). After a malformed
 // attribute the next call of next fails.
 func (s *scanner) attribute() (name, value []byte, ok bool) {
-	rest := s.attrs
-	for len(rest) > 0 && isSpace(rest[0]) {
-		rest = rest[1:]
-	}
+	rest := trimSpace(s.attrs)
+	s.attrs = nil
 	if len(rest) == 0 {
-		s.attrs = nil
 		return nil, nil, false
 	}
-	i := 0
-	for i < len(rest) && rest[i] != '=' && !isSpace(rest[i]) {
-		i++
+	if equals := bytes.IndexByte(rest, '='); equals > 0 {
+		name, rest = trimSpace(rest[:equals]), trimSpace(rest[equals+1:])
+		if len(rest) > 0 && (rest[0] == '"' || rest[0] == '\'') && !slices.ContainsFunc(name, isSpace) {
+			if end := bytes.IndexByte(rest[1:], rest[0]); end >= 0 {
+				s.attrs = rest[end+2:]
+				return name, rest[1 : end+1], true
+			}
+		}
 	}
-	name = rest[:i]
-	for i < len(rest) && isSpace(rest[i]) {
-		i++
-	}
-	if i == len(rest) || rest[i] != '=' || len(name) == 0 {
-		return nil, nil, s.noAttribute()
-	}
-	i++
-	for i < len(rest) && isSpace(rest[i]) {
-		i++
-	}
-	if i == len(rest) || rest[i] != '"' && rest[i] != '\'' {
-		return nil, nil, s.noAttribute()
-	}
-	quote := rest[i]
-	rest = rest[i+1:]
-	j := bytes.IndexByte(rest, quote)
-	if j < 0 {
-		return nil, nil, s.noAttribute()
-	}
-	value, s.attrs = rest[:j], rest[j+1:]
-	return name, value, true
-}
-
-func (s *scanner) noAttribute() bool {
-	s.attrs = nil
 	s.fault = s.damaged("a tag is malformed")
-	return false
+	return nil, nil, false
 }
 
 // attributes returns all attributes of the start tag just scanned, by name without
@@ -561,7 +529,7 @@ func (s *scanner) checked(dst []byte, from int) ([]byte, error) {
 		}
 	}
 	if !ascii && !utf8.Valid(dst[from:]) {
-		return dst, s.notUTF8()
+		return dst, s.damaged(notUTF8)
 	}
 	if cr {
 		lf := bytes.ReplaceAll(dst[from:], []byte("\r\n"), []byte("\n"))
@@ -570,20 +538,13 @@ func (s *scanner) checked(dst []byte, from int) ([]byte, error) {
 	return dst, nil
 }
 
-// entity returns the character of an entity's name. Only XML's own five names are
-// known: others need a document type.
+// entities are XML's own: others need a document type.
+var entities = map[string]rune{"lt": '<', "gt": '>', "amp": '&', "quot": '"', "apos": '\''}
+
+// entity returns the character of an entity's name.
 func entity(name []byte) (rune, bool) {
-	switch string(name) {
-	case "lt":
-		return '<', true
-	case "gt":
-		return '>', true
-	case "amp":
-		return '&', true
-	case "quot":
-		return '"', true
-	case "apos":
-		return '\'', true
+	if r, ok := entities[string(name)]; ok {
+		return r, true
 	}
 	if len(name) < 2 || name[0] != '#' {
 		return 0, false
@@ -611,22 +572,14 @@ func (a *archive) walk(name string, limit uint64, visit func(s *scanner, path []
 	s := newScanner(p)
 	var path []string
 	for {
-		t, err := s.next()
-		if err != nil {
+		if found, err := s.element(); err != nil || !found {
 			return err
 		}
-		switch t {
-		case startTag:
-			path = append(path, string(s.name))
-			if err := visit(s, path); err != nil {
-				return err
-			}
-			path = path[:min(len(path), s.depth())]
-		case endTag:
-			path = path[:s.depth()]
-		case endOfPart:
-			return nil
+		path = append(path[:s.depth()-1], string(s.name))
+		if err := visit(s, path); err != nil {
+			return err
 		}
+		path = path[:min(len(path), s.depth())]
 	}
 }
 

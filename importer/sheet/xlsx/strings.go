@@ -30,8 +30,6 @@ type sharedStrings struct {
 	open   []byte // the block that is being filled
 }
 
-func (t *sharedStrings) len() int { return t.count }
-
 func (t *sharedStrings) end(i int) int {
 	if i < 0 {
 		return 0

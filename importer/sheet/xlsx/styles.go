@@ -10,84 +10,56 @@ import (
 // maxStyles bounds the cell styles; spreadsheet programs stop at 65,490.
 const maxStyles = 1 << 17
 
-// stylesPart is what the styles part says, as far as it is needed.
-type stylesPart struct {
-	codes map[int]string // of the number formats
-	ids   []int          // of each cell style's number format
-}
-
 // readStyles returns the format of each cell style, by the style's number. Styles
 // that share a number format share its *numfmt.Format; nil is General.
 func readStyles(a *archive, name string) ([]*numfmt.Format, error) {
-	p := &stylesPart{codes: map[int]string{}}
-	if err := a.walk(name, maxPartBytes, p.visit); err != nil {
-		return nil, err
-	}
-	return compileStyles(p.ids, p.codes), nil
-}
-
-func (p *stylesPart) visit(s *scanner, path []string) error {
-	n := len(path)
-	switch {
-	case n == 1 && path[0] != "styleSheet":
-		return s.damaged("it does not hold styles")
-	case n > 2 && path[1] == "numFmts" && path[n-1] == "numFmt": // Excel puts some into an AlternateContent
-		return p.addFormat(s)
-	case n != 3 || path[1] != "cellXfs":
-	case path[2] == "xf":
-		return p.addStyle(s)
-	case path[2] != "extLst":
-		return s.damaged("its cell styles contain something else") // cells name styles by their place
-	}
-	return nil
-}
-
-func (p *stylesPart) addFormat(s *scanner) error {
-	attrs, err := s.attributes()
-	if err != nil {
-		return err
-	}
-	id, err := strconv.Atoi(attrs["numFmtId"])
-	if err != nil {
-		return s.damaged("a number format has no number")
-	}
-	p.codes[id] = string(decodeEscapes([]byte(attrs["formatCode"]), 0))
-	return nil
-}
-
-func (p *stylesPart) addStyle(s *scanner) error {
-	attrs, err := s.attributes()
-	if err != nil {
-		return err
-	}
-	id := 0 // the default
-	if v, ok := attrs["numFmtId"]; ok {
-		if id, err = strconv.Atoi(v); err != nil {
-			return s.damaged("a cell style has no number format")
+	codes := map[int]string{} // of the number formats
+	var ids []int             // of each cell style's number format
+	err := a.walk(name, maxPartBytes, func(s *scanner, path []string) error {
+		n := len(path)
+		isFormat := n > 2 && path[1] == "numFmts" && path[n-1] == "numFmt" // Excel puts some into an AlternateContent
+		isStyle := n == 3 && path[1] == "cellXfs" && path[2] == "xf"
+		switch {
+		case n == 1 && path[0] != "styleSheet":
+			return s.damaged("it does not hold styles")
+		case n == 3 && path[1] == "cellXfs" && !isStyle && path[2] != "extLst":
+			return s.damaged("its cell styles contain something else") // cells name styles by their place
+		case !isFormat && !isStyle:
+			return nil
 		}
-	}
-	if p.ids = append(p.ids, id); len(p.ids) > maxStyles {
-		return s.damaged("it holds more cell styles than a workbook can")
-	}
-	return nil
-}
-
-func compileStyles(ids []int, codes map[int]string) []*numfmt.Format {
-	byID := map[int]*numfmt.Format{}
-	styles := make([]*numfmt.Format, len(ids))
+		attrs, err := s.attributes()
+		if err != nil {
+			return err
+		}
+		number, given := attrs["numFmtId"]
+		if isStyle && !given {
+			number = "0" // the default
+		}
+		id, err := strconv.Atoi(number)
+		switch {
+		case err != nil:
+			return s.damaged("a number format has no number")
+		case isFormat:
+			codes[id] = string(decodeEscapes([]byte(attrs["formatCode"]), 0))
+		case len(ids) == maxStyles:
+			return s.damaged("it holds more cell styles than a workbook can")
+		default:
+			ids = append(ids, id)
+		}
+		return nil
+	})
+	formats, styles := map[int]*numfmt.Format{}, make([]*numfmt.Format, len(ids))
 	for i, id := range ids {
-		f, known := byID[id]
-		if !known {
-			code, custom := codes[id]
-			if !custom {
+		if _, known := formats[id]; !known {
+			code, isCustom := codes[id]
+			if !isCustom {
 				code = builtIn[id]
 			}
-			f = numfmt.Parse(code)
-			byID[id] = f
+			formats[id] = numfmt.Parse(code)
 		}
-		styles[i] = f
+		styles[i] = formats[id]
 	}
-	return styles
+	return styles, err
 }
 
 // lostFormat is the format of a cell with a style in a workbook without styles. It
@@ -97,16 +69,16 @@ var lostFormat = &numfmt.Format{}
 // style returns a cell's format by its s attribute. An empty attribute means the
 // first style and a number beyond the last means no style, as in spreadsheet
 // programs. ok is false for an attribute that is not a number.
-func (t *tab) style(value []byte) (f *numfmt.Format, ok bool) {
-	n, ok := index(value)
+func (s *Sheet) style(value []byte) (f *numfmt.Format, ok bool) {
+	n, ok := digits(value)
 	switch {
-	case ok && n < len(t.styles):
-		return t.styles[n], true
+	case ok && n < len(s.styles):
+		return s.styles[n], true
 	case len(bytes.Trim(value, "0123456789")) > 0:
 		return nil, false
-	case len(value) == 0 && len(t.styles) > 0:
-		return t.styles[0], true
-	case len(t.styles) == 0 && len(bytes.Trim(value, "0")) > 0:
+	case len(value) == 0 && len(s.styles) > 0:
+		return s.styles[0], true
+	case len(s.styles) == 0 && len(bytes.Trim(value, "0")) > 0:
 		return lostFormat, true
 	}
 	return nil, true

@@ -12,12 +12,13 @@
 package xlsx
 
 import (
+	"fmt"
 	"io"
-	"iter"
 	"path"
 	"slices"
 	"strings"
 
+	"claimsheet/importer/sheet/numfmt"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
@@ -37,8 +38,13 @@ type Sheet struct {
 	Date1904      bool              // the workbook counts days from 1904-01-01
 	HiddenColumns []int             // 0 = A, in the file's order
 	Properties    map[string]string // the workbook's custom document properties, values as text
-	headerRow     int
-	rows          *tab
+
+	headerRow int
+	archive   *archive
+	part      string
+	strings   *sharedStrings
+	styles    []*numfmt.Format
+	merges    []cell.Area
 }
 
 // Open reads all of a workbook but the rows below the header. The sheet's part is
@@ -53,66 +59,46 @@ func Open(file io.ReaderAt, size int64, o Options) (*Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	entry, part, err := b.choose(o.Name)
+	chosen, err := b.choose(o.Name)
 	if err != nil {
 		return nil, err
 	}
-	s := &Sheet{Name: entry.name, Visible: b.visible(), Date1904: b.date1904, headerRow: o.HeaderRow}
-	if s.rows, err = readTab(a, b, part); err != nil {
+	s := &Sheet{Name: chosen.name, Date1904: b.date1904, headerRow: o.HeaderRow, archive: a, part: chosen.part, strings: &sharedStrings{}}
+	for _, e := range b.sheets {
+		if !e.hidden {
+			s.Visible = append(s.Visible, e.name)
+		}
+	}
+	// Programs name parts that they do not write when nothing would be in them.
+	// A cell that needs one is damage: see addCell.
+	if styles := target(b.related, "styles"); a.has(styles) {
+		if s.styles, err = readStyles(a, styles); err != nil {
+			return nil, err
+		}
+	}
+	if strings := target(b.related, "sharedStrings"); a.has(strings) {
+		if s.strings, err = readStrings(a, strings); err != nil {
+			return nil, err
+		}
+	}
+	if s.merges, err = mergedCells(a, s.part); err != nil {
 		return nil, err
 	}
 	if s.Properties, err = readProperties(a); err != nil {
 		return nil, err
 	}
-	if s.HiddenColumns, err = hiddenColumns(a, part); err != nil {
+	if s.HiddenColumns, err = hiddenColumns(a, s.part); err != nil {
 		return nil, err
 	}
 	s.Header, err = s.readHeader()
 	return s, err
 }
 
-// Records reads the rows below the header that have a value, from the first one
-// each time. A record's cells are valid until the next record. An error is the last
-// thing that it delivers; without one every row was delivered.
-func (s *Sheet) Records() iter.Seq2[cell.Record, error] {
-	return func(yield func(cell.Record, error) bool) {
-		for r, err := range s.rows.records() {
-			if err != nil {
-				yield(cell.Record{}, err)
-				return
-			}
-			if r.Row > s.headerRow && !yield(r, nil) {
-				return
-			}
-		}
-	}
-}
-
-// readTab reads what a pass over the sheet needs.
-func readTab(a *archive, b *workbook, part string) (*tab, error) {
-	t := &tab{archive: a, part: part, strings: &sharedStrings{}, date1904: b.date1904}
-	var err error
-	// Programs name parts that they do not write when nothing would be in them.
-	// A cell that needs one is damage: see readCell.
-	if i := find(b.related, "styles"); i >= 0 && a.has(b.related[i].target) {
-		if t.styles, err = readStyles(a, b.related[i].target); err != nil {
-			return nil, err
-		}
-	}
-	if i := find(b.related, "sharedStrings"); i >= 0 && a.has(b.related[i].target) {
-		if t.strings, err = readStrings(a, b.related[i].target); err != nil {
-			return nil, err
-		}
-	}
-	t.merges, err = mergedCells(a, part)
-	return t, err
-}
-
 // readHeader reads the header row. It reads up to the first row at or below it,
 // to distinguish a missing header from an empty sheet.
 func (s *Sheet) readHeader() ([]string, error) {
 	any := false
-	for r, err := range s.rows.records() {
+	for r, err := range s.rowsBelow(0) {
 		if err != nil {
 			return nil, err
 		}
@@ -152,7 +138,7 @@ func texts(r cell.Record) []string {
 type workbook struct {
 	part     string // its name
 	date1904 bool
-	sheets   []sheetEntry
+	sheets   []sheetEntry // with rows: not a chart, a dialogue or a macro sheet
 	related  []relation
 }
 
@@ -160,8 +146,8 @@ type workbook struct {
 type sheetEntry struct {
 	name   string
 	id     string // of the relation to its part
-	module bool   // a module of Visual Basic, which has no part
-	hidden bool   // hidden or very hidden
+	part   string
+	hidden bool // hidden or very hidden
 }
 
 // relation is a pointer from one part to another.
@@ -174,23 +160,19 @@ type relation struct {
 // readWorkbook finds the workbook part through the package's relations, because it
 // may have any name.
 func readWorkbook(a *archive) (*workbook, error) {
-	if !a.has("_rels/.rels") {
-		return nil, notWorkbook(a)
-	}
 	roots, err := a.relations("")
 	if err != nil {
 		return nil, err
 	}
-	i := find(roots, "officeDocument")
-	if i < 0 {
-		return nil, notWorkbook(a)
-	}
-	b := &workbook{part: roots[i].target}
-	switch {
-	case strings.HasSuffix(strings.ToLower(b.part), ".bin"):
-		return nil, problem.New("not-a-workbook", "is a binary workbook (.xlsb); expected an .xlsx or .xlsm file").
-			Hinted("save it as .xlsx")
-	case strings.HasPrefix(strings.ToLower(b.part), "word/"), strings.HasPrefix(strings.ToLower(b.part), "ppt/"):
+	b := &workbook{part: target(roots, "officeDocument")}
+	switch name := strings.ToLower(b.part); {
+	case name == "" && a.has("mimetype") && a.has("content.xml"):
+		return nil, problem.New("not-a-workbook", "is an OpenDocument file; expected an .xlsx or .xlsm file").Hinted("save it as .xlsx")
+	case name == "":
+		return nil, problem.New("not-a-workbook", "is a zip file, but not a workbook; expected an .xlsx or .xlsm file")
+	case strings.HasSuffix(name, ".bin"):
+		return nil, problem.New("not-a-workbook", "is a binary workbook (.xlsb); expected an .xlsx or .xlsm file").Hinted("save it as .xlsx")
+	case strings.HasPrefix(name, "word/"), strings.HasPrefix(name, "ppt/"):
 		return nil, problem.New("not-a-workbook", "is a document or a presentation, not a workbook")
 	}
 	if err := a.walk(b.part, maxPartBytes, b.visit); err != nil {
@@ -199,6 +181,18 @@ func readWorkbook(a *archive) (*workbook, error) {
 	if b.related, err = a.relations(b.part); err != nil {
 		return nil, err
 	}
+	withRows := b.sheets[:0]
+	for _, e := range b.sheets {
+		i := slices.IndexFunc(b.related, func(r relation) bool { return r.id == e.id })
+		if i < 0 && !e.hidden { // the hidden module sheets of old workbooks have no part
+			return nil, damaged(b.part, "a sheet has no part")
+		}
+		if i >= 0 && strings.EqualFold(b.related[i].kind, "worksheet") {
+			e.part = b.related[i].target
+			withRows = append(withRows, e)
+		}
+	}
+	b.sheets = withRows
 	return b, nil
 }
 
@@ -229,9 +223,6 @@ func (b *workbook) visit(s *scanner, path []string) error {
 		default:
 			return s.damaged("it is unclear whether a sheet is hidden; expected a state of visible, hidden or veryHidden")
 		}
-		// Excel lists the module sheets of old workbooks, hidden, with an empty id.
-		id, has := attrs["id"]
-		e.module = e.hidden && has && id == ""
 		if b.sheets = append(b.sheets, e); len(b.sheets) > maxEntries {
 			return s.damaged("it names more sheets than there can be parts")
 		}
@@ -239,100 +230,37 @@ func (b *workbook) visit(s *scanner, path []string) error {
 	return nil
 }
 
-// notWorkbook describes a zip file without a workbook.
-func notWorkbook(a *archive) error {
-	p := problem.New("not-a-workbook", "is a zip file, but not a workbook; expected an .xlsx or .xlsm file")
-	if a.has("mimetype") && a.has("content.xml") {
-		p.Message = "is an OpenDocument file; expected an .xlsx or .xlsm file"
-		return p.Hinted("save it as .xlsx")
+// choose finds the sheet with this name. A hidden sheet is chosen only by its name.
+func (b *workbook) choose(name string) (sheetEntry, error) {
+	for _, isChosen := range []func(e sheetEntry) bool{
+		func(e sheetEntry) bool { return name == "" && !e.hidden || name != "" && e.name == name },
+		func(e sheetEntry) bool { return name != "" && strings.EqualFold(e.name, name) },
+	} {
+		if i := slices.IndexFunc(b.sheets, isChosen); i >= 0 {
+			return b.sheets[i], nil
+		}
 	}
-	return p
-}
-
-// choose finds the sheet with this name and its part. A hidden sheet is chosen only
-// by its name.
-func (b *workbook) choose(name string) (sheetEntry, string, error) {
+	const most = 10
 	var names []string
-	for _, e := range b.sheets {
-		part, ok := b.worksheet(e)
-		if !ok {
-			return sheetEntry{}, "", damaged(b.part, "a sheet has no part")
-		}
-		if part == "" {
-			continue // a chart, a dialogue, a macro sheet or a module
-		}
-		if name == "" && !e.hidden || name != "" && e.name == name {
-			return e, part, nil
-		}
-		names = append(names, e.name)
-	}
-	for _, e := range b.sheets {
-		if part, _ := b.worksheet(e); part != "" && name != "" && strings.EqualFold(e.name, name) {
-			return e, part, nil
-		}
-	}
-	return sheetEntry{}, "", notFound(name, names)
-}
-
-// visible returns the names of the worksheets that are not hidden.
-func (b *workbook) visible() []string {
-	var names []string
-	for _, e := range b.sheets {
-		if part, _ := b.worksheet(e); part != "" && !e.hidden {
-			names = append(names, e.name)
-		}
-	}
-	return names
-}
-
-// worksheet returns the part of a tab, "" when the tab is not a worksheet; ok is
-// false when a part is missing.
-func (b *workbook) worksheet(e sheetEntry) (part string, ok bool) {
-	if e.module {
-		return "", true
-	}
-	for _, r := range b.related {
-		if r.id != e.id {
-			continue
-		}
-		if strings.EqualFold(r.kind, "worksheet") {
-			return r.target, true
-		}
-		return "", true
-	}
-	return "", false
-}
-
-func notFound(name string, names []string) problem.Problem {
 	list := "it has none"
-	if len(names) > 0 {
-		list = "it has " + quoted(names)
+	for i, e := range b.sheets {
+		if names = append(names, e.name); i == 0 {
+			list = fmt.Sprintf("it has %q", e.name)
+		} else if i < most {
+			list += fmt.Sprintf(", %q", e.name)
+		} else if i == most {
+			list += " and more"
+		}
 	}
 	if name == "" {
-		return problem.New("sheet-not-found", "the workbook has no visible sheet with rows; %s", list).
+		return sheetEntry{}, problem.New("sheet-not-found", "the workbook has no visible sheet with rows; %s", list).
 			Hinted("name a sheet in the mapping, or show it in the workbook")
 	}
 	p := problem.New("sheet-not-found", "the workbook has no sheet %q; %s", name, list)
 	if near, ok := problem.Nearest(name, names); ok {
-		return p.Hinted("did you mean %q?", near)
+		return sheetEntry{}, p.Hinted("did you mean %q?", near)
 	}
-	return p.Hinted("name one of its sheets in the mapping")
-}
-
-// quoted lists the first ten names.
-func quoted(names []string) string {
-	const most = 10
-	var b strings.Builder
-	for i, n := range names[:min(len(names), most)] {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(`"` + n + `"`)
-	}
-	if len(names) > most {
-		b.WriteString(" and more")
-	}
-	return b.String()
+	return sheetEntry{}, p.Hinted("name one of its sheets in the mapping")
 }
 
 // relations returns the relations of a part, or of the package for "".
@@ -372,14 +300,14 @@ func resolve(dir, target string) string {
 	return strings.TrimPrefix(path.Clean(target), "/")
 }
 
-// find returns the index of the first relation of a kind, or -1.
-func find(all []relation, kind string) int {
-	for i, r := range all {
-		if strings.EqualFold(r.kind, kind) {
-			return i
+// target returns the part that the first relation of one of these kinds points to; "" without one.
+func target(all []relation, kinds ...string) string {
+	for _, r := range all {
+		if slices.ContainsFunc(kinds, func(kind string) bool { return strings.EqualFold(r.kind, kind) }) {
+			return r.target
 		}
 	}
-	return -1
+	return ""
 }
 
 // boolean reads an XML boolean. Other spellings are refused: a misread date1904
@@ -399,15 +327,12 @@ func readProperties(a *archive) (map[string]string, error) {
 		return nil, err
 	}
 	all := map[string]string{}
-	i := find(roots, "custom-properties")
-	if i < 0 {
-		i = find(roots, "customProperties") // its name in strict files
-	}
-	if i < 0 {
+	part := target(roots, "custom-properties", "customProperties") // the latter in strict files
+	if part == "" {
 		return all, nil
 	}
 	name := ""
-	err = a.walk(roots[i].target, maxPartBytes, func(s *scanner, path []string) error {
+	err = a.walk(part, maxPartBytes, func(s *scanner, path []string) error {
 		switch {
 		case at(path, "Properties", "property"):
 			attrs, err := s.attributes()
