@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,11 +13,7 @@ import (
 const linked = "name: loans\napi: v2\n" + clientPart + "claims: [{id: loan, key: Agreement no, name: \"Loan {Agreement no}\"}]\nworkflow: {name: Loans, template_identifier: WF-1}\n" +
 	"activities:\n  - {template: Agreement details, on: loan, attributes: {Agreement number: Agreement no}}\n"
 
-var (
-	everything = "client 2, claim 2, activity 2, link 2"
-	noURL      = apitest.Answer(apitest.JSON(200, `{"url":"https://claims.example.com/go/elsewhere"}`))
-	refused401 = apitest.Answer(apitest.JSON(401, `{}`))
-)
+const everything = "client 2, claim 2, activity 2, link 2"
 
 // deskCases are the cases of TestNights in which a person settles steps, asks for links, or looks up what happened.
 var deskCases = []nightCase{
@@ -43,13 +38,15 @@ var deskCases = []nightCase{
 			cells: []string{"2 claimIds = <claim c2@example.com/Loan A-2>"}},
 		{idle: true, do: []string{"settle --created b0000000-0000-4000-8000-00000000beef claim/loan/A-2 → 2 [unknown-step]", "settle --undo claim/loan/A-2 → 2 [built-on]"}},
 	}},
-	{name: "a decision is taken back", mapping: stepThree, nights: append(append([]sheetNight{
+	{name: "a decision is taken back", mapping: stepThree, nights: []sheetNight{
 		{rows: []string{"1-2"}, faults: faults{"claim c2@example.com/Loan A-2": {dropped}}, code: 4, posts: "?"},
 		{idle: true, do: []string{"settle --undo claim/loan/A-2 → 2 is uncertain, and there is no decision to undo [not-decided]",
 			"settle --undo c2@example.com:claim/loan/A-2 → 2 lists it with the command lines that decide it"}},
-	}, slices.Concat(takenBack("--give-up"), takenBack("--not-created"), takenBack("--created b0000000-0000-4000-8000-00000000dead"))...),
-		sheetNight{do: []string{"history c2@example.com → 3×  you undid the decision", "settle --created <claim c2@example.com/Loan A-2> claim/loan/A-2"}, posts: "activity 2, link 1"},
-		sheetNight{idle: true, do: []string{"settle --undo claim/loan/A-2 → 2 [built-on]"}})},
+		{do: []string{"settle --give-up claim/loan/A-2 → --undo c2@example.com:claim/loan/A-2", "settle --undo claim/loan/A-1 → 2",
+			"settle --undo claim/loan/A-2", "settle → 4 claim/loan/A-2"}, code: 4},
+		{do: []string{"history c2@example.com → 1×  you undid the decision", "settle --created <claim c2@example.com/Loan A-2> claim/loan/A-2"}, posts: "activity 2, link 1"},
+		{idle: true, do: []string{"settle --undo claim/loan/A-2 → 2 [built-on]"}},
+	}},
 	{name: "a step of a case is settled", long: true, mapping: byEmailV1, nights: []sheetNight{
 		{rows: []string{"1 A-1"}, faults: faults{"client": {failed500}}, code: 4, posts: "client 1"},
 		{env: "claim_types: {loans: {case_id: 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a12}}", // the list is of every case
@@ -89,20 +86,13 @@ var deskCases = []nightCase{
 		{idle: true, again: true, do: []string{"link c1@example.com → 2 [link-waits]"}},
 		{rows: []string{"1 A-1"}, posts: "claim 1, activity 1, link 1"},
 	}},
-	{name: "a link of a client with a refused claim", long: true, mapping: linked, nights: []sheetNight{
-		{rows: []string{"1 A-1"}, posts: "client 1, claim 1, activity 1, link 1"},
-		{rows: []string{"1 A-1", "1 A-2"}, faults: faults{"claim": {refused422}}, code: 1, posts: "claim 1"},
-		{idle: true, again: true, do: []string{"link c1@example.com → c1@example.com\t"}},
-	}},
 	{name: "a link in doubt is not asked for again", mapping: linked, nights: []sheetNight{
 		{rows: []string{"1 A-1"}, faults: faults{"link": {failed500}}, code: 4, posts: "?"},
 		{do: []string{"link c1@example.com → 2 [link-waits]"}, code: 4},
 		{do: []string{"settle --not-created link"}, posts: "link 1", cells: []string{"1 redirectUrl = <link c1@example.com>"}},
 	}},
 	linkTrouble("no answer", failed500, 4, "c2@example.com\t", "a fresh link may or may not have been made: HTTP 500"),
-	linkTrouble("refused", apitest.Answer(apitest.JSON(422, `{"message":"c1@example.com is barred"}`)), 1, "c2@example.com\t", "no fresh link was made: HTTP 422"),
-	linkTrouble("without a url", noURL, 4, "c2@example.com\t", "a fresh link may or may not have been made: "),
-	linkTrouble("unauthorised", refused401, 3, "!\t", "no fresh link was made: HTTP 401"),
+	linkTrouble("unauthorised", apitest.Answer(apitest.JSON(401, `{}`)), 3, "!\t", "no fresh link was made: HTTP 401"),
 	{name: "whose link is meant", long: true, mapping: linked, nights: []sheetNight{
 		{rows: []string{"1-2"}, posts: everything},
 		{mapping: "name: leads\napi: v2\nclient: {key: First name, existing: create, fields: {email: E-mail}}\nlink: never\n", rows: []string{"7 A-7; First name=c1@example.com"}, posts: "client 1"},
@@ -124,12 +114,6 @@ func linkTrouble(name string, f apitest.Fault, code int, out, history string) ni
 			cells: []string{"1 redirectUrl = <link c1@example.com>"}},
 		{do: []string{"link c1@example.com → c1@example.com\t"}, cells: []string{"1 redirectUrl = <link c1@example.com #2>"}},
 	}}
-}
-
-// takenBack are nights between which a claim in doubt is decided, and that is taken back: it is in doubt again.
-func takenBack(decision string) []sheetNight {
-	return []sheetNight{{do: []string{"settle " + decision + " claim/loan/A-2 → --undo c2@example.com:claim/loan/A-2", "settle --undo claim/loan/A-1 → 2",
-		"settle --undo claim/loan/A-2", "settle → 4 claim/loan/A-2"}, code: 4}}
 }
 
 // ledByBrokers is joint with a broker, whose address is in the column Contact ID, as the administrator of some claims.
