@@ -353,6 +353,23 @@ var nightCases = []nightCase{
 			code: 4, posts: "?", cells: []string{"2 Import status = uncertain", "2 Error ~ c1@example.com", "2 Error ~ !<url client c1@example.com>"}},
 	}},
 
+	// Every call of a client.
+	{name: "step three", mapping: with(stepThree, "{id: loan,", "{id: loan, create: first,"), nights: []sheetNight{{rows: []string{"1 A-1"}, posts: stored(1), calls: []string{`GET /funnel/v2/activity-templates
+GET /funnel/v2/contacts/by-email/nobody.RANDOM%40example.com
+GET /funnel/v2/contacts/by-email/c1%40example.com
+POST /funnel/v2/contacts?isAdministrator=true {"email":"c1@example.com","firstName":"Ann1","phone":"+447911123001"}
+POST /funnel/v2/claims {"administratorId":"CLIENT1","claimants":["CLIENT1"],"claimName":"Loan A-1"}
+POST /funnel/v2/activities?contactId=CLIENT1 {"templateId":"10000000-0000-4000-8000-000000000001","status":"Submitted","workflowName":"Batch","workflowTemplateIdentifier":"WF-1","attributes":[{"templateId":"11000000-0000-4000-8000-000000000001","dateTimeValue":"1980-05-01T00:00:00Z"},{"templateId":"11000000-0000-4000-8000-000000000002","stringValue":"1 High Street"},{"templateId":"11000000-0000-4000-8000-000000000003","boolValue":true}]}
+POST /funnel/v2/activities?claimId=CLAIM2 {"templateId":"10000000-0000-4000-8000-000000000002","status":"Accepted","workflowName":"Batch","workflowTemplateIdentifier":"WF-1","attributes":[{"templateId":"12000000-0000-4000-8000-000000000001","stringValue":"A-1"},{"templateId":"12000000-0000-4000-8000-000000000002","doubleValue":1250.5},{"templateId":"12000000-0000-4000-8000-000000000003","dateTimeValue":"2026-03-31T08:30:00Z"}]}
+POST /funnel/v2/activities?contactId=CLIENT1 {"templateId":"10000000-0000-4000-8000-000000000003","status":"Open","workflowName":"Batch","workflowTemplateIdentifier":"WF-1"}
+POST /funnel/v2/contacts/CLIENT1/magic-link {}
+`}}}},
+	{name: "step three of version 1", mapping: "name: b\napi: v1\n" + clientPart + "activities:\n  - {template: Your details, attributes: {Home address: Address}}" + signActivity,
+		nights: []sheetNight{{rows: []string{"1 A-1"}, posts: "client 1, activity 2", calls: []string{`POST /funnel/v1/cases/` + caseID + `/clients?leadRedirect=true {"email":"c1@example.com","firstName":"Ann1","phone":"+447911123001"}
+POST /funnel/v1/cases/` + caseID + `/clients/CLIENT1/activities {"activityTemplateId":"10000000-0000-4000-8000-000000000003","status":"Open"}
+POST /funnel/v1/cases/` + caseID + `/clients/CLIENT1/activities {"activityTemplateId":"10000000-0000-4000-8000-000000000001","status":"Submitted","attributes":[{"activityAttributeTemplateId":"11000000-0000-4000-8000-000000000002","stringValue":"1 High Street"}]}
+`}}}},
+
 	// The same sheet again, or a part of it.
 	{name: "a second run", mapping: stepThree, promise: true, nights: []sheetNight{
 		{rows: []string{"1-3", "1 A-9"}, posts: "client 3, claim 4, activity 10, link 3", status: "done", also: keepWorkbook},
