@@ -10,10 +10,7 @@ import (
 	"time"
 
 	"claimsheet/apiclient/apitest"
-	"claimsheet/importer/ledger"
-	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/ledger/postgres/pgtest"
-	"claimsheet/importer/result"
 )
 
 // worker starts a worker for a scene, whose requests have the header X-Worker with its number. Its environments file
@@ -70,8 +67,9 @@ func (s *scene) handedOver(schema string) bool {
 }
 
 // runTogether is a run with workers. Of a worker's calls only those for the templates are answered before n workers
-// have begun plans, so that all take part. schema is where they meet.
-func (s *scene) runTogether(n int, schema string, flags ...string) played {
+// have begun plans, so that all take part; how many requests came in which time is counted from then on. schema is where
+// they meet.
+func (s *scene) runTogether(n int, schema string, flags ...string) (p played, requests int, took time.Duration) {
 	s.t.Helper()
 	server, begun := pgtest.Shared(s.t), make(chan struct{})
 	s.service.Play(func(c apitest.Call) apitest.Fault {
@@ -90,8 +88,10 @@ func (s *scene) runTogether(n int, schema string, flags ...string) played {
 		return len(done) > 0 || there &&
 			server.Exec(s.t, fmt.Sprintf("SELECT count(DISTINCT attempted_by[array_upper(attempted_by, 1)]) >= %d FROM %s.river_job WHERE state = 'running'", n, schema)) == "t"
 	})
+	before, began := len(s.service.Calls()), time.Now()
 	answer()
-	return <-done
+	p = <-done
+	return p, len(s.service.Calls()) - before, time.Since(began)
 }
 
 // posted is how many creating calls had each value of the header X-Worker.
@@ -123,42 +123,14 @@ func (s *scene) allDone(p played, clients int) {
 }
 
 // TestWorkersCarryOut: workers create what a run asks for, each once; the first client goes ahead from the run itself.
-// The run's workbook has all ids, nothing of the hand-over is left in the database, and a second run has nothing to
-// hand over.
+// All processes together keep to the run's --rate and have at most six connections each. The run's workbook has all ids,
+// nothing of the hand-over is left in the database, and a second run has nothing to hand over. Beside workers that wait
+// for a run, what reads the ledger goes on, and what must have it alone does not.
 func TestWorkersCarryOut(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
-	const clients = 20
+	const clients, workers, each, ceiling = 20, 2, 6, 40
 	s := newScene(t, stepThree, append(leads(clients), lead(3, "second"), lead(7, "second")))
-	schema := s.inDatabase(pgtest.Shared(t), "limits: {concurrency: 4}")
-	stop := s.workers(2)
-	p := s.runTogether(2, schema)
-	s.allDone(p, clients)
-	by, r := posted(p.calls), p.summary.Requests
-	if by["0"] == 0 || by["1"] == 0 || by[""] == 0 || by[""] > 10 || r.Client+r.Claim+r.Activity+r.Link != by[""]+by["0"]+by["1"] {
-		t.Errorf("creating calls by worker: %v; want most of them from both workers; the summary counts %+v", by, r)
-	}
-	for _, row := range s.results() {
-		if row["contactId"] == "" || row["Import status"] != "done" {
-			t.Errorf("row %s: %s %s", row["Source row"], row["Import status"], row["Error"])
-		}
-	}
-	s.nothingLeft(schema)
-	if again := s.mustRun(0, "--workers"); len(again.steps()) > 0 || again.summary.Clients.Unchanged != clients {
-		t.Errorf("a second run sends %v; %+v", again.steps(), again.summary.Clients)
-	}
-	for _, said := range stop() {
-		expect(t, said, "works for run")
-	}
-}
-
-// TestBesideWorkers: a run and its workers have at most six connections to the server each. Beside workers that wait
-// for a run, what reads the ledger and what adds to it goes on, and what must have it alone does not.
-func TestBesideWorkers(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	const clients, workers, each = 20, 2, 6
-	s := newScene(t, stepThree, leads(clients))
 	server := pgtest.Shared(t)
 	url := server.URL()
 	_, schema, _ := strings.Cut(url, "search_path=")
@@ -178,34 +150,34 @@ func TestBesideWorkers(t *testing.T) {
 			}
 		}
 	}()
-	p := s.runTogether(workers, schema)
+	p, requests, took := s.runTogether(workers, schema, "--rate", fmt.Sprint(ceiling))
 	close(ended)
 	if n := <-most; n < 3*(1+workers) || n > each*(1+workers) {
 		t.Errorf("%d connections, want at most %d", n, each*(1+workers))
 	}
 	s.allDone(p, clients)
+	by, r := posted(p.calls), p.summary.Requests
+	if by["0"] == 0 || by["1"] == 0 || by[""] == 0 || by[""] > 10 || r.Client+r.Claim+r.Activity+r.Link != by[""]+by["0"]+by["1"] {
+		t.Errorf("creating calls by worker: %v; want most of them from both workers; the summary counts %+v", by, r)
+	}
+	if most := ceiling + int(took.Seconds()*ceiling); requests > most {
+		t.Errorf("%d requests came in %v, and the rate is %d in a second", requests, took, ceiling)
+	}
+	for _, row := range s.results() {
+		if row["contactId"] == "" || row["Import status"] != "done" {
+			t.Errorf("row %s: %s %s", row["Source row"], row["Import status"], row["Error"])
+		}
+	}
+	s.nothingLeft(schema)
+	if again := s.mustRun(0, "--workers"); len(again.steps()) > 0 || again.summary.Clients.Unchanged != clients {
+		t.Errorf("a second run sends %v; %+v", again.steps(), again.summary.Clients)
+	}
 	s.must(0, "settle")
 	s.report()
 	s.must(5, "history", "--purge", "--older-than", "1d", "--yes")
-
-	a, err := postgres.Parse(url)
-	must(t, err)
-	other, err := postgres.OpenShared(t.Context(), a, postgres.Sharing{})
-	must(t, err)
-	environments, err := other.Environments(t.Context())
-	must(t, err)
-	id := ledger.StepID{ClientKey: ledger.ClientKey{Environment: environments[0], Space: "email", Client: "late@example.com"}, Step: "client"}
-	intent := ledger.Event{StepID: id, To: ledger.Sent, At: time.Now(), Kind: ledger.KindClient}
-	doubt := intent
-	doubt.To = ledger.Uncertain
-	must(t, other.Append(intent, doubt))
-	unlock, err := other.Lock(t.Context(), id.LockName())
-	must(t, err)
-	expect(t, s.must(5, "settle", "--give-up", "late@example.com:client"), "at work on a client")
-	unlock()
-	s.must(0, "settle", "--give-up", "late@example.com:client")
-	must(t, other.Close())
-	stop()
+	for _, said := range stop() {
+		expect(t, said, "works for run")
+	}
 	s.must(0, "history", "--purge", "--older-than", "1d", "--yes")
 }
 
@@ -256,74 +228,6 @@ func TestWorkerEnds(t *testing.T) {
 	}
 }
 
-// TestWorkerIsKilled: what a killed worker was sending is uncertain, in the row and in the count, and what it has sent
-// is counted.
-func TestWorkerIsKilled(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, stepThree, leads(10))
-	s.inDatabase(pgtest.Shared(t), "limits: {concurrency: 2}")
-	worker := child(programName, append(s.workerArgs(0, "", ""), "--concurrency", "1"))
-	dead := make(chan struct{})
-	s.service.Play(func(c apitest.Call) apitest.Fault {
-		if c.Kind != "claim" || c.Header.Get("X-Worker") != "0" {
-			return apitest.Fault{}
-		}
-		worker.kill()
-		close(dead)
-		return apitest.DropBefore()
-	})
-	worker.start(t)
-	done := s.runBeside()
-	<-dead
-	worker.end(t)
-	s.worker(1, "", "", "--concurrency", "4")
-	p := <-done
-	if p.code != 4 || p.summary.Rows.Uncertain != 1 || p.summary.UncertainSteps != 1 {
-		t.Errorf("exit code %d, rows %+v, %d uncertain steps\n%s", p.code, p.summary.Rows, p.summary.UncertainSteps, p.err)
-	}
-	if counted, sent := creations(p), creations(played{summary: result.Summary{Requests: arrived(p)}}); counted != sent {
-		t.Errorf("the summary counts %+v, the service %+v", counted, sent)
-	}
-}
-
-// TestWaitingForWorkers: a run waits while there is no worker, and goes on when one is started. It ends when its
-// connection to the ledger is cut: no worker begins its plans any more.
-func TestWaitingForWorkers(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	for _, cut := range []bool{false, true} {
-		t.Run(fmt.Sprint("cut ", cut), func(t *testing.T) {
-			t.Parallel()
-			s := newScene(t, stepThree, leads(20))
-			server := pgtest.Shared(t)
-			url := server.URL()
-			_, schema, _ := strings.Cut(url, "search_path=")
-			s.environment("limits: {concurrency: 1}\n" + fmt.Sprintf("ledger: %q", url+"&application_name=of-"+schema))
-			done := s.runBeside()
-			s.waitFor("plans that are handed over", func() bool { return s.handedOver(schema) })
-			if cut {
-				server.Exec(t, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'of-"+schema+"'")
-				p := <-done
-				if expect(t, p.err, "the ledger's server"); p.code != 3 {
-					t.Errorf("exit code %d", p.code)
-				}
-				done = s.runBeside()
-			}
-			select {
-			case p := <-done:
-				t.Fatalf("the run has ended without a worker: exit code %d\n%s", p.code, p.err)
-			case <-time.After(300 * time.Millisecond):
-			}
-			s.worker(0, "", "")
-			p := <-done
-			if s.allDone(p, 20); posted(p.calls)["0"] < 10 {
-				t.Errorf("creating calls by worker %v", posted(p.calls))
-			}
-		})
-	}
-}
-
 // TestWorkerThatDoesNotFit: a worker whose environments file says otherwise where answers have an id, what they mean,
 // or where the service is, says so and sends nothing for a run. One that has the run's environment carries the run out,
 // and what the other one had begun.
@@ -371,13 +275,6 @@ func TestWorkerThatDoesNotFit(t *testing.T) {
 			}
 		})
 	}
-}
-
-// creations are the creating requests of a summary. How often processes look somebody up is their own affair.
-func creations(p played) result.Requests {
-	r := p.summary.Requests
-	r.Lookup, r.Templates = 0, 0
-	return r
 }
 
 // TestRightsOfWorkers: a user who may write the ledger, and no more, cannot make the tables by which runs and workers
