@@ -6,7 +6,6 @@ import (
 	"html"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -206,29 +205,6 @@ func stepCell(t *testing.T, f *excelize.File, client, step, header string) strin
 func set(t *testing.T, f *excelize.File, header string, row int, value any) {
 	t.Helper()
 	must(t, f.SetCellValue("Results", cellAt(t, f, "Results", header, row), value))
-}
-
-// moveToFront moves a column with its values, types and number formats.
-func moveToFront(t *testing.T, f *excelize.File, header string) {
-	t.Helper()
-	must(t, f.InsertCols("Results", "A", 1))
-	from := letters(cellAt(t, f, "Results", header, 1))
-	for row := 1; row <= 5; row++ {
-		at, to := fmt.Sprint(from, row), fmt.Sprint("A", row)
-		raw, err := f.GetCellValue("Results", at, excelize.Options{RawCellValue: true})
-		must(t, err)
-		kind, err := f.GetCellType("Results", at)
-		must(t, err)
-		style, err := f.GetCellStyle("Results", at)
-		must(t, err)
-		var value any = raw
-		if n, err := strconv.ParseFloat(raw, 64); err == nil && kind != excelize.CellTypeSharedString && kind != excelize.CellTypeInlineString {
-			value = n
-		}
-		must(t, f.SetCellValue("Results", to, value))
-		must(t, f.SetCellStyle("Results", to, to, style))
-	}
-	must(t, f.RemoveCol("Results", from))
 }
 
 func letters(cell string) string { return strings.TrimRight(cell, "0123456789") }
