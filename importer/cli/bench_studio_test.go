@@ -5,11 +5,6 @@ package cli_test
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
-	"fmt"
-	"io"
-	"net/http"
-	"net/http/cookiejar"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,12 +49,17 @@ func BenchmarkStudio(b *testing.B) {
 		must(b, cmd.Start())
 		resident := watchMemory(cmd.Process.Pid)
 		link, _ := bufio.NewReader(out).ReadString('\n')
-		link = strings.TrimSpace(link)
-		base, _, _ := strings.Cut(link, "/?token=")
-		jar, err := cookiejar.New(nil)
-		must(b, err)
-		client := &http.Client{Jar: jar}
-		times := watchStudio(b, client, base, link, began)
+		times := map[string]time.Duration{}
+		visitStudio(b, strings.TrimSpace(link), nil, nil).until("a judgement of all rows", func(st studioState) bool {
+			if times["state"] == 0 {
+				times["state"] = time.Since(began)
+			}
+			if st.Judgement.Error != "" {
+				b.Fatal(st.Judgement.Error)
+			}
+			times["judged"] = time.Since(began)
+			return st.Judgement.Complete
+		})
 		must(b, cmd.Process.Signal(os.Interrupt))
 		_ = cmd.Wait()
 		b.ReportMetric(resident(), "max-MiB")
@@ -68,47 +68,5 @@ func BenchmarkStudio(b *testing.B) {
 			b.ReportMetric(t.Seconds(), name+"-s")
 			b.ReportMetric(t.Seconds()/check.Seconds(), name+"-ratio")
 		}
-	}
-}
-
-// watchStudio opens the page and waits until the whole sheet is judged.
-func watchStudio(b *testing.B, client *http.Client, base, link string, began time.Time) map[string]time.Duration {
-	times := map[string]time.Duration{}
-	ask := func(url string) []byte {
-		response, err := client.Get(url)
-		must(b, err)
-		defer response.Body.Close()
-		body, err := io.ReadAll(response.Body)
-		must(b, err)
-		return body
-	}
-	ask(link)
-	since := ""
-	for {
-		body := ask(base + "/api/state" + since)
-		if len(body) == 0 {
-			continue
-		}
-		var st struct {
-			Version, Progress int
-			Judgement         struct {
-				Complete bool
-				Error    string
-			}
-		}
-		must(b, json.Unmarshal(body, &st))
-		note := func(name string, is bool) {
-			if _, known := times[name]; is && !known {
-				times[name] = time.Since(began)
-			}
-		}
-		note("state", true)
-		if note("judged", st.Judgement.Complete); st.Judgement.Complete {
-			return times
-		}
-		if st.Judgement.Error != "" {
-			b.Fatal(st.Judgement.Error)
-		}
-		since = fmt.Sprintf("?since=%d.%d", st.Version, st.Progress)
 	}
 }

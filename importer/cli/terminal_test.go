@@ -3,7 +3,6 @@
 package cli_test
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
@@ -87,55 +86,30 @@ var (
 // run waits, and afterwards nothing but what a pipe has without its log lines.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		columns uint16
-		frame   string // one that must be seen, but for its numbers
-		pause   string
-	}{
-		{40, "4 [] ETA Ns  N calls/s\n", "0/4 [] the service asks to wait"},
-		{80, "4 [] ETA Ns  N calls/s\n", "0/4 [] the service asks to wait"},
-	} {
-		if !*long && c.columns != 80 {
-			continue
+	const columns = 80
+	s := newScene(t, stepThree, leads(4))
+	s.service.Play(apitest.Once(func(call apitest.Call) bool { return call.Kind == "client" }, apitest.Busy(429, 1)))
+	bad := lead(5, "A-5")
+	bad[3] = "yesterday"
+	s.sheet(append(leads(3), bad))
+	printed, code := inTerminal(t, columns, nil, s.args("--rate", "12")...)
+	if code != 1 || strings.ContainsRune(printed, '\x1b') {
+		t.Fatalf("exit code %d\n%q", code, printed)
+	}
+	all := ""
+	for _, frame := range frames(printed) {
+		if n := utf8.RuneCountInString(frame); n > columns {
+			t.Errorf("a line has %d columns: %q", n, frame)
 		}
-		t.Run(fmt.Sprint(c.columns, " columns"), func(t *testing.T) {
-			t.Parallel()
-			s := newScene(t, stepThree, leads(4))
-			s.service.Play(apitest.Once(func(call apitest.Call) bool { return call.Kind == "client" }, apitest.Busy(429, 1)))
-			bad := lead(5, "A-5")
-			bad[3] = "yesterday"
-			s.sheet(append(leads(3), bad))
-			printed, code := inTerminal(t, c.columns, nil, s.args("--rate", "12")...)
-			if code != 1 {
-				t.Fatalf("exit code %d\n%s", code, printed)
-			}
-			if strings.ContainsRune(printed, '\x1b') {
-				t.Errorf("%d columns: there are escape sequences in %q", c.columns, printed)
-			}
-			all := ""
-			for _, frame := range frames(printed) {
-				if n := utf8.RuneCountInString(frame); n > int(c.columns) {
-					t.Errorf("%d columns: a line has %d: %q", c.columns, n, frame)
-				}
-				all += theBar.ReplaceAllString(speedAndTime.ReplaceAllString(frame, "N$1"), "[]") + "\n"
-			}
-			for _, want := range []string{c.frame, c.pause} {
-				if !strings.Contains(all, want) {
-					t.Errorf("%d columns: %q is not among the lines\n%s", c.columns, want, all)
-				}
-			}
-			piped := s.runContext(t.Context())
-			if piped.code != 1 {
-				t.Fatalf("exit code %d\n%s", piped.code, piped.err)
-			}
-			seen := screen(printed)
-			if diff := cmp.Diff(piped.err, strings.Join(strings.SplitAfter(seen, "\n")[:2], "")); diff != "" {
-				t.Errorf("%d columns: the problems (-pipe +terminal):\n%s", c.columns, diff)
-			}
-			if strings.Contains(seen, "calls/s") || strings.Contains(seen, "level=") || !strings.Contains(seen, "\nDone in uat: 4 rows of 4 clients in ") {
-				t.Errorf("%d columns: what remains is\n%s", c.columns, seen)
-			}
-		})
+		all += theBar.ReplaceAllString(speedAndTime.ReplaceAllString(frame, "N$1"), "[]") + "\n"
+	}
+	expect(t, all, "4 [] ETA Ns  N calls/s\n", "0/4 [] the service asks to wait")
+	piped, seen := s.runContext(t.Context()), screen(printed)
+	if diff := cmp.Diff(piped.err, strings.Join(strings.SplitAfter(seen, "\n")[:2], "")); diff != "" || piped.code != 1 {
+		t.Errorf("exit code %d; the problems (-pipe +terminal):\n%s", piped.code, diff)
+	}
+	if strings.Contains(seen, "calls/s") || strings.Contains(seen, "level=") || !strings.Contains(seen, "\nDone in uat: 4 rows of 4 clients in ") {
+		t.Errorf("what remains is\n%s", seen)
 	}
 }
 

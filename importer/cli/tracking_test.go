@@ -1,11 +1,9 @@
 package cli_test
 
 import (
-	"bufio"
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -132,30 +130,5 @@ func (s *scene) expectProgress(file string, want []map[string]string) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		s.t.Errorf("Progress of %s (-want +got):\n%s", file, diff)
-	}
-}
-
-// TestListenKilled: what was answered with 204 survives a kill at that moment.
-func TestListenKilled(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newTracked(t, 1)
-	contact := s.results()[0]["contactId"]
-	for i := range 5 {
-		cmd := exec.Command(programName, "listen", "-m", s.path("mapping.yaml"), "--addr", "127.0.0.1:0")
-		out, err := cmd.StdoutPipe()
-		must(t, err)
-		must(t, cmd.Start())
-		url, err := bufio.NewReader(out).ReadString('\n')
-		must(t, err)
-		status := listening{t, strings.TrimSpace(url)}.post("sesame", fmt.Sprintf(`{"id":"%d","type":"completed","contact":%q}`, i, contact))
-		must(t, cmd.Process.Kill())
-		_ = cmd.Wait()
-		if status != 204 {
-			t.Fatalf("HTTP %d", status)
-		}
-	}
-	if said := s.must(0, "track"); said != "new events: 5\n" {
-		t.Error(said)
 	}
 }
