@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"slices"
@@ -103,38 +102,16 @@ func names(t *testing.T, folder string) (names []string) {
 	return names
 }
 
-// shellCase is what is typed in a shell, in quotes of the shell where it needs them.
-type shellCase struct {
-	before string // the words before the one that is being typed
-	typed  string
-	want   []string
-	files  bool
-}
-
-// shells drive the completion of a shell and print a candidate a line, and <files> where the shell completes files.
-var shells = map[string]func(shellCase) []string{
-	"bash": func(c shellCase) []string {
-		words := c.before + " '" + c.typed + "'"
-		return []string{"-c", fmt.Sprintf(`eval "$(claimsheet completion bash)"; asked='<files>'; compopt() { asked=; }
-COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _claimsheet
-for reply in "${COMPREPLY[@]}"; do echo "$reply"; done; [[ -z $asked ]] || echo "$asked"`, words)}
-	},
+// shells are commands that complete the last of some words, $0 being the first, and print a candidate a line: <files>
+// where bash and zsh would complete files.
+var shells = map[string]struct{ flags, script string }{
+	"bash": {"", `eval "$(claimsheet completion bash)"; asked='<files>'; compopt() { asked=; }
+COMP_WORDS=("$0" "$@"); COMP_CWORD=$#; _claimsheet
+for reply in "${COMPREPLY[@]}"; do echo "$reply"; done; [[ -z $asked ]] || echo "$asked"`},
 	// The functions of zsh's completion system work in its line editor only.
-	"zsh": func(c shellCase) []string {
-		return []string{"-f", "-c", fmt.Sprintf(`compdef() { :; }; _files() { echo '<files>'; }; _describe() { local each; for each in ${(P)2}; do each=${each//\\:/$'\t'}; each=${each%%%%:*}; [[ $each == ${words[CURRENT]}* ]] && print -r -- ${each//$'\t'/:}; done }
+	"zsh": {"-f", `compdef() { :; }; _files() { echo '<files>'; }; _describe() { local each; for each in ${(P)2}; do each=${each//\\:/$'\t'}; each=${each%%%%:*}; [[ $each == ${words[CURRENT]}* ]] && print -r -- ${each//$'\t'/:}; done }
 source <(claimsheet completion zsh)
-words=(%s '%s'); CURRENT=$#words; _claimsheet; true`, c.before, c.typed)}
-	},
-	"fish": func(c shellCase) []string {
-		line := strings.ReplaceAll(c.before+" "+c.typed, `"`, `\"`)
-		return []string{"--no-config", "-c", fmt.Sprintf(`claimsheet completion fish | source; complete -C "%s" | string replace -r \t'.*' ''; true`, line)}
-	},
-	"pwsh": func(c shellCase) []string {
-		return []string{"-NoProfile", "-Command", fmt.Sprintf(`claimsheet completion powershell | Out-String | Invoke-Expression; $line = @'
-%s
-'@
-(TabExpansion2 $line $line.Length).CompletionMatches | ForEach-Object CompletionText`, c.before+" "+c.typed)}
-	},
+words=("$0" "$@"); CURRENT=$#words; _claimsheet; true`},
 }
 
 // TestCompletionInShells drives the scripts in the shells that are here.
@@ -142,41 +119,29 @@ func TestCompletionInShells(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
 	s := newScene(t, stepThree, leads(1))
-	cases := []shellCase{
-		{before: "claimsheet", typed: "ru", want: []string{"run"}},
-		{before: "claimsheet run --dry-run", typed: "--env", want: []string{"--env", "--environments"}},
-		{before: "claimsheet run --mapping", typed: "map", files: true, want: []string{"mapping.yaml"}},
-		{before: "claimsheet run --dry-run", typed: "lea", files: true, want: []string{"leads.xlsx"}},
-		{before: "claimsheet run '$(touch planted)'", typed: "lea", files: true, want: []string{"leads.xlsx"}},
-		{before: "claimsheet run -- leads.xlsx", typed: ""},
+	for name, shell := range shells {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Logf("%s is not installed: its completion is not tried", name)
+			continue
+		}
+		for typed, want := range map[string][]string{
+			"ru": {"run"}, "run --dry-run --env": {"--env", "--environments"}, "run --mapping map": {files}, "run --dry-run lea": {files},
+			"run $(touch·planted) lea": {files}, "run -- leads.xlsx ": nil,
+		} {
+			words := []string{shell.flags, "-c", shell.script, "claimsheet"}[map[bool]int{true: 1}[shell.flags == ""]:]
+			for _, word := range strings.Split(typed, " ") {
+				words = append(words, strings.ReplaceAll(word, "·", " "))
+			}
+			cmd := exec.CommandContext(t.Context(), name, words...)
+			cmd.Dir = s.dir
+			cmd.Env = append(os.Environ(), "HOME="+s.dir, "GORACE=atexit_sleep_ms=0")
+			out, err := cmd.CombinedOutput()
+			if got := strings.Fields(string(out)); err != nil || len(got)+len(want) > 0 && !slices.Equal(got, want) {
+				t.Errorf("claimsheet %s[TAB] in %s: %q (%v), want %q", typed, name, got, err, want)
+			}
+		}
 	}
-	for name, line := range shells {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if _, err := exec.LookPath(name); err != nil {
-				t.Skipf("%s is not installed: its completion is not tried", name)
-			}
-			for _, c := range cases {
-				switch want := c.want; {
-				case name == "bash" || name == "zsh": // they say that they would complete files
-					if c.files {
-						want = []string{files}
-					}
-					fallthrough
-				case !c.files || name != "pwsh":
-					cmd := exec.CommandContext(t.Context(), name, line(c)...)
-					cmd.Dir = s.dir
-					cmd.Env = append(os.Environ(), "HOME="+s.dir, "GORACE=atexit_sleep_ms=0")
-					out, err := cmd.CombinedOutput()
-					got := strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' || r == '\r' })
-					if err != nil || len(got)+len(want) > 0 && !slices.Equal(got, want) {
-						t.Errorf("%s %s[TAB] in %s: %q (%v), want %q", c.before, c.typed, name, got, err, want)
-					}
-				}
-			}
-			if slices.Contains(names(t, s.dir), "planted") {
-				t.Error("the shell has computed a word")
-			}
-		})
+	if slices.Contains(names(t, s.dir), "planted") {
+		t.Error("a shell has computed a word")
 	}
 }

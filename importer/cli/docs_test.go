@@ -40,7 +40,7 @@ func TestDocumentedFiles(t *testing.T) {
 		must(t, err)
 		for _, block := range yamlBlocks(string(data)) {
 			switch {
-			case strings.Contains(block, "kind: "): // a manifest; see TestUnits
+			case strings.Contains(block, "kind: "): // a manifest
 			case strings.Contains(block, "api: "):
 				mappings++
 				if _, found := mapping.Parse(page, []byte(block)); len(found) > 0 {
@@ -157,6 +157,9 @@ var typed = regexp.MustCompile("(?:^|[ `/=])claimsheet ((?:[a-z]+(?:-[a-z]+)*)(?
 
 func commandLines(page string) [][]string {
 	var found [][]string
+	for _, m := range regexp.MustCompile(`(?m)^ *args: \[([^\]]*)\]`).FindAllStringSubmatch(page, -1) { // of a manifest for Kubernetes
+		found = append(found, strings.Fields(strings.ReplaceAll(m[1], ",", " ")))
+	}
 	for i, part := range strings.Split(page, "\n```") {
 		for line := range strings.Lines(part) {
 			isCode := i%2 == 1 || strings.HasPrefix(line, "    ") || strings.Contains(line, "`claimsheet ")
@@ -175,15 +178,14 @@ func commandLines(page string) [][]string {
 // refuse.
 func checkCommand(t *testing.T, page string, words []string) {
 	t.Helper()
-	command := words[:1]
-	flags, ok := flagsOf(strings.Join(command, " "))
+	flags, ok := flagsOf(words[0])
 	if !ok {
-		t.Errorf("%s: there is no command claimsheet %s", page, strings.Join(command, " "))
+		t.Errorf("%s: there is no command claimsheet %s", page, words[0])
 		return
 	}
-	for _, word := range words[len(command):] {
+	for _, word := range words[1:] {
 		if name, _, _ := strings.Cut(word, "="); strings.HasPrefix(name, "-") && !slices.Contains(flags, name) {
-			t.Errorf("%s: claimsheet %s has no flag %s: %s", page, strings.Join(command, " "), name, strings.Join(words, " "))
+			t.Errorf("%s: claimsheet %s has no flag %s", page, strings.Join(words, " "), name)
 		}
 	}
 }
@@ -214,20 +216,6 @@ func flagsOf(command string) (flags []string, ok bool) {
 	}
 	helpCache.Store(command, flags)
 	return flags, true
-}
-
-// TestUnits: the commands in the units for systemd and in the manifests for Kubernetes are the program's.
-func TestUnits(t *testing.T) {
-	t.Parallel()
-	for _, page := range []string{"operations.md", "scale.md"} {
-		commands := regexp.MustCompile(`(?m)^ExecStart=/usr/local/bin/claimsheet (.*)$|^ *args: \[((?:[^\]])*)\]`).FindAllStringSubmatch(readText(t, filepath.Join(root, "docs", page)), -1)
-		if len(commands) < 2 {
-			t.Errorf("docs/%s has a unit and a manifest, and these commands were found: %q", page, commands)
-		}
-		for _, c := range commands {
-			checkCommand(t, page, strings.Fields(strings.ReplaceAll(c[1]+c[2], ",", " ")))
-		}
-	}
 }
 
 // printedBy returns what a command that succeeds prints on stdout.
