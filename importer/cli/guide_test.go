@@ -65,15 +65,9 @@ func typePage(t *testing.T, name string, r *reader, atLeast int) {
 	path := filepath.Join(root, "docs", name+".md")
 	page := readText(t, path)
 	sample := regexp.MustCompile(`copy\s+.samples/([a-z]+)/`).FindStringSubmatch(page)
-	r.folder = t.TempDir()
-	must(t, os.CopyFS(r.folder, os.DirFS(filepath.Join(root, "samples", sample[1]))))
-	for _, made := range []string{".claimsheet", "*.results*.xlsx", "*.plan.xlsx"} { // by somebody who has tried the sample
-		found, err := filepath.Glob(filepath.Join(r.folder, made))
-		must(t, err)
-		for _, path := range found {
-			must(t, os.RemoveAll(path))
-		}
-	}
+	to := t.TempDir()
+	must(t, copySample(filepath.Join(root, "samples", sample[1]), to))
+	r.folder = filepath.Join(to, sample[1])
 	commands := 0
 	shown := replaceSubmatches(pageBlock, page, func(part []string) string {
 		switch {

@@ -3,13 +3,10 @@ package cli_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"regexp"
-	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -35,7 +32,7 @@ type (
 	}
 )
 
-// serveCommands carries out commands until its input ends.
+// serveCommands carries out commands until its input ends. Their stdout and stderr are files, as those of a process are.
 func serveCommands() {
 	cli.SetUpProcess(os.Getenv)
 	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
@@ -44,48 +41,25 @@ func serveCommands() {
 		if in.Decode(&command) != nil {
 			return
 		}
-		answer, err := carryOut(command)
-		if err == nil {
-			err = out.Encode(answer)
+		var files [3]*os.File
+		for i := range files {
+			f, err := os.CreateTemp("", "claimsheet-commands-*")
+			exitWith(err)
+			exitWith(os.Remove(f.Name()))
+			files[i] = f
 		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+		for name, value := range command.Env {
+			exitWith(os.Setenv(name, value))
 		}
+		exitWith(os.Chdir(command.Dir))
+		answer := answered{Code: cli.MainAt(context.Background(), command.Args, cli.IO{In: files[0], Out: files[1], Err: files[2], Env: os.Getenv}, cli.QuickPace())}
+		for i, said := range []*string{new(string), &answer.Out, &answer.Err} {
+			text, err := io.ReadAll(io.NewSectionReader(files[i], 0, 1<<30))
+			exitWith(errors.Join(err, files[i].Close()))
+			*said = string(text)
+		}
+		exitWith(out.Encode(answer))
 	}
-}
-
-// carryOut carries out a command with files as stdout and stderr.
-func carryOut(command asked) (answer answered, err error) {
-	var files [3]*os.File
-	for i := range files {
-		if files[i], err = os.CreateTemp("", "claimsheet-commands-*"); err != nil {
-			return answer, err
-		}
-		defer files[i].Close()
-		if err := os.Remove(files[i].Name()); err != nil {
-			return answer, err
-		}
-	}
-	for name, value := range command.Env {
-		if err := os.Setenv(name, value); err != nil {
-			return answer, err
-		}
-	}
-	if err := os.Chdir(command.Dir); err != nil {
-		return answer, err
-	}
-	answer.Code = cli.MainAt(context.Background(), command.Args, cli.IO{In: files[0], Out: files[1], Err: files[2], Env: os.Getenv}, cli.QuickPace())
-	var said [3]string
-	for i, f := range files {
-		text, err := io.ReadAll(io.NewSectionReader(f, 0, 1<<30))
-		if err != nil {
-			return answer, err
-		}
-		said[i] = string(text)
-	}
-	answer.Out, answer.Err = said[1], said[2]
-	return answer, nil
 }
 
 // commands is the process of a script.
@@ -113,7 +87,7 @@ func startCommands(ts *testscript.TestScript, env []string) *commands {
 // run carries out a command in the script's present folder.
 func (c *commands) run(ts *testscript.TestScript, args []string) played {
 	command := asked{Dir: ts.MkAbs("."), Env: map[string]string{}, Args: args}
-	for _, name := range variables() {
+	for _, name := range []string{"CLAIMSHEET_ENV", "GOOD", "BAD"} { // what scripts set
 		command.Env[name] = ts.Getenv(name)
 	}
 	ts.Check(c.in.Encode(command))
@@ -121,15 +95,3 @@ func (c *commands) run(ts *testscript.TestScript, args []string) played {
 	ts.Check(c.out.Decode(&a))
 	return played{code: a.Code, out: a.Out, err: a.Err}
 }
-
-// variables are the environment variables that scripts set.
-var variables = sync.OnceValue(func() (names []string) {
-	scripts, _ := filepath.Glob(filepath.Join("testdata", "script", "*"))
-	for _, script := range scripts {
-		text, _ := os.ReadFile(script)
-		for _, found := range regexp.MustCompile(`(?m)^env (\w+)=`).FindAllSubmatch(text, -1) {
-			names = append(names, string(found[1]))
-		}
-	}
-	return names
-})
