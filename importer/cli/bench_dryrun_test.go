@@ -18,8 +18,7 @@ import (
 	"github.com/xuri/excelize/v2"
 )
 
-// dryRunMapping uses every column of dryRunHeader: each row is a client with
-// six calls.
+// dryRunMapping uses every column of dryRunHeader: each row is a client with six calls.
 const dryRunMapping = `
 name: bench
 api: v2
@@ -61,13 +60,11 @@ activities:
 var dryRunHeader = []any{"E-mail", "First name", "Last name", "Mobile", "Address", "Town", "Post code", "Lender", "Agreement no", "Branch",
 	"Months", "APR", "Dependants", "Score", "Amount", "Fees", "DOB", "Signed", "Opt in", "Active"}
 
-// BenchmarkDryRun measures a whole dry run of the program as it is built
-// (reading twice, every check, the plan workbook) and, in the same run,
-// excelize's raw Rows alone over the same sheet: the metric ratio is the
-// program's time over excelize's, and cpu-ratio the same of the processor's
-// time, which other programs on the machine disturb less. BENCH_ROWS sets the
-// number of rows of 20 columns, of which the mapping uses each; in plain, the
-// phone number is sent as a text.
+// BenchmarkDryRun measures a whole dry run of the program as it is built (reading twice, every check, the plan
+// workbook) and, in the same run, excelize's raw Rows alone over the same sheet: the metric ratio is the program's time
+// over excelize's, and cpu-ratio the same of the processor's time, which other programs on the machine disturb less.
+// BENCH_ROWS sets the number of rows of 20 columns, of which the mapping uses each; in plain, the phone number is sent
+// as a text.
 //
 //	BENCH_ROWS=300000 go test ./importer/cli -run '^$' -bench DryRun -benchtime 1x
 func BenchmarkDryRun(b *testing.B) {
@@ -112,9 +109,8 @@ func benchDryRun(b *testing.B, binary, path, mapping string, rows int) {
 	}
 }
 
-// watchMemory follows the most memory that a process has had resident, in MiB,
-// until it ends; 0 where the system does not tell. (What wait reports of a
-// child begins with what its parent had.)
+// watchMemory follows the most memory that a process has had resident, in MiB, until it ends; 0 where the system does
+// not tell. (What wait reports of a child begins with what its parent had.)
 func watchMemory(pid int) (most func() float64) {
 	peak, ended := 0.0, make(chan struct{})
 	go func() {
@@ -155,8 +151,7 @@ func checkDryRun(b *testing.B, summary []byte, rows int) {
 	}
 }
 
-// excelizeRows goes through the sheet as excelize does, values as they are
-// stored.
+// excelizeRows goes through the sheet as excelize does, values as they are stored.
 func excelizeRows(b *testing.B, path string, rows int) time.Duration {
 	b.Helper()
 	started := time.Now()
@@ -179,8 +174,7 @@ func excelizeRows(b *testing.B, path string, rows int) time.Duration {
 	return time.Since(started)
 }
 
-// writeDryRunSheet writes what a lead sheet is like: texts, numbers, money,
-// dates, yes and no.
+// writeDryRunSheet writes what a lead sheet is like: texts, numbers, money, dates, yes and no.
 func writeDryRunSheet(b *testing.B, path string, rows int) {
 	b.Helper()
 	f := excelize.NewFile()

@@ -11,10 +11,9 @@ import (
 
 var quietProfile = flag.Bool("quiet-cpuprofile", false, "-run-cpuprofile is of BenchmarkQuietNight's quiet night")
 
-// BenchmarkQuietNight measures a night with nothing new for any client, and in the
-// same benchmark a dry run of the same sheet on an empty ledger, each in a process of
-// its own. The metric cpu-ratio is the night's processor time over the dry run's,
-// and bytes/client by how much the night makes the state folder grow.
+// BenchmarkQuietNight measures a night with nothing new for any client, and in the same benchmark a dry run of the same
+// sheet on an empty ledger, each in a process of its own. The metric cpu-ratio is the night's processor time over the
+// dry run's, and bytes/client by how much the night makes the state folder grow.
 //
 //	go test ./importer/cli -run '^$' -bench QuietNight -benchtime 1x -clients 50000 -timeout 1h
 func BenchmarkQuietNight(b *testing.B) {

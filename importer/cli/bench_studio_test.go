@@ -14,11 +14,10 @@ import (
 	"time"
 )
 
-// BenchmarkStudio measures how long claimsheet studio takes over a sheet of 20 columns,
-// from the start of the program, and, in the same run, claimsheet check over the same
-// sheet, which reads it once and judges every row too. The ratios are studio's times over
-// check's: until the page shows its first state, the sheet being read, and until the whole
-// of it is judged. BENCH_ROWS sets the number of rows.
+// BenchmarkStudio measures how long claimsheet studio takes over a sheet of 20 columns, from the start of the program,
+// and, in the same run, claimsheet check over the same sheet, which reads it once and judges every row too. The ratios
+// are studio's times over check's: until the page shows its first state, the sheet being read, and until the whole of
+// it is judged. BENCH_ROWS sets the number of rows.
 //
 //	BENCH_ROWS=300000 go test ./importer/cli -run '^$' -bench Studio -benchtime 1x
 func BenchmarkStudio(b *testing.B) {

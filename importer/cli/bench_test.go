@@ -55,16 +55,14 @@ activities:
 `
 )
 
-// BenchmarkRun measures whole runs of the built program (start, sheet, ledger,
-// calls, workbook) and, one after the other in the same benchmark, a bare loop: a
-// program that makes the same calls in the same order with net/http, as many in
-// flight, and remembers nothing. Each is a process of its own, and so is the
-// service, the sandbox in memory, which waits before it answers: 0, 5 or 20 ms.
+// BenchmarkRun measures whole runs of the built program (start, sheet, ledger, calls, workbook) and, one after the
+// other in the same benchmark, a bare loop: a program that makes the same calls in the same order with net/http, as
+// many in flight, and remembers nothing. Each is a process of its own, and so is the service, the sandbox in memory,
+// which waits before it answers: 0, 5 or 20 ms.
 //
-// The metric ratio is the bare loop's time over the run's, the best of the rounds.
-// cpu-us/call is the run's processor time for each call, which other programs on
-// the machine disturb less; bare-cpu-us/call the bare loop's, and service-cpu-us/call
-// the service's beside the run.
+// The metric ratio is the bare loop's time over the run's, the best of the rounds. cpu-us/call is the run's processor
+// time for each call, which other programs on the machine disturb less; bare-cpu-us/call the bare loop's, and
+// service-cpu-us/call the service's beside the run.
 //
 //	go test ./importer/cli -run '^$' -bench '^BenchmarkRun$' -benchtime 1x -clients 5000
 func BenchmarkRun(b *testing.B) {
@@ -104,8 +102,7 @@ func BenchmarkRun(b *testing.B) {
 // benchTime is what a process took.
 type benchTime struct{ wall, processor time.Duration }
 
-// benchRound is one run and the bare loop beside it, and the processor time of the
-// run's service.
+// benchRound is one run and the bare loop beside it, and the processor time of the run's service.
 type benchRound struct {
 	run, bare benchTime
 	service   time.Duration

@@ -29,18 +29,16 @@ type benchWay struct {
 
 var benchWays = []benchWay{{name: "file"}, {"database", true, 0}, {"workers=1", true, 1}, {"workers=2", true, 2}, {"workers=4", true, 4}}
 
-// BenchmarkWorkers measures how fast one, two and four workers carry a run out, against a
-// run that sends everything itself with a ledger in a file, and beside it one with a ledger
-// in a database. Runs and workers are processes of the built program, and so is the service
-// of BenchmarkRun, which waits 20 or 5 ms. Each process that sends has as many calls in
-// flight, so that four workers have four times as many as one. The files are on the disk of
-// the database, which waits for it as the file does.
+// BenchmarkWorkers measures how fast one, two and four workers carry a run out, against a run that sends everything
+// itself with a ledger in a file, and beside it one with a ledger in a database. Runs and workers are processes of the
+// built program, and so is the service of BenchmarkRun, which waits 20 or 5 ms. Each process that sends has as many
+// calls in flight, so that four workers have four times as many as one. The files are on the disk of the database,
+// which waits for it as the file does.
 //
-// A round measures all ways one after the other, every second one backwards. Metrics are
-// the medians of the rounds: ratio is the time of the run with a file over that of the way,
-// in the same round; cpu-us/call is the processor time of the run and its workers for each
-// call, and database-cpu-us/call the database's; database-bytes/step is by how much the
-// database grows, and connections/process how many each has at most. A run is measured from its start to its
+// A round measures all ways one after the other, every second one backwards. Metrics are the medians of the rounds:
+// ratio is the time of the run with a file over that of the way, in the same round; cpu-us/call is the processor time
+// of the run and its workers for each call, and database-cpu-us/call the database's; database-bytes/step is by how much
+// the database grows, and connections/process how many each has at most. A run is measured from its start to its
 // workbook; its workers have been started before and wait for it, and have made the tables.
 //
 //	go test ./importer/cli -run '^$' -bench '^BenchmarkWorkers$' -benchtime 1x -timeout 1h -clients 2000 -rounds 3
@@ -189,8 +187,7 @@ func startBenchWorker(b *testing.B, program, environments, state string) (stop f
 	return nil
 }
 
-// databaseTime is the processor time that the processes of a server have used, those that
-// have ended included.
+// databaseTime is the processor time that the processes of a server have used, those that have ended included.
 func databaseTime(b *testing.B, server *pgtest.Server) (used time.Duration) {
 	b.Helper()
 	for pid := range strings.FieldsSeq(server.Exec(b, `SELECT split_part(pg_read_file('postmaster.pid'), chr(10), 1) UNION SELECT pid::text FROM pg_stat_activity`)) {

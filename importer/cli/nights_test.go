@@ -477,8 +477,7 @@ func (r *nightRun) cells(list []string) (head []any, rows [][]any) {
 // command runs a command with the scene's environments file: its words, in which "·" stands for a space, and after "→"
 // its exit code, if that is not 0, and a part of what it says; see contains. "lose ledger" removes the state folder,
 // "lose workbook" the results, and "lose FILE" a file of the state folder; "make FILE" makes an empty one; "save NAME"
-// keeps a copy of the state folder, and "restore NAME" puts it back.
-// MAPPING is the mapping's file, and DIR the folder.
+// keeps a copy of the state folder, and "restore NAME" puts it back. MAPPING is the mapping's file, and DIR the folder.
 func (r *nightRun) command(line string) {
 	r.t.Helper()
 	line, want, _ := strings.Cut(r.ids(strings.NewReplacer("MAPPING", r.path("mapping.yaml"), "DIR", r.dir).Replace(line)), " → ")

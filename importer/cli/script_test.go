@@ -224,9 +224,8 @@ func refuses(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// tree is what stands in the script's folder, temporary files included. The
-// ledger may be there: a run opens it to learn whether it may replace a
-// workbook. It holds no input.
+// tree is what stands in the script's folder, temporary files included. The ledger may be there: a run opens it to
+// learn whether it may replace a workbook. It holds no input.
 func tree(ts *testscript.TestScript) map[string]string {
 	work := ts.Getenv("WORK")
 	found := map[string]string{}
