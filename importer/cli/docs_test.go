@@ -34,7 +34,7 @@ func TestDocumentedFiles(t *testing.T) {
 	mappings, environments := 0, 0
 	for _, page := range append(pages, filepath.Join(root, "README.md")) {
 		if filepath.Base(page) == "problems.md" {
-			continue // fragments, bad ones among them; the tests of explain run them
+			continue // fragments, bad ones among them
 		}
 		data, err := os.ReadFile(page)
 		must(t, err)
@@ -140,7 +140,7 @@ func TestDocumentedCommands(t *testing.T) {
 	checked := 0
 	for _, page := range append(pages, filepath.Join(root, "README.md")) {
 		if filepath.Base(page) == "problems.md" {
-			continue // some of its commands are wrong on purpose; TestExplainExamples types them
+			continue // some of its commands are wrong on purpose
 		}
 		for _, words := range commandLines(readText(t, page)) {
 			checkCommand(t, page, words)

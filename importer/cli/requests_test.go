@@ -64,7 +64,8 @@ func TestDryRunLeavesNothing(t *testing.T) {
 // TestContactOfTheEnvironment says what is wrong with the place of a contact's id, before anything is sent.
 func TestContactOfTheEnvironment(t *testing.T) {
 	t.Parallel()
-	s := newJoint(t, "a@ | Ann | A-1 | |")
+	s := newScene(t, joint, nil)
+	writeSheet(t, s.path(s.input), []any{"E-mail", "First name", "Agreement no", "Partner", "Partner name"}, [][]any{{"a@example.com", "Ann", "A-1"}})
 	for text, want := range map[string]string{"": "is empty", "two words": "not one word", strings.Repeat("x", 300): "too long for an id",
 		"contact-7": "is not an id of the service", "00000000-0000-0000-0000-000000000000": "stands for no id"} {
 		write(t, s.path("broker"), text)
