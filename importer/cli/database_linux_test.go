@@ -111,11 +111,6 @@ func TestLedgerElsewhere(t *testing.T) {
 	}
 }
 
-// besides are the flags of a run that works beside others: each has a state folder and a workbook of its own.
-func (s *scene) besides(n int) []string {
-	return []string{"--state", s.path(fmt.Sprint("state-", n)), "-o", s.path(fmt.Sprintf("out-%d.results.xlsx", n))}
-}
-
 // TestOneStateFolder: two runs that would share a state folder do not work at the same time, and the message says what
 // to do.
 func TestOneStateFolder(t *testing.T) {
@@ -141,7 +136,7 @@ func TestCreatedTwiceIsSaid(t *testing.T) {
 	const step = "client c2@example.com"
 	s := newScene(t, stepThree, leads(3))
 	s.inDatabase(pgtest.Shared(t), "")
-	first := child(trialName, s.args(append(s.besides(1), "--concurrency", "1")...), "TRIAL_LEASE=2s", "TRIAL_PAUSE=before-write c2@example.com:client")
+	first := child(trialName, s.args("--state", s.path("state-1"), "-o", s.path("out-1.results.xlsx"), "--concurrency", "1"), "TRIAL_LEASE=2s", "TRIAL_PAUSE=before-write c2@example.com:client")
 	first.start(t)
 	t.Cleanup(first.kill)
 	s.waitFor("the pause", func() bool {

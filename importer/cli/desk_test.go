@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -262,32 +261,6 @@ func TestP7_PurgeLeavesNothingPersonal(t *testing.T) {
 	expect(t, column(s.results(), "Error")[1], "Results!D3 (source row 3)")
 }
 
-// TestPurgeWhileARunStarts: the purge removes the copy that the run shares with an earlier one before the run has the
-// lock. The run sends nothing; the next one works.
-func TestPurgeWhileARunStarts(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, stepThree, leads(1))
-	s.mustRun(0)
-	s.sheet(leads(2))
-	s.mustRun(0)
-	s.sheet(leads(1))
-	var once sync.Once
-	s.service.Play(func(c apitest.Call) apitest.Fault {
-		once.Do(func() { // the templates are asked for before the ledger is locked
-			s.must(0, "history", "--purge", "--older-than", "0d", "--yes")
-		})
-		return apitest.Fault{}
-	})
-	p := s.mustRun(3)
-	expect(t, p.err, "[input-removed]")
-	if len(p.posts()) > 0 {
-		t.Errorf("created %v", p.posts())
-	}
-	s.service.Play(nil)
-	s.mustRun(0)
-}
-
 // TestP7_ForgetErasesOneClient: no file of the state folder holds anything of the client, not even the key; the others
 // keep all. A sheet that names the client again sends nothing and records nothing but the copy of the sheet.
 func TestP7_ForgetErasesOneClient(t *testing.T) {
@@ -327,12 +300,6 @@ func TestP7_ForgetErasesOneClient(t *testing.T) {
 	expect(t, s.must(2, "history", "--forget", "Customer-A", "--yes"), "[erased-before]")
 }
 
-// listedRuns are the ids of the runs that history lists, the newest first.
-func (s *scene) listedRuns() []string {
-	s.t.Helper()
-	return regexp.MustCompile(`(?m)^[0-9a-f]{8}`).FindAllString(s.must(0, "history"), -1)
-}
-
 // report writes the report of a run, the latest if none is named, to again.xlsx.
 func (s *scene) report(run ...string) string {
 	s.t.Helper()
@@ -353,7 +320,7 @@ func TestReportIsTheFirstWriting(t *testing.T) {
 	}
 	s.mustRun(1, "-o", s.path("third.xlsx"))
 	must(t, os.Remove(s.path("leads.xlsx")))
-	runs := s.listedRuns()
+	runs := regexp.MustCompile(`(?m)^[0-9a-f]{8}`).FindAllString(s.must(0, "history"), -1) // the newest first
 	if len(runs) != 3 {
 		t.Fatalf("%d runs are listed, want 3", len(runs))
 	}

@@ -46,18 +46,6 @@ type traceLine struct {
 	MS                                 map[string]float64
 }
 
-func traceLines(t *testing.T, path string) (lines []traceLine) {
-	t.Helper()
-	for text := range strings.Lines(readText(t, path)) {
-		var line traceLine
-		if err := json.Unmarshal([]byte(text), &line); err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
-		lines = append(lines, line)
-	}
-	return lines
-}
-
 // TestTraceOfARun: every request of a run is a line that leads to the row and to the service's own log. TestP3_Canaries
 // shows that no line has anything of the sheet, a secret or a redirect url.
 func TestTraceOfARun(t *testing.T) {
@@ -65,7 +53,8 @@ func TestTraceOfARun(t *testing.T) {
 	s := newScene(t, stepThree, leads(2))
 	s.service.Play(apitest.Once(func(c apitest.Call) bool { return c.Kind == "claim" }, apitest.Busy(429, 0)))
 	p := s.mustRun(0, "--trace", s.path("trace.jsonl"))
-	lines := traceLines(t, s.path("trace.jsonl"))
+	text := readText(t, s.path("trace.jsonl"))
+	lines := slices.Collect(strings.Lines(text))
 	ids := map[string]apitest.Call{}
 	for _, c := range p.calls {
 		ids[c.Header.Get("X-Request-Id")] = c
@@ -73,7 +62,9 @@ func TestTraceOfARun(t *testing.T) {
 	if len(lines) != len(p.calls) {
 		t.Errorf("%d lines for %d requests", len(lines), len(p.calls))
 	}
-	for _, line := range lines {
+	for _, text := range lines {
+		var line traceLine
+		must(t, json.Unmarshal([]byte(text), &line))
 		c, ok := ids[line.RequestID]
 		if !ok || c.Method != line.Method || c.Kind != line.Kind || c.Status != line.Status || line.Run != p.summary.Run || !strings.Contains(c.Header.Get("User-Agent"), line.Run) || line.MS["whole"] <= 0 {
 			t.Errorf("no request is as the line says: %+v", line)
@@ -82,7 +73,6 @@ func TestTraceOfARun(t *testing.T) {
 			t.Errorf("the row of %s is %d: %+v", c.Client, row, line)
 		}
 	}
-	text := readText(t, s.path("trace.jsonl"))
 	if p := s.run("--trace", s.path("trace.jsonl")); p.code != 2 || len(p.calls) > 0 || readText(t, s.path("trace.jsonl")) != text {
 		t.Errorf("an earlier trace: exit code %d, %d requests\n%s", p.code, len(p.calls), p.err)
 	}

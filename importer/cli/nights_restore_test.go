@@ -138,7 +138,8 @@ func lostLedger(clients, known int, says string) nightCase {
 	if says != "" {
 		n.code, n.says, n.posts = 3, []string{says}, ""
 	}
-	return nightCase{name: fmt.Sprint("a lost ledger: ", known, " of ", clients), long: true, mapping: stepThree, nights: []sheetNight{n}}
+	accepted := sheetNight{flags: "--accept new-ledger", posts: "?"}
+	return nightCase{name: fmt.Sprint("a lost ledger: ", known, " of ", clients), long: true, mapping: stepThree, nights: []sheetNight{n, accepted}}
 }
 
 // behind is a case in which the ledger is lost, or a backup of the night before is put back, and the results workbook

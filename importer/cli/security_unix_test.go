@@ -16,7 +16,7 @@ import (
 	"claimsheet/apiclient/apitest"
 )
 
-// The tests of this file are those of items P-6, C-7, C-8 and P-10 of docs/security.md.
+// The tests of this file are those of items P-6, C-7 and P-10 of docs/security.md.
 
 // stranger is the number of a user who is neither root nor the tests'.
 const stranger = 65533
@@ -125,34 +125,6 @@ func (s *scene) soon(run func() played) played {
 		s.t.Fatal("the command waits for ever")
 	}
 	return played{}
-}
-
-// C-8: a mapping, an environments file, reference data or a sheet that is a pipe, a device or endless is refused at
-// once.
-func TestC8_OnlyFilesAreRead(t *testing.T) {
-	t.Parallel()
-	s := configured(t)
-	fifo := s.path("pipe")
-	must(t, syscall.Mkfifo(fifo, 0o600))
-	for _, path := range []string{fifo, "/dev/zero", s.dir} {
-		for name, args := range map[string][]string{
-			"mapping":      {"run", "--dry-run", "-m", path, s.path("leads.xlsx")},
-			"check":        {"check", "-m", path},
-			"environments": {"run", "--dry-run", "-m", s.path("mapping.yaml"), "--environments", path, s.path("leads.xlsx")},
-			"templates":    {"run", "--dry-run", "-m", s.path("mapping.yaml"), "-e", "sandbox", "--templates", path, s.path("leads.xlsx")},
-			"sheet":        {"run", "--dry-run", "-m", s.path("mapping.yaml"), path},
-			"rerun":        {"rerun", "--dry-run", "-m", s.path("mapping.yaml"), path},
-			"init":         {"init", path},
-		} {
-			p := s.soon(func() played {
-				got := claimsheet(t, args...)
-				return played{code: got.code, err: got.err}
-			})
-			if p.code != 2 || !strings.Contains(p.err, path) {
-				t.Errorf("%s %s: exit code %d\n%s", name, path, p.code, p.err)
-			}
-		}
-	}
 }
 
 // outputs is a scene that has run once, with files of every kind that a log must not be written to.

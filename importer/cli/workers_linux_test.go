@@ -237,7 +237,6 @@ func TestWorkerThatDoesNotFit(t *testing.T) {
 	const clients = 20
 	for name, c := range map[string]struct{ old, new, says string }{
 		"wire":     {"/claimId", "/claim/id", "the environment “uat” of this worker is not that of the run"},
-		"rules":    {"means: stop", "means: failed", "the environment “uat” of this worker is not that of the run"},
 		"base_url": {"base_url: http://127.0.0.1", "base_url: http://127.0.0.2", "its environment “uat” is at http://127.0.0.1"},
 	} {
 		t.Run(name, func(t *testing.T) {
