@@ -69,7 +69,8 @@ func typePage(t *testing.T, name string, r *reader, atLeast int) {
 	must(t, copySample(filepath.Join(root, "samples", sample[1]), to))
 	r.folder = filepath.Join(to, sample[1])
 	commands := 0
-	shown := replaceSubmatches(pageBlock, page, func(part []string) string {
+	shown := pageBlock.ReplaceAllStringFunc(page, func(match string) string {
+		part := pageBlock.FindStringSubmatch(match)
 		switch {
 		case part[2] != "":
 			write(t, filepath.Join(r.folder, part[2]), strings.ReplaceAll(part[3], r.shown, r.url))
@@ -174,9 +175,4 @@ var pageConstants = map[string]string{
 	` in [0-9.]+(ms|s)\.`:                                          " in 0.2s.",
 	`\brun [0-9a-f]{8}\b`:                                          "run 3f9a1c27",
 	`connection: without TLS.*`:                                    "connection: TLS 1.3, certificate for uat.example.com until 2027-05-31",
-}
-
-// replaceSubmatches is ReplaceAllStringFunc with the submatches.
-func replaceSubmatches(re *regexp.Regexp, text string, replace func(part []string) string) string {
-	return re.ReplaceAllStringFunc(text, func(match string) string { return replace(re.FindStringSubmatch(match)) })
 }

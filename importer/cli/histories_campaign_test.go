@@ -84,13 +84,6 @@ func newCampaign(rng *rand.Rand, may func(what string) bool) *leadCampaign {
 
 func oneOf[T any](rng *rand.Rand, from ...T) T { return from[rng.IntN(len(from))] }
 
-// sharesAddress reports whether another person has the e-mail address or the phone number of one.
-func (c *leadCampaign) sharesAddress(p *person) bool {
-	return slices.ContainsFunc(c.people, func(other *person) bool {
-		return other != p && (p.email != "" && other.email == p.email || other.phone == p.phone)
-	})
-}
-
 // join adds a person with up to three claims to the campaign, anywhere in the sheet. Some persons share an address with
 // another.
 func (c *leadCampaign) join(rng *rand.Rand) *person {
@@ -140,22 +133,14 @@ func (c *leadCampaign) present() (people []*person) {
 	return people
 }
 
-// claimsOf are the claim keys of a person in the sheet.
-func (c *leadCampaign) claimsOf(p *person) (claims []string) {
-	for _, r := range c.rows {
-		if r.who == p && r.claim != "" && !slices.Contains(claims, r.claim) {
-			claims = append(claims, r.claim)
-		}
-	}
-	return claims
-}
-
 // steps are what a person is to have in the end, as the sheet Steps names it.
 func (c *leadCampaign) steps(p *person) []string {
 	steps := []string{"client"}
-	claims := c.claimsOf(p)
-	for _, claim := range claims {
-		steps = append(steps, "claim/loan/"+claim)
+	var claims []string
+	for _, r := range c.rows {
+		if r.who == p && r.claim != "" && !slices.Contains(claims, r.claim) {
+			claims, steps = append(claims, r.claim), append(steps, "claim/loan/"+r.claim)
+		}
 	}
 	for _, a := range c.activities {
 		if !a.onClaim {

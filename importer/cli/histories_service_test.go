@@ -173,13 +173,6 @@ func reply(rw http.ResponseWriter, status int, value any) {
 	_, _ = rw.Write(data)
 }
 
-func idField(v1 bool) string {
-	if v1 {
-		return "clientId"
-	}
-	return "contactId"
-}
-
 // get is the reference data, or a look-up.
 func (w *intakeWorld) get(rw http.ResponseWriter, rest []string, v1 bool) {
 	w.mu.Lock()
@@ -197,7 +190,7 @@ func (w *intakeWorld) get(rw http.ResponseWriter, rest []string, v1 bool) {
 	}
 	w.lookups = append(w.lookups, rest[1]+" "+rest[2])
 	if found := w.find(rest[1], rest[2]); found != nil {
-		reply(rw, 200, map[string]any{idField(v1): found.id})
+		reply(rw, 200, map[string]any{map[bool]string{true: "clientId", false: "contactId"}[v1]: found.id})
 		return
 	}
 	reply(rw, 404, map[string]any{"message": "nobody"})
@@ -398,12 +391,6 @@ func (w *intakeWorld) answer(rw http.ResponseWriter, r *http.Request, t *thing, 
 	}
 }
 
-// isKnown reports whether the program must have understood the answer about a thing: the answer came in an earlier run,
-// or something was built on the thing. mu is held.
-func (w *intakeWorld) isKnown(t *thing, run int) bool {
-	return t.answered && t.run < run || slices.ContainsFunc(w.things, func(other *thing) bool { return other.on == t })
-}
-
 // body is a whole answer; with another the id is that of something else of the kind, where there is any that the
 // program must know.
 func (w *intakeWorld) body(t *thing, another, v1 bool) map[string]any {
@@ -412,7 +399,8 @@ func (w *intakeWorld) body(t *thing, another, v1 bool) map[string]any {
 	show := t
 	if another {
 		for _, other := range w.things {
-			if other.kind == t.kind && other != t && w.isKnown(other, t.run) {
+			known := other.answered && other.run < t.run || slices.ContainsFunc(w.things, func(on *thing) bool { return on.on == other })
+			if other.kind == t.kind && other != t && known {
 				show = other
 			}
 		}

@@ -103,7 +103,9 @@ func (h *harness) killAndResume() error {
 	for range 60 {
 		before := len(h.service.Calls())
 		wanted := h.killed < killsAScene
-		code, out := h.runAndKill(wanted)
+		p := child(h.binary, h.args("--concurrency", fmt.Sprint(workers)), h.env...)
+		h.service.Play(h.killer(wanted, p.kill)) // the code is -1 when it was killed
+		code, out := p.end(h.t)
 		sent := slices.ContainsFunc(h.service.Calls()[before:], func(c apitest.Call) bool { return c.Method != "GET" })
 		busy := h.busy()
 		switch {
@@ -119,14 +121,6 @@ func (h *harness) killAndResume() error {
 		}
 	}
 	return errors.New("the command does not come to rest")
-}
-
-// runAndKill runs the command once; with kill it is killed at some POST. The code is -1 when it was.
-func (h *harness) runAndKill(kill bool) (code int, said string) {
-	h.t.Helper()
-	p := child(h.binary, h.args("--concurrency", fmt.Sprint(workers)), h.env...)
-	h.service.Play(h.killer(kill, p.kill))
-	return p.end(h.t)
 }
 
 // The ways of killing at a POST.
@@ -329,14 +323,6 @@ func TestKilledAtBoundaries(t *testing.T) {
 func (s *scene) runTrial(name string, env ...string) (code int, said string) {
 	s.t.Helper()
 	return child(name, s.args("--concurrency", "1"), env...).end(s.t)
-}
-
-// mustRunTrial expects an exit code of runTrial.
-func (s *scene) mustRunTrial(name string, want int, env ...string) {
-	s.t.Helper()
-	if code, said := s.runTrial(name, env...); code != want {
-		s.t.Fatalf("exit code %d, want %d\n%s", code, want, said)
-	}
 }
 
 // killAt runs until the program is killed at a place of a step. What it sent before that has come in when killAt

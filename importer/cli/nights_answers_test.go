@@ -20,7 +20,7 @@ var answerCases = []nightCase{
 			{env: "wire: {contact_id: /data/contactId, lookup_contact_id: /contactId}", faults: lagging, dry: true, posts: "claim 1, activity 3, link 1",
 				status: "done", cells: []string{"1 contactId = <client c1@example.com>"}},
 		}},
-	{name: "an answer without an id, with a url", long: true, mapping: byEmailV1, wire: elsewhereV1, env: "wire: {client_id: /clientId}", promise: true,
+	{name: "an answer without an id, with a url", long: true, mapping: byEmailV1, wire: func(wire *apitest.Wire) { wire.ClientID, wire.LookupID = "/data/clientId", "/clientId" }, env: "wire: {client_id: /clientId}", promise: true,
 		nights: []sheetNight{
 			{rows: []string{"1-2"}, posts: "client 2", status: "done", cells: []string{"1 redirectUrl = <url client c1@example.com>"}},
 			{cells: []string{"1 redirectUrl = <url client c1@example.com>", "2 redirectUrl = <url client c2@example.com>", "1 What to do ="}},
@@ -83,9 +83,6 @@ var answerCases = []nightCase{
 		nights: []sheetNight{{knows: []string{"c2@example.com c2@example.com"}, rows: []string{"1-2", "1 A-9"}, posts: "?", status: "done",
 			cells: []string{"2 contactId = <client c2@example.com>", "step c1@example.com activity/Your details@client ~ done <activity c1@example.com Your details>"}}}},
 }
-
-// elsewhereV1 answers the creation of a client with its id in another place.
-func elsewhereV1(wire *apitest.Wire) { wire.ClientID, wire.LookupID = "/data/clientId", "/clientId" }
 
 // refusal is an answer with a code and the service's words.
 func refusal(status int) apitest.Fault {

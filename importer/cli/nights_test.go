@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path"
@@ -175,7 +176,13 @@ func (r *nightRun) play(n sheetNight) {
 		r.compare(dry, real)
 	}
 	r.check(n, real, r.output("results"))
-	got, want := postsText(real.posts()), n.posts
+	var sent []string
+	for _, kind := range []string{"client", "claim", "activity", "link"} {
+		if number := real.posts()[kind]; number > 0 {
+			sent = append(sent, fmt.Sprint(kind, " ", number))
+		}
+	}
+	got, want := strings.Join(sent, ", "), n.posts
 	if n.steps != "" {
 		got, want = strings.Join(real.steps(), ", "), n.steps
 	}
@@ -271,17 +278,6 @@ func contains(text, part string) bool {
 	return strings.Contains(text, part)
 }
 
-// postsText is creating requests as sheetNight.posts writes them.
-func postsText(posts map[string]int) string {
-	var list []string
-	for _, kind := range []string{"client", "claim", "activity", "link"} {
-		if posts[kind] > 0 {
-			list = append(list, fmt.Sprint(kind, " ", posts[kind]))
-		}
-	}
-	return strings.Join(list, ", ")
-}
-
 // reversed is the night with the rows of the sheet in the reverse order.
 func (n sheetNight) reversed() sheetNight {
 	n.rows, n.errors, n.cells = slices.Clone(n.rows), slices.Clone(n.errors), slices.Clone(n.cells)
@@ -332,15 +328,15 @@ func (r *nightRun) ids(text string) string {
 func (r *nightRun) change(n sheetNight) {
 	r.t.Helper()
 	if n.at != "" {
-		entry := r.entry
 		if r.services[n.at] == nil {
-			key := r.service.KeyField
-			r.services[n.at], r.urls[n.at] = r.moved(), r.url
-			r.services[n.at].KeyField = key
+			other := apitest.New(reference...)
+			server := httptest.NewServer(other)
+			r.t.Cleanup(server.Close)
+			r.services[n.at], r.urls[n.at] = other, server.URL
 		}
 		r.service, r.url = r.services[n.at], r.urls[n.at]
 		_, r.seen = r.service.Since(0)
-		r.environment(entry)
+		r.environment(r.entry)
 	}
 	if n.mapping != "" {
 		r.mapping(n.mapping)
@@ -401,7 +397,7 @@ func (r *nightRun) edit(f *excelize.File, line string) {
 		must(r.t, f.RemoveRow(words[1], at))
 		return
 	case "drop":
-		must(r.t, f.RemoveCol("Results", letters(cellAt(r.t, f, "Results", strings.TrimPrefix(line, "drop "), 1))))
+		must(r.t, f.RemoveCol("Results", strings.TrimRight(cellAt(r.t, f, "Results", strings.TrimPrefix(line, "drop "), 1), "1")))
 		return
 	}
 	place, text, _ := strings.Cut(line, " =")
@@ -496,10 +492,12 @@ func (r *nightRun) command(line string) {
 		write(r.t, r.path(".claimsheet/"+what), "")
 		return
 	case verb == "save":
-		r.saveState(what)
+		must(r.t, os.CopyFS(r.path(what), os.DirFS(r.path(".claimsheet"))))
 		return
 	case verb == "restore":
-		r.restoreState(what)
+		must(r.t, os.RemoveAll(r.path(".claimsheet")))
+		must(r.t, os.CopyFS(r.path(".claimsheet"), os.DirFS(r.path(what))))
+		must(r.t, os.Chmod(r.path(".claimsheet"), 0o700))
 		return
 	}
 	words := strings.Fields(line)

@@ -117,19 +117,16 @@ func newScene(t *testing.T, mapping string, rows [][]any) *scene {
 	server.Config.ConnState = s.connections.note
 	server.Start()
 	t.Cleanup(server.Close)
-	t.Cleanup(func() { expectNoComplaints(t, s.service) })
+	t.Cleanup(func() {
+		for _, complaint := range s.service.Complaints() {
+			t.Errorf("a call is not as the service document says: %s", complaint)
+		}
+	})
 	s.url = server.URL
 	s.mapping(mapping)
 	s.environment("")
 	s.sheet(rows)
 	return s
-}
-
-// expectNoComplaints fails for calls that are not as the service's document says.
-func expectNoComplaints(t *testing.T, service *apitest.Server) {
-	for _, complaint := range service.Complaints() {
-		t.Errorf("a call is not as the service document says: %s", complaint)
-	}
 }
 
 func (s *scene) path(name string) string { return filepath.Join(s.dir, name) }
@@ -161,16 +158,6 @@ func (s *scene) must(want int, words ...string) string {
 		s.t.Fatalf("%v: exit code %d, want %d\n%s%s", words, code, want, out, diagnostics)
 	}
 	return out + diagnostics
-}
-
-// moved starts a second service and writes its address into the scene's environments file.
-func (s *scene) moved() *apitest.Server {
-	other := apitest.New(reference...)
-	server := httptest.NewServer(other)
-	s.t.Cleanup(server.Close)
-	s.url = server.URL
-	s.environment("")
-	return other
 }
 
 // played is what a command came to.
@@ -482,22 +469,6 @@ func (s *scene) waitFor(what string, so func() bool) {
 		if time.Since(began) > time.Minute {
 			s.t.Fatalf("waited in vain for %s", what)
 		}
-	}
-}
-
-// saveState keeps a copy of the state folder, as a backup does.
-func (s *scene) saveState(name string) {
-	s.t.Helper()
-	must(s.t, os.CopyFS(s.path(name), os.DirFS(s.path(".claimsheet"))))
-}
-
-// restoreState puts a backup in the place of the state folder; "" leaves none.
-func (s *scene) restoreState(name string) {
-	s.t.Helper()
-	must(s.t, os.RemoveAll(s.path(".claimsheet")))
-	if name != "" {
-		must(s.t, os.CopyFS(s.path(".claimsheet"), os.DirFS(s.path(name))))
-		must(s.t, os.Chmod(s.path(".claimsheet"), 0o700))
 	}
 }
 

@@ -49,26 +49,6 @@ func TestTerminated(t *testing.T) {
 	}
 }
 
-// inFlight starts the program over the scene, lets 15 POSTs be answered and holds all later ones back until release is
-// called.
-func (s *scene) inFlight() (p *program, release func()) {
-	s.t.Helper()
-	const answered = 15
-	var posts atomic.Int64
-	held := make(chan struct{})
-	s.service.Play(func(c apitest.Call) apitest.Fault {
-		if c.Method != "GET" && posts.Add(1) > answered {
-			return apitest.Fault{Until: held, Delay: 20 * time.Millisecond} // when they are released, a signal comes before the end
-		}
-		return apitest.Fault{}
-	})
-	p = child(programName, s.args("--concurrency", "4"))
-	p.start(s.t)
-	s.t.Cleanup(p.kill)
-	s.waitFor("the requests in flight", func() bool { return posts.Load() == answered+workers })
-	return p, func() { close(held) }
-}
-
 // TestInterruptedTwice interrupts a run whose requests are not answered, and then once more: it ends at once. What was
 // answered is recorded, what was in flight is uncertain, nothing is sent again.
 func TestInterruptedTwice(t *testing.T) {
@@ -78,7 +58,19 @@ func TestInterruptedTwice(t *testing.T) {
 		t.Skip("Windows sends no SIGINT to a process")
 	}
 	s := newScene(t, stepThree, leads(12))
-	p, release := s.inFlight()
+	const answered = 15 // POSTs; all later ones are held back until they are released
+	var posts atomic.Int64
+	held := make(chan struct{})
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		if c.Method != "GET" && posts.Add(1) > answered {
+			return apitest.Fault{Until: held, Delay: 20 * time.Millisecond} // when they are released, a signal comes before the end
+		}
+		return apitest.Fault{}
+	})
+	p := child(programName, s.args("--concurrency", "4"))
+	p.start(t)
+	t.Cleanup(p.kill)
+	s.waitFor("the requests in flight", func() bool { return posts.Load() == answered+workers })
 	ended := make(chan struct{})
 	go func() { p.end(t); close(ended) }()
 	p.signal(os.Interrupt)
@@ -98,7 +90,7 @@ func TestInterruptedTwice(t *testing.T) {
 	if status, ok := p.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGINT {
 		t.Errorf("the process ended with %s, want by the signal, which shells show as 130", p.ProcessState)
 	}
-	release()
+	close(held)
 	s.settleDown()
 	s.service.Play(nil)
 	s.mustRun(4)

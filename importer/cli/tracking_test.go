@@ -17,50 +17,20 @@ const trackingEntry = `tracking:
   completed: {kinds: [completed]}
 `
 
-// newTracked is a scene whose service reports its events, after a run for its clients.
-func newTracked(t *testing.T, clients int) *scene {
-	t.Helper()
-	s := newScene(t, stepThree, leads(clients))
-	s.environment(trackingEntry)
-	write(t, s.path("token"), "sesame")
-	s.mustRun(0)
-	return s
-}
-
-// listening is a claimsheet listen that runs until the test ends.
-type listening struct {
-	t   *testing.T
-	url string
-}
-
-func (s *scene) listen() listening {
-	s.t.Helper()
-	b := inBackground(s.t, s.pace, "listen", "-m", s.path("mapping.yaml"), "--addr", "127.0.0.1:0")
-	return listening{s.t, b.line(&b.out, "")}
-}
-
-// post posts an event and returns the status of the answer.
-func (l listening) post(token, body string) int {
-	l.t.Helper()
-	r, err := http.NewRequest(http.MethodPost, l.url, strings.NewReader(body))
-	must(l.t, err)
-	r.Header.Set("X-Token", token)
-	answer, err := http.DefaultClient.Do(r)
-	must(l.t, err)
-	must(l.t, answer.Body.Close())
-	return answer.StatusCode
-}
-
 // TestTracking: what the service posts and what its operator exports stands in the sheet Progress and in the history,
 // whatever arrives twice or out of order, and no step is changed by it.
 func TestTracking(t *testing.T) {
 	t.Parallel()
-	s := newTracked(t, 2)
+	s := newScene(t, stepThree, leads(2))
+	s.environment(trackingEntry)
+	write(t, s.path("token"), "sesame")
+	s.mustRun(0)
 	before := s.results()
 	steps := s.steps()
 	ann, bob := before[0]["contactId"], before[1]["contactId"]
 
-	hook := s.listen()
+	b := inBackground(t, s.pace, "listen", "-m", s.path("mapping.yaml"), "--addr", "127.0.0.1:0")
+	hook := b.line(&b.out, "")
 	event := func(id, kind, contact, activity, at string) string {
 		return fmt.Sprintf(`{"id":%q,"type":%q,"contact":%q,"activity":%q,"at":%q,"name":"Ann"}`, id, kind, contact, activity, at)
 	}
@@ -76,8 +46,13 @@ func TestTracking(t *testing.T) {
 		{"sesame", `{"id":"3"}`, 204}, // about nobody,
 		{"sesame", "{", 422},
 	} {
-		if got := hook.post(post.token, post.body); got != post.want {
-			t.Errorf("%s: HTTP %d, want %d", post.body, got, post.want)
+		r, err := http.NewRequest(http.MethodPost, hook, strings.NewReader(post.body))
+		must(t, err)
+		r.Header.Set("X-Token", post.token)
+		answer, err := http.DefaultClient.Do(r)
+		must(t, err)
+		if answer.Body.Close(); answer.StatusCode != post.want {
+			t.Errorf("%s: HTTP %d, want %d", post.body, answer.StatusCode, post.want)
 		}
 	}
 

@@ -114,7 +114,11 @@ func (s *scene) said() map[string]apitest.Said {
 	said := map[string]apitest.Said{}
 	for _, r := range s.steps() {
 		key := r["Client key"]
-		word := apitest.Said{State: stateWord(s.t, r["State"]), ID: r["Id"]}
+		state, known := map[string]apitest.State{"done": apitest.Done, "refused": apitest.Failed, "uncertain": apitest.Uncertain, "planned": apitest.Pending, "": apitest.Pending}[r["State"]]
+		if !known {
+			s.t.Fatalf("the sheet Steps has the state %q, which is none of the design's", r["State"])
+		}
+		word := apitest.Said{State: state, ID: r["Id"]}
 		kind, rest, _ := strings.Cut(r["Step"], "/")
 		switch kind {
 		case "link":
@@ -136,19 +140,6 @@ func (s *scene) said() map[string]apitest.Said {
 		}
 	}
 	return said
-}
-
-func stateWord(t *testing.T, state string) apitest.State {
-	t.Helper()
-	words := map[string]apitest.State{
-		"done": apitest.Done, "refused": apitest.Failed, "uncertain": apitest.Uncertain,
-		"planned": apitest.Pending, "": apitest.Pending,
-	}
-	word, known := words[state]
-	if !known {
-		t.Fatalf("the sheet Steps has the state %q, which is none of the design's", state)
-	}
-	return word
 }
 
 // checkPromise compares the workbook with what was created: nothing twice, no id lost, none wrong, nothing called
@@ -207,8 +198,6 @@ func set(t *testing.T, f *excelize.File, header string, row int, value any) {
 	must(t, f.SetCellValue("Results", cellAt(t, f, "Results", header, row), value))
 }
 
-func letters(cell string) string { return strings.TrimRight(cell, "0123456789") }
-
 // parts are the parts of a workbook by name, but for the one that holds the time of its making.
 func parts(t *testing.T, path string) map[string]string {
 	t.Helper()
@@ -226,15 +215,6 @@ func parts(t *testing.T, path string) map[string]string {
 		}
 	}
 	return all
-}
-
-// keep copies a workbook aside.
-func keep(t *testing.T, path, to string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	must(t, err)
-	must(t, os.WriteFile(to, data, 0o600))
-	return to
 }
 
 // checkMadeOnce: nothing was created twice, however often and in whatever spelling the sheet asks for it.

@@ -105,14 +105,6 @@ func posted(calls []apitest.Call) map[string]int {
 	return by
 }
 
-// nothingLeft expects that a schema has no rows of the hand-over.
-func (s *scene) nothingLeft(schema string) {
-	s.t.Helper()
-	if n := pgtest.Shared(s.t).Exec(s.t, fmt.Sprintf("SELECT (SELECT count(*) FROM %[1]s.river_job) + (SELECT count(*) FROM %[1]s.dispatched_runs)", schema)); n != "0" {
-		s.t.Errorf("%s rows of the hand-over are left in the database", n)
-	}
-}
-
 // allDone expects that a run with workers has come to a number of clients.
 func (s *scene) allDone(p played, clients int) {
 	s.t.Helper()
@@ -168,7 +160,9 @@ func TestWorkersCarryOut(t *testing.T) {
 			t.Errorf("row %s: %s %s", row["Source row"], row["Import status"], row["Error"])
 		}
 	}
-	s.nothingLeft(schema)
+	if n := server.Exec(t, fmt.Sprintf("SELECT (SELECT count(*) FROM %[1]s.river_job) + (SELECT count(*) FROM %[1]s.dispatched_runs)", schema)); n != "0" {
+		t.Errorf("%s rows of the hand-over are left in the database", n)
+	}
 	if again := s.mustRun(0, "--workers"); len(again.steps()) > 0 || again.summary.Clients.Unchanged != clients {
 		t.Errorf("a second run sends %v; %+v", again.steps(), again.summary.Clients)
 	}
