@@ -26,13 +26,18 @@ import (
 	"claimsheet/mapping"
 )
 
-// TestDocumentedFiles reads every mapping and environments file that the documentation shows.
+// TestDocumentedFiles reads every mapping and environments file that the documentation shows; its index leads to every
+// page.
 func TestDocumentedFiles(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	must(t, err)
 	mappings, environments := 0, 0
+	index := readText(t, filepath.Join(root, "docs", "README.md"))
 	for _, page := range append(pages, filepath.Join(root, "README.md")) {
+		if name := filepath.Base(page); name != "README.md" && !strings.Contains(index, "]("+name+")") {
+			t.Errorf("docs/README.md has no link to %s", name)
+		}
 		if filepath.Base(page) == "problems.md" {
 			continue // fragments, bad ones among them
 		}
@@ -97,19 +102,6 @@ func TestReadmeMapping(t *testing.T) {
 	blocks := yamlBlocks(readText(t, filepath.Join(root, "README.md")))
 	if sample := readText(t, filepath.Join(root, "samples", "first", "mapping.yaml")); !slices.Contains(blocks, strings.TrimSuffix(sample, "\n")) {
 		t.Errorf("the README does not show this mapping:\n%s", sample)
-	}
-}
-
-// TestDocsIndex: docs/README.md leads to every page.
-func TestDocsIndex(t *testing.T) {
-	t.Parallel()
-	index := readText(t, filepath.Join(root, "docs", "README.md"))
-	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	must(t, err)
-	for _, page := range pages {
-		if name := filepath.Base(page); name != "README.md" && !strings.Contains(index, "]("+name+")") {
-			t.Errorf("docs/README.md has no link to %s", name)
-		}
 	}
 }
 

@@ -190,8 +190,6 @@ var rerunCases = []nightCase{
 
 	conflicting("the client key", stored(1), "contactId 2 =; claimIds 2 =", "E-mail 2 = c1@example.com", "E-mail 2 = c9@example.com"),
 	conflicting("the claim key, emptied at first", "claim 1, activity 1", "claimIds 2 =", "Agreement no 2 = A-1", "Agreement no 2 =", "Agreement no 2 = A-9"),
-	edited("another client's key, without the ledger", append([]string{"sort Results"}, leadCells(5, 2)...), sheetNight{code: 4},
-		sheetNight{do: []string{"lose ledger.db"}, rerun: true, flags: "--yes", code: 4, cells: []string{"1 redirectUrl = <link c2@example.com>"}}),
 	{name: "edited after an erasure", long: true, mapping: stepThree, nights: []sheetNight{ // the row is another client's now
 		{rows: []string{"1 A-1"}, posts: stored(1)},
 		{do: []string{"history --forget c1@example.com --yes"}, edit: []string{"E-mail 2 = bob@example.com"}, rerun: true, code: 1,
@@ -220,14 +218,6 @@ func missing(name string, edits []string, clients ...int) nightCase {
 	c := edited("what is missing: "+name, append([]string{corrects}, edits...), n)
 	c.long = name != "sorted" && name != "ids erased"
 	return c
-}
-
-// leadCells are edits that make of a row that of another client.
-func leadCells(row, client int) (edits []string) {
-	for i, value := range lead(client, "")[:5] {
-		edits = append(edits, fmt.Sprintf("%s %d = %v", header[i], row, value))
-	}
-	return edits
 }
 
 // conflicting is a case in which a key of the first row is edited, though its things were made: the row is refused each

@@ -189,12 +189,6 @@ var nightCases = []nightCase{
 		{idle: true, do: []string{"settle → nothing is uncertain"}},
 		{idle: true, at: "first", do: []string{"settle → 4 c3@example.com"}},
 	}},
-	{name: "a workbook from before the move", long: true, mapping: stepThree, nights: []sheetNight{
-		{rows: []string{"1-3"}, posts: "client 3, claim 3, activity 9, link 3"},
-		{at: "second", do: []string{"lose ledger"}, rerun: true, flags: "--yes", code: 2,
-			says: []string{"put the base url back", "!run the sheet itself"}},
-		{at: "first", rerun: true, flags: "--yes"},
-	}},
 
 	// Ids that the sheet gives.
 	{name: "ids of the sheet", mapping: with(idsKnown, "  key: E-mail\n", "  key: E-mail\n  existing_activities: skip\n"), nights: []sheetNight{
@@ -275,11 +269,6 @@ var nightCases = []nightCase{
 			dry: true, code: 2,
 			says: []string{"12 of the first 12 new claims", "[claims-moved]"}},
 		{dry: true, flags: "--accept claims-moved", posts: "claim 12, activity 12"},
-	}},
-	{name: "claims with a key that all have", long: true, mapping: stepThree, nights: []sheetNight{
-		{rows: []string{"1 1"}, posts: "client 1, claim 1, activity 3, link 1"},
-		{rows: []string{"1 1", "2 1", "3 1", "4 1", "5 1", "6 1", "7 1", "8 1", "9 1", "10 1", "11 1", "12 1"}, dry: true,
-			posts: "client 11, claim 11, activity 33, link 11"},
 	}},
 
 	// The mapping's identity.
@@ -380,9 +369,6 @@ POST /funnel/v1/cases/` + caseID + `/clients/CLIENT1/activities {"activityTempla
 				says:  []string{`"withoutLink":1,`},
 				cells: []string{"2 clientId = <client c2@example.com>", "2 redirectUrl =", "2 What to do ~ redirect url"}},
 		}},
-	{name: "a dry run of look-ups: first, some without an e-mail", mapping: byAgreement("reuse", ""), nights: []sheetNight{
-		{knows: []string{"x c2@example.com +447911123002"}, rows: []string{"1 A-1; E-mail=", "2 A-2", "3 A-3; E-mail=", "4 A-4"}, dry: true, posts: "client 3, link 4"},
-	}},
 	{name: "a dry run of look-ups: either", mapping: byAgreement("reuse", ", mode: either"), nights: []sheetNight{
 		{knows: []string{"x x@example.com +447911123002"}, rows: []string{"1-3"}, dry: true, posts: "client 2, link 3"},
 	}},
@@ -444,12 +430,6 @@ POST /funnel/v1/cases/` + caseID + `/clients/CLIENT1/activities {"activityTempla
 	grown("appended", append(born, consentActivity), 1, "“consent”"),
 	grown("another order", []string{agreementActivity, bornActivity, signActivity}, 0, ""),
 	grown("an open one", append(born, "\n  - {template: Handler review, assigned: true, status: Open}\n"), 1, "no new link"),
-	{name: "grown: for some", long: true, mapping: campaign(bornActivity, signActivity), nights: []sheetNight{
-		{rows: []string{"1-4"}, posts: "client 4, claim 4, activity 8, link 4"},
-		{rows: []string{"1-4", "9 A-9"},
-			mapping: campaign(bornActivity, with(addressActivity, "attributes:", `when: col("First name") != "Ann2", attributes:`), signActivity),
-			dry:     true, says: []string{"3 known clients"}, posts: "client 1, claim 1, activity 6, link 1", again: true},
-	}},
 	{name: "an activity has another id after some nights", long: true, mapping: campaign(bornActivity, signActivity), nights: []sheetNight{
 		{rows: []string{"1-3"}, posts: "?"}, {mapping: campaign(signActivity), posts: "?"},
 		{mapping: campaign("\n  - {template: Your details, id: birthday, attributes: {Date of birth: DOB}}\n", signActivity), dry: true, code: 2, says: []string{"[new-identity]", "“born”"}},
