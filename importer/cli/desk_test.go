@@ -160,11 +160,11 @@ func TestSettleRefuses(t *testing.T) {
 		{"the same step twice", []string{"--give-up", n[0], "claim/loan/A-1"}},
 		{"an id alone", []string{"--created", "claim-77"}},
 	} {
-		code, out, said := s.claimsheet(append([]string{"settle", "-m", s.path("mapping.yaml")}, c.words...)...)
-		if code != 2 || out != "" || strings.Contains(said, "example.com") {
-			t.Errorf("%s: exit code %d, want 2, and no key or url\n%s%s", c.name, code, out, said)
+		p := claimsheet(t, append([]string{"settle", "-m", s.path("mapping.yaml")}, c.words...)...)
+		if p.code != 2 || p.out != "" || strings.Contains(p.err, "example.com") {
+			t.Errorf("%s: exit code %d, want 2, and no key or url\n%s%s", c.name, p.code, p.out, p.err)
 		}
-		all.WriteString(c.name + "\n" + said + "\n")
+		all.WriteString(c.name + "\n" + p.err + "\n")
 	}
 	s.golden("settle_refused.txt", all.String())
 	if diff := cmp.Diff(before, s.must(4, "settle")); diff != "" {

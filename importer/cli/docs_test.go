@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -21,6 +23,7 @@ import (
 	"claimsheet/apiclient/environment"
 	"claimsheet/apiclient/sandbox"
 	"claimsheet/importer/cli"
+	"claimsheet/importer/cli/explain"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
@@ -378,5 +381,200 @@ func describeFields(t *testing.T, b *strings.Builder, indent string, of reflect.
 			described[inner] = name
 			describeFields(t, b, indent+"  ", inner, described)
 		}
+	}
+}
+
+// TestExplainCommand: a list of all codes, codes with and without an explanation, and what it does not know.
+func TestExplainCommand(t *testing.T) {
+	t.Parallel()
+	p := claimsheet(t, "explain", "[new-ledger]", "unknown-key")
+	if expect(t, p.out, "new-ledger - ", "\nunknown-key: A key that does not exist. The message and its hint say the rest.\n"); p.code != 0 || p.err != "" {
+		t.Errorf("exit code %d: %s", p.code, p.err)
+	}
+	p = claimsheet(t, "explain", "unknwon-key")
+	if expect(t, p.err, "did you mean “unknown-key”?"); p.code != 2 || p.out != "" {
+		t.Errorf("exit code %d: %s", p.code, p.out)
+	}
+	if p := claimsheet(t, "explain"); p.code != 0 || strings.Count(p.out, "\n") != len(explain.Codes()) {
+		t.Errorf("exit code %d, and the list is\n%s", p.code, p.out)
+	}
+}
+
+// codeInSource matches what gives a problem its code.
+var codeInSource = regexp.MustCompile(`(?:problem\.New|refuse|matching)\("([a-z0-9-]+)"|(?:\bAt|[Ww]rong|WrongAt|wrongAt|warnAt|refuseStateFolder)\([^"\n]*?, "([a-z0-9-]+)"|\bCode:\s+"([a-z0-9-]+)"|[cC]ode += "([a-z0-9-]+)"|wrongConfig += "([a-z0-9-]+)"`)
+
+// notOurs are folders whose codes are no problem codes: those of answers of test services, of number formats and of
+// studio's page.
+var notOurs = []string{"apiclient/sandbox", "apiclient/apitest", "importer/sheet/numfmt", "importer/cli/studio"}
+
+// TestExplainCodes: the list has every code that the program can show, and no other.
+func TestExplainCodes(t *testing.T) {
+	t.Parallel()
+	names, shown := explain.Names(), map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, _ := filepath.Rel(root, path)
+		if d.IsDir() && (slices.Contains(notOurs, filepath.ToSlash(name)) || strings.HasPrefix(d.Name(), ".") && path != root) {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		for line := range strings.Lines(string(text)) {
+			if !strings.Contains(line, `"`) {
+				continue // which most lines are, and the expression is slow
+			}
+			for _, m := range codeInSource.FindAllStringSubmatch(line, -1) {
+				code := strings.Join(m[1:], "")
+				shown[code] = true
+				if !slices.Contains(names, code) {
+					t.Errorf("%s: [%s] is not in importer/cli/explain/codes.txt", name, code)
+				}
+			}
+		}
+		return err
+	})
+	must(t, err)
+	for _, name := range names {
+		if !shown[name] {
+			t.Errorf("codes.txt has %s, which the program does not have", name)
+		}
+	}
+}
+
+// files is what a shell is asked to complete by itself.
+const files = "<files>"
+
+// candidates returns what a shell is offered for the words before the cursor.
+func candidates(t *testing.T, words ...string) (offered []string) {
+	t.Helper()
+	p := claimsheet(t, append(words, "--generate-bash-completion")...)
+	if p.code != 0 || p.err != "" {
+		t.Errorf("%q: exit code %d\n%s", words, p.code, p.err)
+	}
+	for line := range strings.Lines(p.out) {
+		word, does, found := strings.Cut(line, "\t")
+		switch {
+		case !found:
+			t.Errorf("%q: a line without a tab: %q", words, line)
+		case word == "" && does == "files\n":
+			word = files
+		}
+		offered = append(offered, word)
+	}
+	return offered
+}
+
+// TestCompletion: what can be typed at a place, by the commands and flags that there are. The last word is the one that
+// is being typed, a dot for one that is no flag.
+func TestCompletion(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		typed string
+		want  []string
+	}{
+		{"run .", []string{files}},
+		{"run -m .", []string{files}},
+		{"-", []string{"--help", "--version"}},
+		{"run -- .", nil},
+		{"run -- leads.xlsx .", nil},
+		{"", nil},
+	} {
+		got := candidates(t, strings.Fields(c.typed)...)
+		if len(got)+len(c.want) > 0 && !slices.Equal(got, c.want) {
+			t.Errorf("claimsheet %s: (-want +got)\n%s", c.typed, cmp.Diff(c.want, got))
+		}
+	}
+	commands := candidates(t, ".")
+	for _, command := range cli.Commands() {
+		if name, _, _ := strings.Cut(command, " "); !slices.Contains(commands, name) {
+			t.Errorf("the command %s is not offered", name)
+		}
+	}
+	if offered := candidates(t, "run", "--d"); !slices.Contains(offered, "--dry-run") {
+		t.Errorf("claimsheet run --d: %q", offered)
+	}
+}
+
+// TestCompletionDoesNothing: whatever stands before the cursor, nothing is sent and written, and nothing else is
+// printed.
+func TestCompletionDoesNothing(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, leads(1))
+	before := names(t, s.dir)
+	for _, words := range [][]string{
+		s.args(), s.args("--json"), s.args("--trace", s.path("trace")), append(s.args(), "."),
+		{"run", "-m", s.path("mapping.yaml"), "--", s.path("leads.xlsx")}, {"run", "-m", s.path("mapping.yaml"), "--yes", "--"},
+		{"templates", "-e", "uat", "--environments", s.path("environments.yaml")}, {"--version"}, {"run", "--help"},
+	} {
+		for _, offered := range candidates(t, words...) {
+			if !strings.HasPrefix(offered, "--") && offered != files {
+				t.Errorf("%q: %q is offered", words, offered)
+			}
+		}
+	}
+	if calls := s.service.Calls(); len(calls) > 0 {
+		t.Errorf("requests were sent:\n%s", transcript(calls))
+	}
+	if diff := cmp.Diff(before, names(t, s.dir)); diff != "" {
+		t.Errorf("files (-before +after):\n%s", diff)
+	}
+}
+
+// names are the names of the files in a folder.
+func names(t *testing.T, folder string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	must(t, err)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// shells are commands that complete the last of some words, $0 being the first, and print a candidate a line: <files>
+// where bash and zsh would complete files.
+var shells = map[string]struct{ flags, script string }{
+	"bash": {"", `eval "$(claimsheet completion bash)"; asked='<files>'; compopt() { asked=; }
+COMP_WORDS=("$0" "$@"); COMP_CWORD=$#; _claimsheet
+for reply in "${COMPREPLY[@]}"; do echo "$reply"; done; [[ -z $asked ]] || echo "$asked"`},
+	// The functions of zsh's completion system work in its line editor only.
+	"zsh": {"-f", `compdef() { :; }; _files() { echo '<files>'; }; _describe() { local each; for each in ${(P)2}; do each=${each//\\:/$'\t'}; each=${each%%%%:*}; [[ $each == ${words[CURRENT]}* ]] && print -r -- ${each//$'\t'/:}; done }
+source <(claimsheet completion zsh)
+words=("$0" "$@"); CURRENT=$#words; _claimsheet; true`},
+}
+
+// TestCompletionInShells drives the scripts in the shells that are here.
+func TestCompletionInShells(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	s := newScene(t, stepThree, leads(1))
+	for name, shell := range shells {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Logf("%s is not installed: its completion is not tried", name)
+			continue
+		}
+		for typed, want := range map[string][]string{
+			"ru": {"run"}, "run --dry-run --env": {"--env", "--environments"}, "run --mapping map": {files}, "run --dry-run lea": {files},
+			"run $(touch·planted) lea": {files}, "run -- leads.xlsx ": nil,
+		} {
+			words := []string{shell.flags, "-c", shell.script, "claimsheet"}[map[bool]int{true: 1}[shell.flags == ""]:]
+			for _, word := range strings.Split(typed, " ") {
+				words = append(words, strings.ReplaceAll(word, "·", " "))
+			}
+			cmd := exec.CommandContext(t.Context(), name, words...)
+			cmd.Dir = s.dir
+			cmd.Env = append(os.Environ(), "HOME="+s.dir, "GORACE=atexit_sleep_ms=0")
+			out, err := cmd.CombinedOutput()
+			if got := strings.Fields(string(out)); err != nil || len(got)+len(want) > 0 && !slices.Equal(got, want) {
+				t.Errorf("claimsheet %s[TAB] in %s: %q (%v), want %q", typed, name, got, err, want)
+			}
+		}
+	}
+	if slices.Contains(names(t, s.dir), "planted") {
+		t.Error("a shell has computed a word")
 	}
 }

@@ -555,7 +555,6 @@ activities:` + strings.Join(activities, "")
 // The first three back-fill one template.
 const (
 	bornActivity    = "\n  - {template: Your details, id: born, attributes: {Date of birth: DOB}}\n"
-	addressActivity = "\n  - {template: Your details, id: address, attributes: {Home address: Address}}\n"
 	consentActivity = "\n  - {template: Your details, id: consent, attributes: {Consent to contact: Opt in}}\n"
 	signActivity    = "\n  - {template: Sign your claim, status: Open}\n"
 )

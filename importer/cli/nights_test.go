@@ -509,9 +509,9 @@ func (r *nightRun) command(line string) {
 	if err != nil {
 		wantCode, part = 0, want
 	}
-	code, out, said := r.claimsheet(slices.Insert(words, 1, "--environments", r.path("environments.yaml"))...)
-	if code != wantCode || !contains(out+said, part) {
-		r.t.Errorf("%s: exit code %d, want %d with %q\n%s%s", line, code, wantCode, part, out, said)
+	p := runAt(r.t.Context(), r.pace, "", slices.Insert(words, 1, "--environments", r.path("environments.yaml"))...)
+	if p.code != wantCode || !contains(p.out+p.err, part) {
+		r.t.Errorf("%s: exit code %d, want %d with %q\n%s%s", line, p.code, wantCode, part, p.out, p.err)
 	}
 }
 

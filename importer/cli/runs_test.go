@@ -3,12 +3,17 @@ package cli_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -16,6 +21,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"claimsheet/apiclient/apitest"
+	"claimsheet/importer/testform"
 )
 
 // TestRateOverrides: --rate and --concurrency win over the environment's limits.
@@ -333,4 +339,194 @@ var hostileTexts = []hostileText{
 	same("Zo\u00eb"), same("Zoe\u0308"), same("a\u200bb"), same("a\u202eb\u202c"), same("\u2066a\u2069b"), same("👩\u200d👩\u200d👧"), same("ﷺ"), same("\U0001F4A9 \U000E0001x"),
 	{"  spaced out \u00a0", "spaced out"}, {"\u200bzero\u2060", "zero"}, {"_x0041_BC", "ABC"}, {"_x005F_x0041_", "_x0041_"},
 	{"NUL_x0000_here", ""}, {"ESC_x001B_[31mred", ""}, {"BEL_x0007_", ""}, {"lost\ufffdcharacter", ""}, {"\u200b", ""}, {"   ", ""}, {"DEL\u007f", ""}, {"C1\u0085x", ""},
+}
+
+const trackingEntry = `tracking:
+  webhook: {path: /hook, header: X-Token, token: "file:token", id: /id, kind: /type, client_id: /contact, claim_id: /claim, activity: /activity, time: /at}
+  export: {client_id: /Contact, activity: /Step, status: /State, time: /When}
+  completed: {kinds: [completed]}
+`
+
+// TestTracking: what the service posts and what its operator exports stands in the sheet Progress and in the history,
+// whatever arrives twice or out of order, and no step is changed by it.
+func TestTracking(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, leads(2))
+	s.environment(trackingEntry)
+	write(t, s.path("token"), "sesame")
+	s.mustRun(0)
+	before := s.results()
+	steps := s.steps()
+	ann, bob := before[0]["contactId"], before[1]["contactId"]
+
+	b := inBackground(t, s.pace, "listen", "-m", s.path("mapping.yaml"), "--addr", "127.0.0.1:0")
+	hook := b.line(&b.out, "")
+	event := func(id, kind, contact, activity, at string) string {
+		return fmt.Sprintf(`{"id":%q,"type":%q,"contact":%q,"activity":%q,"at":%q,"name":"Ann"}`, id, kind, contact, activity, at)
+	}
+	for _, post := range []struct {
+		token, body string
+		want        int
+	}{
+		{"guess", event("1", "completed", ann, "Sign your claim", "2026-04-01T10:00:00Z"), 401},
+		{"sesame", event("1", "completed", ann, "Sign your claim", "2026-04-01T10:00:00Z"), 204},
+		{"sesame", event("1", "completed", ann, "Sign your claim", "2026-04-01T10:00:00Z"), 204}, // again
+		{"sesame", event("0", "opened", ann, "Sign your claim", "2026-04-01T09:00:00Z"), 204},    // out of order
+		{"sesame", event("2", "completed", "nobody", "Sign your claim", "2026-04-01T10:00:00Z"), 204},
+		{"sesame", `{"id":"3"}`, 204}, // about nobody,
+		{"sesame", "{", 422},
+	} {
+		r, err := http.NewRequest(http.MethodPost, hook, strings.NewReader(post.body))
+		must(t, err)
+		r.Header.Set("X-Token", post.token)
+		answer, err := http.DefaultClient.Do(r)
+		must(t, err)
+		if answer.Body.Close(); answer.StatusCode != post.want {
+			t.Errorf("%s: HTTP %d, want %d", post.body, answer.StatusCode, post.want)
+		}
+	}
+
+	p := s.mustRun(0)
+	if p.summary.Requests.Client+p.summary.Requests.Activity+p.summary.Requests.Link > 0 {
+		t.Errorf("events made the run send %+v", p.summary.Requests)
+	}
+	if !strings.Contains(p.err, "new events: 2; 1 already recorded; 1 with ids that the ledger does not know are kept") {
+		t.Errorf("the run does not say what it recorded:\n%s", p.err)
+	}
+	want := []map[string]string{{"Client key": "c1@example.com", "Activity": "Sign your claim", "Sent as": "Open", "State": "completed",
+		"Completed": "2026-04-01T10:00:00", "Last event": "completed", "When": "2026-04-01T10:00:00"}}
+	s.expectProgress("leads.results.xlsx", want)
+
+	// An export says what the webhook missed, and more than once.
+	write(t, s.path("export.csv"), "Contact,Step,State,When\n"+bob+",Sign your claim,Open,2026-04-02T08:00:00Z\n")
+	for _, want := range []string{"new events: 1\n", "new events: 0; 1 already recorded\n"} {
+		if said := s.must(0, "track", "--import", s.path("export.csv")); said != want {
+			t.Errorf("it says %q, want %q", said, want)
+		}
+	}
+	s.report()
+	s.expectProgress("again.xlsx", append(want, map[string]string{"Client key": "c2@example.com", "Activity": "Sign your claim", "Sent as": "Open", "State": "open",
+		"Last event": "Open", "When": "2026-04-02T08:00:00"}))
+	expect(t, s.must(0, "history", "c1@example.com"), "completed  by the service, Sign your claim, completed")
+	if diff := cmp.Diff(steps, s.steps()); diff != "" {
+		t.Errorf("events changed steps (-before +after):\n%s", diff)
+	}
+	// What people's data the service sends is nowhere.
+	must(t, filepath.WalkDir(s.path(".claimsheet"), func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.Contains(path, "tracking") {
+			return err
+		}
+		t.Errorf("%s is left", path)
+		return nil
+	}))
+}
+
+func (s *scene) expectProgress(file string, want []map[string]string) {
+	s.t.Helper()
+	var got []map[string]string
+	for _, r := range s.workbook(file, "Progress") {
+		line := map[string]string{}
+		for name, text := range r {
+			if text != "" {
+				line[name] = text
+			}
+		}
+		got = append(got, line)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		s.t.Errorf("Progress of %s (-want +got):\n%s", file, diff)
+	}
+}
+
+// TestTerminated sends SIGTERM, or SIGHUP as a terminal that is closed does, in the middle of runs: what is in flight is finished and recorded, the workbook is
+// written, nothing is uncertain, and the next run goes on from there.
+func TestTerminated(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no SIGTERM")
+	}
+	rng := seeded(t, 1)
+	for i := range testform.LongOr(20, 1) {
+		by := syscall.SIGTERM
+		if i%2 == 1 && !signal.Ignored(syscall.SIGHUP) { // under nohup the program ignores it as these tests do
+			by = syscall.SIGHUP
+		}
+		s := newScene(t, stepThree, leads(12))
+		p := child(programName, s.args("--concurrency", "4"))
+		posts, later := 1+rng.Int64N(70), time.Duration(rng.IntN(3000))*time.Microsecond
+		var seen atomic.Int64
+		s.service.Play(func(c apitest.Call) apitest.Fault {
+			if c.Method != "GET" && seen.Add(1) == posts {
+				time.AfterFunc(later, func() { p.signal(by) })
+			}
+			return apitest.Fault{Delay: 2 * time.Millisecond}
+		})
+		if code, said := p.end(t); code != 143 && code != 0 {
+			t.Errorf("exit code %d, want 143 or, at the very end, 0\n%s", code, said)
+		}
+		for _, step := range s.steps() {
+			if state := step["State"]; state == "uncertain" || state == "sent" {
+				t.Errorf("after SIGTERM the step %s of %s is %q", step["Step"], step["Client key"], state)
+			}
+		}
+		s.service.Play(nil)
+		s.mustRun(0)
+		s.checkPromise()
+	}
+}
+
+// TestInterruptedTwice interrupts a run whose requests are not answered, and then once more: it ends at once. What was
+// answered is recorded, what was in flight is uncertain, nothing is sent again.
+func TestInterruptedTwice(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows sends no SIGINT to a process")
+	}
+	s := newScene(t, stepThree, leads(12))
+	const answered = 15 // POSTs; all later ones are held back until they are released
+	var posts atomic.Int64
+	held := make(chan struct{})
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		if c.Method != "GET" && posts.Add(1) > answered {
+			return apitest.Fault{Until: held, Delay: 20 * time.Millisecond} // when they are released, a signal comes before the end
+		}
+		return apitest.Fault{}
+	})
+	p := child(programName, s.args("--concurrency", "4"))
+	p.start(t)
+	t.Cleanup(p.kill)
+	s.waitFor("the requests in flight", func() bool { return posts.Load() == answered+workers })
+	ended := make(chan struct{})
+	go func() { p.end(t); close(ended) }()
+	p.signal(os.Interrupt)
+	select {
+	case <-ended:
+		t.Fatalf("the first signal ended the run with requests in flight\n%s", p.said.String())
+	case <-time.After(300 * time.Millisecond):
+	}
+	for over := false; !over; { // a signal that comes before the first one was dealt with is the same one
+		p.signal(os.Interrupt)
+		select {
+		case <-ended:
+			over = true
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	if status, ok := p.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGINT {
+		t.Errorf("the process ended with %s, want by the signal, which shells show as 130", p.ProcessState)
+	}
+	close(held)
+	s.settleDown()
+	s.service.Play(nil)
+	s.mustRun(4)
+	for step, n := range s.asked() {
+		if n > 1 {
+			t.Errorf("%s was sent %d times", step, n)
+		}
+	}
+	if n := len(s.uncertain()); n == 0 || n > workers {
+		t.Errorf("%d steps are uncertain, want some and no more than the %d in flight", n, workers)
+	}
+	s.checkPromise()
 }

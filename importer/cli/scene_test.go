@@ -143,21 +143,14 @@ func (s *scene) environment(more string) {
 
 func (s *scene) sheet(rows [][]any) { writeSheet(s.t, s.path(s.input), header, rows) }
 
-// claimsheet runs any command at the scene's pace.
-func (s *scene) claimsheet(words ...string) (code int, out, diagnostics string) {
-	s.t.Helper()
-	p := runAt(s.t.Context(), s.pace, "", words...)
-	return p.code, p.out, p.err
-}
-
 // must runs a command with the scene's mapping, expects an exit code, and returns what is printed.
 func (s *scene) must(want int, words ...string) string {
 	s.t.Helper()
-	code, out, diagnostics := s.claimsheet(slices.Insert(words, 1, "-m", s.path("mapping.yaml"))...)
-	if code != want {
-		s.t.Fatalf("%v: exit code %d, want %d\n%s%s", words, code, want, out, diagnostics)
+	p := runAt(s.t.Context(), s.pace, "", slices.Insert(words, 1, "-m", s.path("mapping.yaml"))...)
+	if p.code != want {
+		s.t.Fatalf("%v: exit code %d, want %d\n%s%s", words, p.code, want, p.out, p.err)
 	}
-	return out + diagnostics
+	return p.out + p.err
 }
 
 // played is what a command came to.

@@ -16,9 +16,6 @@ import (
 // long asks for what takes minutes: kills at every place, many histories, workers.
 var long = testform.Long
 
-// longOr returns how much of something a test does, with -long and without.
-func longOr[T any](inLong, inShort T) T { return testform.LongOr(inLong, inShort) }
-
 // onlyLong leaves a test out without -long.
 func onlyLong(t *testing.T) {
 	t.Helper()
