@@ -21,7 +21,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/apiclient/environment"
-	"claimsheet/apiclient/sandbox"
 	"claimsheet/importer/cli"
 	"claimsheet/importer/cli/explain"
 	"claimsheet/importer/ledger"
@@ -35,6 +34,10 @@ func TestDocumentedFiles(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	must(t, err)
+	sample := readText(t, filepath.Join(root, "samples", "first", "mapping.yaml"))
+	if !slices.Contains(yamlBlocks(readText(t, filepath.Join(root, "README.md"))), strings.TrimSuffix(sample, "\n")) {
+		t.Errorf("the README does not show the mapping of the first sample, which it runs:\n%s", sample)
+	}
 	mappings, environments := 0, 0
 	index := readText(t, filepath.Join(root, "docs", "README.md"))
 	for _, page := range append(pages, filepath.Join(root, "README.md")) {
@@ -99,15 +102,6 @@ func TestDocumentedShapes(t *testing.T) {
 	}
 }
 
-// TestReadmeMapping: the mapping that the README explains is the one of the first sample, which it runs.
-func TestReadmeMapping(t *testing.T) {
-	t.Parallel()
-	blocks := yamlBlocks(readText(t, filepath.Join(root, "README.md")))
-	if sample := readText(t, filepath.Join(root, "samples", "first", "mapping.yaml")); !slices.Contains(blocks, strings.TrimSuffix(sample, "\n")) {
-		t.Errorf("the README does not show this mapping:\n%s", sample)
-	}
-}
-
 func yamlBlocks(page string) []string {
 	var blocks []string
 	for i, part := range strings.Split(page, "\n```") {
@@ -116,14 +110,6 @@ func yamlBlocks(page string) []string {
 		}
 	}
 	return blocks
-}
-
-// TestSandboxConstants holds two packages that may not import each other to the same case.
-func TestSandboxConstants(t *testing.T) {
-	t.Parallel()
-	if environment.SandboxCaseID != sandbox.CaseID {
-		t.Errorf("the environment's case %s is not the sandbox's %s", environment.SandboxCaseID, sandbox.CaseID)
-	}
 }
 
 // TestDocumentedCommands holds every command line that the documentation shows to the commands and flags that there

@@ -57,7 +57,13 @@ func TestKilled(t *testing.T) {
 				for _, broken := range h.broken() {
 					t.Error(broken)
 				}
-				h.checkLeftOver()
+				open := h.uncertain()
+				for _, r := range h.results() { // all is done but for what is uncertain
+					if status := r["Import status"]; status != "unchanged" && !slices.Contains(open, strings.ToLower(r["E-mail"])) {
+						t.Errorf("row %s is %q, though nothing of its client is uncertain: %s", r["Source row"], status, r["Error"])
+					}
+				}
+				t.Logf("%d kills, %d ambiguous answers, %d steps uncertain", h.killed, h.ambiguous.Load(), len(open))
 				killed += h.killed
 			}
 		})
@@ -229,18 +235,6 @@ func (s *scene) uncertain() (clients []string) {
 		}
 	}
 	return clients
-}
-
-// checkLeftOver holds that all is done but for what is uncertain.
-func (h *harness) checkLeftOver() {
-	h.t.Helper()
-	open := h.uncertain()
-	for _, r := range h.results() {
-		if status := r["Import status"]; status != "unchanged" && !slices.Contains(open, strings.ToLower(r["E-mail"])) {
-			h.t.Errorf("row %s is %q, though nothing of its client is uncertain: %s", r["Source row"], status, r["Error"])
-		}
-	}
-	h.t.Logf("%d kills, %d ambiguous answers, %d steps uncertain", h.killed, h.ambiguous.Load(), len(open))
 }
 
 // leadsV1 is version 1, flow B: the client with its redirect url, the Open activity, the back-filled one.

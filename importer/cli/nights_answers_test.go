@@ -20,11 +20,6 @@ var answerCases = []nightCase{
 			{env: "wire: {contact_id: /data/contactId, lookup_contact_id: /contactId}", faults: lagging, dry: true, posts: "claim 1, activity 3, link 1",
 				status: "done", cells: []string{"1 contactId = <client c1@example.com>"}},
 		}},
-	{name: "an answer without an id, with a url", long: true, mapping: byEmailV1, wire: func(wire *apitest.Wire) { wire.ClientID, wire.LookupID = "/data/clientId", "/clientId" }, env: "wire: {client_id: /clientId}", promise: true,
-		nights: []sheetNight{
-			{rows: []string{"1-2"}, posts: "client 2", status: "done", cells: []string{"1 redirectUrl = <url client c1@example.com>"}},
-			{cells: []string{"1 redirectUrl = <url client c1@example.com>", "2 redirectUrl = <url client c2@example.com>", "1 What to do ="}},
-		}},
 
 	// Refusals.
 	{name: "refused claims", mapping: stepThree, promise: true, env: "errors:\n  - {status: 422, pointer: /code, matches: ^POSTCODE$, means: failed, hint: Ask the client for the postcode.}",

@@ -13,8 +13,6 @@ import (
 const linked = "name: loans\napi: v2\n" + clientPart + "claims: [{id: loan, key: Agreement no, name: \"Loan {Agreement no}\"}]\nworkflow: {name: Loans, template_identifier: WF-1}\n" +
 	"activities:\n  - {template: Agreement details, on: loan, attributes: {Agreement number: Agreement no}}\n"
 
-const everything = "client 2, claim 2, activity 2, link 2"
-
 // deskCases are the cases of TestNights in which a person settles steps, asks for links, or looks up what happened.
 var deskCases = []nightCase{
 	{name: "steps of each kind are given up", long: true, mapping: linked, nights: []sheetNight{
@@ -65,10 +63,6 @@ var deskCases = []nightCase{
 		{rows: append([]string{"a@ | Ann | | p@ | Poe | x@", "a@ | Ann | | q@ | Quo |"}, ofContacts[2:]...), flags: "--only a@example.com --max-failures 100%", code: 1, cells: contactsShown},
 		{do: []string{"lose ledger"}, rerun: true, flags: "--yes --max-failures 100%", code: 1, cells: contactsShown},
 	}},
-	{name: "a url is purged", long: true, mapping: byEmailV1, nights: []sheetNight{
-		{rows: []string{"1 A-1"}, posts: "client 1"},
-		{do: []string{"history --purge --older-than 0d --yes"}, cells: []string{"1 redirectUrl =", "1 What to do ~ purged"}},
-	}},
 	{name: "who may not be erased", long: true, mapping: linked, nights: []sheetNight{
 		{rows: []string{"1 A-1"}, faults: faults{"claim": {failed500}}, code: 4, posts: "?"},
 		{idle: true, do: []string{"history --forget c1@example.com --yes → 2 [client-undecided]", "history --forget c1@example.com --yes → 2 !c1@example.com",
@@ -77,7 +71,7 @@ var deskCases = []nightCase{
 
 	// Fresh links by command.
 	{name: "a fresh link is asked for", mapping: linked, nights: []sheetNight{
-		{rows: []string{"1-2"}, posts: everything},
+		{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 2, link 2"},
 		{do: []string{"link C2@example.com email:c1@example.com → c2@example.com\t"}, again: true,
 			cells: []string{"1 redirectUrl = <link c1@example.com #2>", "2 redirectUrl = <link c2@example.com #2>"}},
 	}},
@@ -94,7 +88,7 @@ var deskCases = []nightCase{
 	linkTrouble("no answer", failed500, 4, "c2@example.com\t", "a fresh link may or may not have been made: HTTP 500"),
 	linkTrouble("unauthorised", apitest.Answer(apitest.JSON(401, `{}`)), 3, "!\t", "no fresh link was made: HTTP 401"),
 	{name: "whose link is meant", long: true, mapping: linked, nights: []sheetNight{
-		{rows: []string{"1-2"}, posts: everything},
+		{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 2, link 2"},
 		{mapping: "name: leads\napi: v2\nclient: {key: First name, existing: create, fields: {email: E-mail}}\nlink: never\n", rows: []string{"7 A-7; First name=c1@example.com"}, posts: "client 1"},
 		{mapping: with(linked, "name: loans", "name: cars", "key: Agreement no", "key: Amount"), rows: []string{"2 A-2"}, posts: "?", again: true},
 		{mapping: linked, rows: []string{"1-2"}, do: []string{"link -m MAPPING c1@example.com → 2 email, leads", "link -m MAPPING leads:c1@example.com → 2 [link-waits]",
@@ -107,7 +101,7 @@ var deskCases = []nightCase{
 func linkTrouble(name string, f apitest.Fault, code int, out, history string) nightCase {
 	first := "every link c1@example.com"
 	return nightCase{name: "no fresh link: " + name, long: true, mapping: linked, nights: []sheetNight{
-		{rows: []string{"1-2"}, posts: everything},
+		{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 2, link 2"},
 		{again: true, faults: faults{first: {f}}, do: []string{fmt.Sprintf("link c1@example.com c2@example.com → %d %s", code, out)},
 			cells: []string{"1 redirectUrl = <link c1@example.com>"}},
 		{faults: faults{first: {f}}, do: []string{fmt.Sprintf("link c1@example.com → %d !example.com", code), "settle → nothing is uncertain", "history c1@example.com → " + history},

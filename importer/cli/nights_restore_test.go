@@ -52,12 +52,6 @@ var restoreCases = []nightCase{
 		{code: 3},
 		{idle: true, do: []string{"rerun -m MAPPING --yes --accept lost-run DIR/leads.results.xlsx"}},
 	}},
-	{name: "a run was killed, and its ledger is there", long: true, mapping: stepThree, ways: []string{"killed"}, nights: []sheetNight{
-		{rows: []string{"1-2"}, posts: stored(2)},
-		{rows: []string{"1-2", "9 A-9"}, doubt: "link c9@example.com"},
-		{rerun: true, status: "unchanged, unchanged"}, // the workbook of the night before
-		{rows: []string{"1-2", "9 A-9"}, code: 4, status: "unchanged, unchanged, uncertain"},
-	}},
 
 	// Each night has a sheet, and so a workbook, of its own name.
 	{name: "a backup is restored, and the workbooks of two nights are given", long: true, mapping: stepThree, ways: everyWay, orders: true, nights: []sheetNight{
@@ -78,12 +72,6 @@ var restoreCases = []nightCase{
 		{do: []string{"restore backup"}, input: "leads.xlsx", rows: []string{"1-3"}, flags: "--dry-run", code: 3, says: []string{"[lost-run]"}},
 		{code: 3, says: []string{"[lost-run]"}},
 		{do: []string{"rerun -m MAPPING --yes DIR/first.results.xlsx DIR/second.results.xlsx"}, posts: stored(1)},
-	}},
-	{name: "the newest workbook is enough", mapping: stepThree, nights: []sheetNight{
-		{input: "second.xlsx", rows: []string{"1-3"}, faults: faults{"link c2@example.com": {apitest.Answer(apitest.JSON(400, `{}`))}}, code: 1, posts: "?"},
-		{input: "third.xlsx", rows: []string{"1-3"}, posts: "link 1"},
-		{idle: true, do: []string{"lose ledger", "rerun -m MAPPING --yes DIR/third.results.xlsx", "rerun -m MAPPING --yes DIR/second.results.xlsx"}},
-		{status: "unchanged"},
 	}},
 	{name: "workbooks disagree on a state", long: true, mapping: stepThree, nights: []sheetNight{
 		{input: "second.xlsx", rows: []string{"1-2"}, faults: faults{"link c2@example.com": {created500}}, code: 4, posts: "?"},

@@ -3,9 +3,15 @@
 package cli_test
 
 import (
+	"bufio"
+	"flag"
+	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,8 +19,10 @@ import (
 
 	"github.com/creack/pty"
 	"github.com/google/go-cmp/cmp"
+	"github.com/xuri/excelize/v2"
 
 	"claimsheet/apiclient/apitest"
+	"claimsheet/apiclient/sandbox"
 )
 
 // typing runs the built program in a folder, with a terminal of so many columns on all its streams, and somebody who
@@ -154,4 +162,159 @@ func TestCtrlCAnswers(t *testing.T) {
 	s.service.Play(nil)
 	s.mustRun(0)
 	s.checkPromise()
+}
+
+var updateDocs = flag.Bool("update-docs", false, "write what the commands of docs/guide.md and docs/rehearsal.md print into the pages")
+
+// pageBlock is a part of a page that its reader does, in the page's order: a ```console block, whose lines that begin
+// with $ are commands with what they print below, and which without such a line is what claimsheet sandbox has printed
+// meanwhile in its terminal; a ```yaml block with a file's name, which the reader writes; a comment that says what the
+// reader does to a workbook; and a picture of one.
+var pageBlock = regexp.MustCompile("(?s)```console\n(.*?)```|```yaml (\\S+)\n(.*?)```|<!-- ([a-z.]+): ([A-Za-z]+)!([A-Z]+[0-9]+) = (.*?) -->|" +
+	`\]\((pictures/([a-z.]+)-([0-9])\.png)\)`)
+
+// TestGuide does what docs/guide.md shows, from the sheet to the nightly run. The service is a sandbox.
+func TestGuide(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	service, err := sandbox.New(sandbox.Options{})
+	must(t, err)
+	server := httptest.NewServer(service)
+	defer server.Close()
+	typePage(t, "guide", &reader{shown: "https://uat.example.com/api", url: server.URL}, 6)
+}
+
+// TestRehearsal does what docs/rehearsal.md shows: a night with faults, and the morning after it. The page starts the
+// sandbox itself.
+func TestRehearsal(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	typePage(t, "rehearsal", &reader{shown: "http://127.0.0.1:8080"}, 5)
+}
+
+// reader does what a page shows in a folder.
+type reader struct {
+	folder     string
+	shown, url string        // the service's url in the page, and in truth
+	code       int           // the exit code of the last command
+	sandbox    *bufio.Reader // what claimsheet sandbox prints; nil before it is started
+}
+
+// typePage does what the page docs/NAME.md shows, in a copy of the sample that the page names, and compares what is
+// printed. The page has at least that many commands.
+func typePage(t *testing.T, name string, r *reader, atLeast int) {
+	t.Helper()
+	path := filepath.Join(root, "docs", name+".md")
+	page := readText(t, path)
+	sample := regexp.MustCompile(`copy\s+.samples/([a-z]+)/`).FindStringSubmatch(page)
+	to := t.TempDir()
+	must(t, copySample(filepath.Join(root, "samples", sample[1]), to))
+	r.folder = filepath.Join(to, sample[1])
+	commands := 0
+	shown := pageBlock.ReplaceAllStringFunc(page, func(match string) string {
+		part := pageBlock.FindStringSubmatch(match)
+		switch {
+		case part[2] != "":
+			write(t, filepath.Join(r.folder, part[2]), strings.ReplaceAll(part[3], r.shown, r.url))
+		case part[4] != "":
+			editWorkbook(t, filepath.Join(r.folder, part[4]), func(f *excelize.File) { must(t, f.SetCellValue(part[5], part[6], part[7])) })
+		case part[8] != "":
+			if _, err := os.Stat(filepath.Join(root, "docs", part[8])); err != nil {
+				t.Error(err)
+			}
+		case !strings.HasPrefix(part[1], "$ "):
+			return "```console\n" + r.listen(t, strings.Count(part[1], "\n")) + "```"
+		default:
+			var printed strings.Builder
+			for _, command := range pageCommand.FindAllString(part[1], -1) {
+				commands++
+				printed.WriteString(command + strings.ReplaceAll(r.do(t, command), r.url, r.shown))
+			}
+			return "```console\n" + printed.String() + "```"
+		}
+		return part[0]
+	})
+	if commands < atLeast {
+		t.Errorf("only %d commands found in %s", commands, path)
+	}
+	if *updateDocs {
+		write(t, path, shown)
+	} else if diff := cmp.Diff(page, shown); diff != "" {
+		t.Errorf("what the commands of %s print (-page +printed); -update-docs writes it:\n%s", path, diff)
+	}
+}
+
+// pageCommand is a command of a page. One that ends with a backslash goes on in the next line. pageWord is a word of
+// it, which may be in quotes.
+var (
+	pageCommand = regexp.MustCompile(`(?m)^\$ (.*\\\n)*.*\n`)
+	pageWord    = regexp.MustCompile(`'[^']*'|[^\s']+`)
+)
+
+// do runs a command of the page, and returns what remains on the screen, with what differs from run to run replaced.
+func (r *reader) do(t *testing.T, command string) string {
+	t.Helper()
+	words := pageWord.FindAllString(strings.ReplaceAll(command, "\\\n", " "), -1)[1:] // without the $
+	for i, word := range words {
+		words[i] = strings.Trim(word, "'")
+	}
+	switch {
+	case slices.Equal(words, []string{"echo", "$?"}):
+		return strconv.Itoa(r.code) + "\n"
+	case words[0] != "claimsheet":
+		t.Fatalf("%s is no command of claimsheet", command)
+	case words[1] == "sandbox":
+		return r.serve(t, words[2:])
+	}
+	printed, code := typing(t, nil, r.folder, 100, []string{"NO_COLOR=1", "UAT_TOKEN=unused"}, words[1:]...)
+	r.code = code
+	text := strings.ReplaceAll(screen(printed), r.folder+string(filepath.Separator), "")
+	for what, with := range pageConstants {
+		text = regexp.MustCompile(what).ReplaceAllString(text, with)
+	}
+	return strings.TrimRight(text, "\n") + "\n"
+}
+
+// serve starts claimsheet sandbox, at a free port in place of the usual one, and returns its first three lines.
+func (r *reader) serve(t *testing.T, flags []string) string {
+	t.Helper()
+	cmd := exec.Command(programName, append([]string{"sandbox", "--addr", "127.0.0.1:0"}, flags...)...)
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	cmd.Stderr = cmd.Stdout
+	must(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	must(t, out.(*os.File).SetReadDeadline(time.Now().Add(time.Minute))) // so that a missing line fails the test
+	r.sandbox = bufio.NewReader(out)
+	printed := r.listen(t, 3)
+	r.url, _, _ = strings.Cut(printed, "\n")
+	return dashboard.ReplaceAllString(printed, "/dashboard/4QPZ7M2KXN5DA6WVHT3RBJCEYS")
+}
+
+// dashboard is the path of the sandbox's dashboard, which is another one each time.
+var dashboard = regexp.MustCompile(`/dashboard/[A-Z2-7]{26}`)
+
+// listen returns the next lines that the sandbox prints.
+func (r *reader) listen(t *testing.T, lines int) string {
+	t.Helper()
+	var text strings.Builder
+	for range lines {
+		line, err := r.sandbox.ReadString('\n')
+		must(t, err)
+		text.WriteString(line)
+	}
+	return text.String()
+}
+
+// pageConstants are what pages show for what differs from run to run.
+var pageConstants = map[string]string{
+	`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`: "4c7f2a90-1d3e-4b58-9a6c-2e8f5d7b1a03",
+	`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`:                               "2026-11-02 06:30:00",
+	`\d{8}T\d{6}(\.2)?`:                                            "20261102T063000",
+	` in [0-9.]+(ms|s)\.`:                                          " in 0.2s.",
+	`\brun [0-9a-f]{8}\b`:                                          "run 3f9a1c27",
+	`connection: without TLS.*`:                                    "connection: TLS 1.3, certificate for uat.example.com until 2027-05-31",
 }
