@@ -55,16 +55,14 @@ activities:
 `
 )
 
-// BenchmarkRun measures whole runs of the built program (start, sheet, ledger,
-// calls, workbook) and, one after the other in the same benchmark, a bare loop: a
-// program that makes the same calls in the same order with net/http, as many in
-// flight, and remembers nothing. Each is a process of its own, and so is the
-// service, the sandbox in memory, which waits before it answers: 0, 5 or 20 ms.
+// BenchmarkRun measures whole runs of the built program (start, sheet, ledger, calls, workbook) and, one after the
+// other in the same benchmark, a bare loop: a program that makes the same calls in the same order with net/http, as
+// many in flight, and remembers nothing. Each is a process of its own, and so is the service, the sandbox in memory,
+// which waits before it answers: 0, 5 or 20 ms.
 //
-// The metric ratio is the bare loop's time over the run's, the best of the rounds.
-// cpu-us/call is the run's processor time for each call, which other programs on
-// the machine disturb less; bare-cpu-us/call the bare loop's, and service-cpu-us/call
-// the service's beside the run.
+// The metric ratio is the bare loop's time over the run's, the best of the rounds. cpu-us/call is the run's processor
+// time for each call, which other programs on the machine disturb less; bare-cpu-us/call the bare loop's, and
+// service-cpu-us/call the service's beside the run.
 //
 //	go test ./importer/cli -run '^$' -bench '^BenchmarkRun$' -benchtime 1x -clients 5000
 func BenchmarkRun(b *testing.B) {
@@ -104,8 +102,7 @@ func BenchmarkRun(b *testing.B) {
 // benchTime is what a process took.
 type benchTime struct{ wall, processor time.Duration }
 
-// benchRound is one run and the bare loop beside it, and the processor time of the
-// run's service.
+// benchRound is one run and the bare loop beside it, and the processor time of the run's service.
 type benchRound struct {
 	run, bare benchTime
 	service   time.Duration
@@ -255,15 +252,12 @@ func writeRows(b *testing.B, path string, f *excelize.File, header []any, rows i
 // bareLoop makes the calls of BenchmarkRun's runs with net/http alone.
 func bareLoop(service, clients, concurrency string) error {
 	n, err := strconv.Atoi(clients)
-	if err != nil {
-		return err
-	}
-	inFlight, err := strconv.Atoi(concurrency)
-	if err != nil {
+	inFlight, err2 := strconv.Atoi(concurrency)
+	if err := errors.Join(err, err2); err != nil {
 		return err
 	}
 	c := bareClient{service: service + "/funnel/v2", http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: inFlight}}}
-	if err := c.readTemplates(); err != nil {
+	if err := c.call(http.MethodGet, "/activity-templates", nil, &c.templates); err != nil {
 		return err
 	}
 	var g errgroup.Group
@@ -277,71 +271,51 @@ func bareLoop(service, clients, concurrency string) error {
 type bareClient struct {
 	service   string
 	http      *http.Client
-	templates map[string]bareTemplate // by name
-}
-
-type bareTemplate struct {
-	ID, Name                   string
-	ActivityAttributeTemplates []struct{ ID, Name string }
-}
-
-func (c *bareClient) readTemplates() error {
-	res, err := c.http.Get(c.service + "/activity-templates")
-	if err != nil {
-		return err
+	templates []struct {
+		ID, Name                   string
+		ActivityAttributeTemplates []struct{ ID, Name string }
 	}
-	defer res.Body.Close()
-	var list []bareTemplate
-	c.templates = map[string]bareTemplate{}
-	err = json.NewDecoder(res.Body).Decode(&list)
-	for _, t := range list {
-		c.templates[t.Name] = t
-	}
-	return err
 }
 
 // importClient makes one client's calls.
-func (c *bareClient) importClient(i int) error {
+func (c *bareClient) importClient(i int) (err error) {
+	post := func(path string, body any) (answer struct{ ContactID, ClaimID string }) { // what the next call needs
+		if err == nil {
+			err = c.call(http.MethodPost, path, body, &answer)
+		}
+		return answer
+	}
 	number := fmt.Sprintf("A-%05d", i)
-	contact, err := c.post("/contacts?isAdministrator=true", map[string]any{"email": fmt.Sprintf("c%d@example.com", i), "lastName": "Łukasz O’Brien"})
-	if err != nil {
-		return err
-	}
-	ofContact := "/activities?contactId=" + url.QueryEscape(contact.ContactID)
-	_, err = c.post(ofContact, c.activity("Your details", "Submitted",
+	contact := post("/contacts?isAdministrator=true", map[string]any{"email": fmt.Sprintf("c%d@example.com", i), "lastName": "Łukasz O’Brien"}).ContactID
+	ofContact := "/activities?contactId=" + url.QueryEscape(contact)
+	post(ofContact, c.activity("Your details", "Submitted",
 		"Home address", map[string]any{"stringValue": fmt.Sprintf("%d High Street", i)}, "Postcode", map[string]any{"stringValue": "ZZ1 1ZZ"}))
-	if err != nil {
-		return err
-	}
-	claim, err := c.post("/claims", map[string]any{"administratorId": contact.ContactID, "claimants": []string{contact.ContactID}, "claimName": "Loan " + number})
-	if err != nil {
-		return err
-	}
-	_, err = c.post("/activities?claimId="+url.QueryEscape(claim.ClaimID), c.activity("Agreement details", "Submitted",
+	claim := post("/claims", map[string]any{"administratorId": contact, "claimants": []string{contact}, "claimName": "Loan " + number}).ClaimID
+	post("/activities?claimId="+url.QueryEscape(claim), c.activity("Agreement details", "Submitted",
 		"Agreement number", map[string]any{"stringValue": number}, "Amount", map[string]any{"doubleValue": 1000.5 + float64(i)}))
-	if err != nil {
-		return err
-	}
-	if _, err = c.post(ofContact, c.activity("Sign your claim", "Open")); err != nil {
-		return err
-	}
-	_, err = c.post("/contacts/"+url.PathEscape(contact.ContactID)+"/magic-link", nil)
+	post(ofContact, c.activity("Sign your claim", "Open"))
+	post("/contacts/"+url.PathEscape(contact)+"/magic-link", map[string]any{})
 	return err
 }
 
 // activity is a request's body. attributes are names and values in turns.
 func (c *bareClient) activity(template, status string, attributes ...any) map[string]any {
-	t := c.templates[template]
-	body := map[string]any{"templateId": t.ID, "status": status, "workflowName": "Bench", "workflowTemplateIdentifier": "WF-1"}
+	body := map[string]any{"status": status, "workflowName": "Bench", "workflowTemplateIdentifier": "WF-1"}
 	var list []map[string]any
-	for pair := range slices.Chunk(attributes, 2) {
-		attribute := pair[1].(map[string]any)
-		for _, a := range t.ActivityAttributeTemplates {
-			if a.Name == pair[0] {
-				attribute["templateId"] = a.ID
-			}
+	for _, t := range c.templates {
+		if t.Name != template {
+			continue
 		}
-		list = append(list, attribute)
+		body["templateId"] = t.ID
+		for pair := range slices.Chunk(attributes, 2) {
+			attribute := pair[1].(map[string]any)
+			for _, a := range t.ActivityAttributeTemplates {
+				if a.Name == pair[0] {
+					attribute["templateId"] = a.ID
+				}
+			}
+			list = append(list, attribute)
+		}
 	}
 	if list != nil {
 		body["attributes"] = list
@@ -349,28 +323,28 @@ func (c *bareClient) activity(template, status string, attributes ...any) map[st
 	return body
 }
 
-// bareAnswer is what of an answer the next call needs.
-type bareAnswer struct{ ContactID, ClaimID string }
-
-func (c *bareClient) post(path string, body any) (a bareAnswer, err error) {
+func (c *bareClient) call(method, path string, body, answer any) error {
 	var data []byte
+	var err error
 	if body != nil {
 		if data, err = json.Marshal(body); err != nil {
-			return a, err
+			return err
 		}
 	}
-	res, err := c.http.Post(c.service+path, "application/json", bytes.NewReader(data))
+	req, err := http.NewRequest(method, c.service+path, bytes.NewReader(data))
 	if err != nil {
-		return a, err
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := c.http.Do(req)
+	if err != nil {
+		return err
 	}
 	defer res.Body.Close()
-	if data, err = io.ReadAll(res.Body); err != nil {
-		return a, err
+	if data, err = io.ReadAll(res.Body); err != nil || res.StatusCode/100 != 2 {
+		return fmt.Errorf("%s: %s: %s (%w)", path, res.Status, data, err)
 	}
-	if res.StatusCode/100 != 2 {
-		return a, fmt.Errorf("%s: %s: %s", path, res.Status, data)
-	}
-	return a, json.Unmarshal(data, &a)
+	return json.Unmarshal(data, answer)
 }
 
 func write(tb testing.TB, path, content string) {

@@ -1,14 +1,12 @@
 package cli_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,7 +14,6 @@ import (
 
 	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/cli"
-	"claimsheet/importer/ledger"
 )
 
 const deskMapping = `
@@ -100,22 +97,17 @@ func (s *scene) numbers() (numbers []string) {
 	return numbers
 }
 
-// TestSettleLists also shows that an activity whose answer has an id is asked for one.
-func TestSettleLists(t *testing.T) {
+// TestSettle lists what is uncertain and gives every kind of step what it needs. The run after that goes on with it, and
+// sends nothing of it again; the history tells every step, attempt and decision.
+func TestSettle(t *testing.T) {
 	t.Parallel()
 	s := troubled(t)
 	s.golden("settle_list.txt", s.must(4, "settle", "-e", "uat"))
-	s.environment("wire: {activity_id: /activityId}")
+	s.environment("wire: {activity_id: /activityId}") // an activity's answer has an id, too
 	if out := s.must(4, "settle"); strings.Count(out, "--created ID ") != 3 {
 		t.Errorf("it lists\n%s", out)
 	}
-}
-
-// TestSettleCreated gives every kind of step what it needs. The run after that goes on with it, and sends nothing of it
-// again.
-func TestSettleCreated(t *testing.T) {
-	t.Parallel()
-	s := troubled(t)
+	s.environment("")
 	n := s.numbers()
 	claim, contact := s.service.AddClaim("contact-1", "Loan A-1"), s.service.AddClient("di@example.com", "di@example.com", "")
 	s.golden("settle_created.txt", s.must(0, "settle", "--created", claim, n[0])+s.must(0, "settle", "--created", n[1])+
@@ -131,6 +123,7 @@ func TestSettleCreated(t *testing.T) {
 		t.Errorf("the url that was found is shown as %q", got)
 	}
 	s.sends(0)
+	s.golden("history_client.txt", s.must(0, "history", "ANN@example.com")) // without a redirect url
 }
 
 // TestSettleRefuses checks that a wrong decision is explained and changes nothing, also for the steps beside it.
@@ -167,11 +160,11 @@ func TestSettleRefuses(t *testing.T) {
 		{"the same step twice", []string{"--give-up", n[0], "claim/loan/A-1"}},
 		{"an id alone", []string{"--created", "claim-77"}},
 	} {
-		code, out, said := s.claimsheet(append([]string{"settle", "-m", s.path("mapping.yaml")}, c.words...)...)
-		if code != 2 || out != "" || strings.Contains(said, "example.com") {
-			t.Errorf("%s: exit code %d, want 2, and no key or url\n%s%s", c.name, code, out, said)
+		p := claimsheet(t, append([]string{"settle", "-m", s.path("mapping.yaml")}, c.words...)...)
+		if p.code != 2 || p.out != "" || strings.Contains(p.err, "example.com") {
+			t.Errorf("%s: exit code %d, want 2, and no key or url\n%s%s", c.name, p.code, p.out, p.err)
 		}
-		all.WriteString(c.name + "\n" + said + "\n")
+		all.WriteString(c.name + "\n" + p.err + "\n")
 	}
 	s.golden("settle_refused.txt", all.String())
 	if diff := cmp.Diff(before, s.must(4, "settle")); diff != "" {
@@ -180,30 +173,6 @@ func TestSettleRefuses(t *testing.T) {
 	if posts := s.since().posts(); len(posts) > 0 {
 		t.Errorf("%v were sent", posts)
 	}
-}
-
-// TestSettleNumbersStay decides by a list that was printed before another decision, and refuses a number whose step was
-// sent again since.
-func TestSettleNumbersStay(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newDesk(t, "ann@example.com A-1", "bob@example.com B-1")
-	s.service.Play(func(c apitest.Call) (f apitest.Fault) {
-		if c.Kind == "claim" {
-			f = badGateway
-		}
-		return f
-	})
-	s.mustRun(4)
-	n := s.numbers()
-	expect(t, s.must(2, "settle", "--undo", n[0]), "[not-decided]")
-	s.must(0, "settle", "--not-created", n[0])
-	s.sends(4, "claim ann@example.com/Loan A-1")
-	expect(t, s.must(2, "settle", "--created", "claim-77", n[0]), "[old-number]")
-	s.must(0, "settle", "--created", s.service.AddClaim("contact-2", "Loan B-1"), n[1])
-	expect(t, s.must(2, "settle", "--undo", n[1]), "[old-number]", "write CLIENT-KEY:NAME")
-	s.service.Play(nil)
-	s.sends(4, "activity bob@example.com/Loan B-1 Agreement details", "link bob@example.com")
 }
 
 const canaryMapping = `
@@ -292,57 +261,13 @@ func TestP7_PurgeLeavesNothingPersonal(t *testing.T) {
 	expect(t, column(s.results(), "Error")[1], "Results!D3 (source row 3)")
 }
 
-// TestPurgeKeepsWhatAYoungerRunNeeds: two runs of one file share its copy.
-func TestPurgeKeepsWhatAYoungerRunNeeds(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := canaryDesk(t)
-	id := s.mustRun(0).summary.Run
-	l, err := ledger.Open(s.path(".claimsheet/ledger.db"))
-	must(t, err)
-	old, _, err := l.Run(t.Context(), id)
-	must(t, err)
-	old.ID, old.Started = "00000000-0000-4000-8000-00000000000a", old.Started.AddDate(0, 0, -90)
-	must(t, l.StartRun(old))
-	must(t, l.Close())
-	s.must(0, "history", "--purge", "--older-than", "30d", "--yes")
-	s.must(0, "report", "-o", s.path("again.xlsx"), id)
-	expect(t, s.must(2, "report", "-o", s.path("x.xlsx"), old.ID), "[input-purged]")
-}
-
-// TestPurgeWhileARunStarts: the purge removes the copy that the run shares with an earlier one before the run has the
-// lock. The run sends nothing; the next one works.
-func TestPurgeWhileARunStarts(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, stepThree, leads(1))
-	s.mustRun(0)
-	s.sheet(leads(2))
-	s.mustRun(0)
-	s.sheet(leads(1))
-	var once sync.Once
-	s.service.Play(func(c apitest.Call) apitest.Fault {
-		once.Do(func() { // the templates are asked for before the ledger is locked
-			s.must(0, "history", "--purge", "--older-than", "0d", "--yes")
-		})
-		return apitest.Fault{}
-	})
-	p := s.mustRun(3)
-	expect(t, p.err, "[input-removed]")
-	if len(p.posts()) > 0 {
-		t.Errorf("created %v", p.posts())
-	}
-	s.service.Play(nil)
-	s.mustRun(0)
-}
-
 // TestP7_ForgetErasesOneClient: no file of the state folder holds anything of the client, not even the key; the others
 // keep all. A sheet that names the client again sends nothing and records nothing but the copy of the sheet.
 func TestP7_ForgetErasesOneClient(t *testing.T) {
 	t.Parallel()
 	s := canaryDesk(t)
 	s.mustRun(0)
-	keep(t, s.path(s.book()), s.path("old.results.xlsx"))
+	write(t, s.path("old.results.xlsx"), readText(t, s.path(s.book())))
 	s.mustRun(0)
 	if p := runAt(t.Context(), cli.QuickPace(), "no\n", "history", "-m", s.path("mapping.yaml"), "--forget", "Customer-A"); p.code != 3 || len(s.leaks("Canaryname Customer-A")) == 0 {
 		t.Errorf("without a yes: exit code %d", p.code)
@@ -375,35 +300,6 @@ func TestP7_ForgetErasesOneClient(t *testing.T) {
 	expect(t, s.must(2, "history", "--forget", "Customer-A", "--yes"), "[erased-before]")
 }
 
-// TestHistoryOfAClient tells every step, attempt and decision.
-func TestHistoryOfAClient(t *testing.T) {
-	t.Parallel()
-	s := troubled(t)
-	s.must(0, "settle", "--created", s.service.AddClaim("contact-1", "Loan A-1"), s.numbers()[0])
-	s.mustRun(4)
-	out := s.must(0, "history", "ANN@example.com")
-	if strings.Contains(out, "https://claims.example.com") {
-		t.Error("a redirect url is shown")
-	}
-	s.golden("history_client.txt", out)
-	var told struct {
-		Clients []struct {
-			Space string
-			Steps []any
-		}
-	}
-	must(t, json.Unmarshal([]byte(s.must(0, "history", "--json", "ann@example.com")), &told))
-	if len(told.Clients) != 1 || told.Clients[0].Space != "email" || len(told.Clients[0].Steps) != 4 {
-		t.Errorf("--json tells %+v", told)
-	}
-}
-
-// listedRuns are the ids of the runs that history lists, the newest first.
-func (s *scene) listedRuns() []string {
-	s.t.Helper()
-	return regexp.MustCompile(`(?m)^[0-9a-f]{8}`).FindAllString(s.must(0, "history"), -1)
-}
-
 // report writes the report of a run, the latest if none is named, to again.xlsx.
 func (s *scene) report(run ...string) string {
 	s.t.Helper()
@@ -424,7 +320,7 @@ func TestReportIsTheFirstWriting(t *testing.T) {
 	}
 	s.mustRun(1, "-o", s.path("third.xlsx"))
 	must(t, os.Remove(s.path("leads.xlsx")))
-	runs := s.listedRuns()
+	runs := regexp.MustCompile(`(?m)^[0-9a-f]{8}`).FindAllString(s.must(0, "history"), -1) // the newest first
 	if len(runs) != 3 {
 		t.Fatalf("%d runs are listed, want 3", len(runs))
 	}

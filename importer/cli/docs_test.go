@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -19,28 +21,37 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/apiclient/environment"
-	"claimsheet/apiclient/sandbox"
 	"claimsheet/importer/cli"
+	"claimsheet/importer/cli/explain"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 )
 
-// TestDocumentedFiles reads every mapping and environments file that the documentation shows.
+// TestDocumentedFiles reads every mapping and environments file that the documentation shows; its index leads to every
+// page.
 func TestDocumentedFiles(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	must(t, err)
+	sample := readText(t, filepath.Join(root, "samples", "first", "mapping.yaml"))
+	if !slices.Contains(yamlBlocks(readText(t, filepath.Join(root, "README.md"))), strings.TrimSuffix(sample, "\n")) {
+		t.Errorf("the README does not show the mapping of the first sample, which it runs:\n%s", sample)
+	}
 	mappings, environments := 0, 0
+	index := readText(t, filepath.Join(root, "docs", "README.md"))
 	for _, page := range append(pages, filepath.Join(root, "README.md")) {
+		if name := filepath.Base(page); name != "README.md" && !strings.Contains(index, "]("+name+")") {
+			t.Errorf("docs/README.md has no link to %s", name)
+		}
 		if filepath.Base(page) == "problems.md" {
-			continue // fragments, bad ones among them; the tests of explain run them
+			continue // fragments, bad ones among them
 		}
 		data, err := os.ReadFile(page)
 		must(t, err)
 		for _, block := range yamlBlocks(string(data)) {
 			switch {
-			case strings.Contains(block, "kind: "): // a manifest; see TestUnits
+			case strings.Contains(block, "kind: "): // a manifest
 			case strings.Contains(block, "api: "):
 				mappings++
 				if _, found := mapping.Parse(page, []byte(block)); len(found) > 0 {
@@ -91,28 +102,6 @@ func TestDocumentedShapes(t *testing.T) {
 	}
 }
 
-// TestReadmeMapping: the mapping that the README explains is the one of the first sample, which it runs.
-func TestReadmeMapping(t *testing.T) {
-	t.Parallel()
-	blocks := yamlBlocks(readText(t, filepath.Join(root, "README.md")))
-	if sample := readText(t, filepath.Join(root, "samples", "first", "mapping.yaml")); !slices.Contains(blocks, strings.TrimSuffix(sample, "\n")) {
-		t.Errorf("the README does not show this mapping:\n%s", sample)
-	}
-}
-
-// TestDocsIndex: docs/README.md leads to every page.
-func TestDocsIndex(t *testing.T) {
-	t.Parallel()
-	index := readText(t, filepath.Join(root, "docs", "README.md"))
-	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	must(t, err)
-	for _, page := range pages {
-		if name := filepath.Base(page); name != "README.md" && !strings.Contains(index, "]("+name+")") {
-			t.Errorf("docs/README.md has no link to %s", name)
-		}
-	}
-}
-
 func yamlBlocks(page string) []string {
 	var blocks []string
 	for i, part := range strings.Split(page, "\n```") {
@@ -121,14 +110,6 @@ func yamlBlocks(page string) []string {
 		}
 	}
 	return blocks
-}
-
-// TestSandboxConstants holds two packages that may not import each other to the same case.
-func TestSandboxConstants(t *testing.T) {
-	t.Parallel()
-	if environment.SandboxCaseID != sandbox.CaseID {
-		t.Errorf("the environment's case %s is not the sandbox's %s", environment.SandboxCaseID, sandbox.CaseID)
-	}
 }
 
 // TestDocumentedCommands holds every command line that the documentation shows to the commands and flags that there
@@ -140,7 +121,7 @@ func TestDocumentedCommands(t *testing.T) {
 	checked := 0
 	for _, page := range append(pages, filepath.Join(root, "README.md")) {
 		if filepath.Base(page) == "problems.md" {
-			continue // some of its commands are wrong on purpose; TestExplainExamples types them
+			continue // some of its commands are wrong on purpose
 		}
 		for _, words := range commandLines(readText(t, page)) {
 			checkCommand(t, page, words)
@@ -157,6 +138,9 @@ var typed = regexp.MustCompile("(?:^|[ `/=])claimsheet ((?:[a-z]+(?:-[a-z]+)*)(?
 
 func commandLines(page string) [][]string {
 	var found [][]string
+	for _, m := range regexp.MustCompile(`(?m)^ *args: \[([^\]]*)\]`).FindAllStringSubmatch(page, -1) { // of a manifest for Kubernetes
+		found = append(found, strings.Fields(strings.ReplaceAll(m[1], ",", " ")))
+	}
 	for i, part := range strings.Split(page, "\n```") {
 		for line := range strings.Lines(part) {
 			isCode := i%2 == 1 || strings.HasPrefix(line, "    ") || strings.Contains(line, "`claimsheet ")
@@ -175,15 +159,14 @@ func commandLines(page string) [][]string {
 // refuse.
 func checkCommand(t *testing.T, page string, words []string) {
 	t.Helper()
-	command := words[:1]
-	flags, ok := flagsOf(strings.Join(command, " "))
+	flags, ok := flagsOf(words[0])
 	if !ok {
-		t.Errorf("%s: there is no command claimsheet %s", page, strings.Join(command, " "))
+		t.Errorf("%s: there is no command claimsheet %s", page, words[0])
 		return
 	}
-	for _, word := range words[len(command):] {
+	for _, word := range words[1:] {
 		if name, _, _ := strings.Cut(word, "="); strings.HasPrefix(name, "-") && !slices.Contains(flags, name) {
-			t.Errorf("%s: claimsheet %s has no flag %s: %s", page, strings.Join(command, " "), name, strings.Join(words, " "))
+			t.Errorf("%s: claimsheet %s has no flag %s", page, strings.Join(words, " "), name)
 		}
 	}
 }
@@ -214,20 +197,6 @@ func flagsOf(command string) (flags []string, ok bool) {
 	}
 	helpCache.Store(command, flags)
 	return flags, true
-}
-
-// TestUnits: the commands in the units for systemd and in the manifests for Kubernetes are the program's.
-func TestUnits(t *testing.T) {
-	t.Parallel()
-	for _, page := range []string{"operations.md", "scale.md"} {
-		commands := regexp.MustCompile(`(?m)^ExecStart=/usr/local/bin/claimsheet (.*)$|^ *args: \[((?:[^\]])*)\]`).FindAllStringSubmatch(readText(t, filepath.Join(root, "docs", page)), -1)
-		if len(commands) < 2 {
-			t.Errorf("docs/%s has a unit and a manifest, and these commands were found: %q", page, commands)
-		}
-		for _, c := range commands {
-			checkCommand(t, page, strings.Fields(strings.ReplaceAll(c[1]+c[2], ",", " ")))
-		}
-	}
 }
 
 // printedBy returns what a command that succeeds prints on stdout.
@@ -285,30 +254,6 @@ func TestStatusPage(t *testing.T) {
 	}
 }
 
-// goldenPage compares a page of the documentation that is made by a test, or writes it with -update.
-func goldenPage(t *testing.T, name, want string) {
-	t.Helper()
-	path := filepath.Join(root, "docs", name)
-	if *update {
-		must(t, os.WriteFile(path, []byte(want), 0o644))
-	}
-	if diff := cmp.Diff(want, readText(t, path)); diff != "" {
-		t.Errorf("%s is not as the program says; go test ./importer/cli -run %s -update writes it (-want +page):\n%s", path, t.Name(), diff)
-	}
-}
-
-// jsonFields yields the fields of a struct that are encoded, with their names.
-func jsonFields(t reflect.Type) func(func(reflect.StructField, string) bool) {
-	return func(yield func(reflect.StructField, string) bool) {
-		for i := range t.NumField() {
-			name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-			if name != "" && !yield(t.Field(i), name) {
-				return
-			}
-		}
-	}
-}
-
 // TestJSONPage makes docs/json.md from the types of the objects; every field is explained there, and every command with
 // --json is.
 func TestJSONPage(t *testing.T) {
@@ -333,7 +278,13 @@ clients are personal data.
 		describeFields(t, &b, "", reflect.TypeOf(commands[name]), described)
 	}
 	b.WriteString(checkObject)
-	goldenPage(t, "json.md", b.String())
+	path := filepath.Join(root, "docs", "json.md")
+	if *update {
+		must(t, os.WriteFile(path, []byte(b.String()), 0o644))
+	}
+	if diff := cmp.Diff(b.String(), readText(t, path)); diff != "" {
+		t.Errorf("docs/json.md is not as the program says; go test ./importer/cli -run TestJSONPage -update writes it (-want +page):\n%s", diff)
+	}
 
 	explained := strings.Split(strings.Join(slices.Collect(maps.Keys(commands)), ", "), ", ")
 	for _, command := range cli.Commands() {
@@ -372,7 +323,12 @@ var saidElsewhere = []reflect.Type{reflect.TypeFor[result.Counts](), reflect.Typ
 func describeFields(t *testing.T, b *strings.Builder, indent string, of reflect.Type, described map[reflect.Type]string) {
 	t.Helper()
 	ofNames := false // the line before this field has names alone
-	for f, name := range jsonFields(of) {
+	for i := range of.NumField() {
+		f := of.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" { // it is not encoded
+			continue
+		}
 		says := f.Tag.Get("doc")
 		if says == "" {
 			t.Errorf("%s.%s is not explained", of.Name(), f.Name)
@@ -411,5 +367,200 @@ func describeFields(t *testing.T, b *strings.Builder, indent string, of reflect.
 			described[inner] = name
 			describeFields(t, b, indent+"  ", inner, described)
 		}
+	}
+}
+
+// TestExplainCommand: a list of all codes, codes with and without an explanation, and what it does not know.
+func TestExplainCommand(t *testing.T) {
+	t.Parallel()
+	p := claimsheet(t, "explain", "[new-ledger]", "unknown-key")
+	if expect(t, p.out, "new-ledger - ", "\nunknown-key: A key that does not exist. The message and its hint say the rest.\n"); p.code != 0 || p.err != "" {
+		t.Errorf("exit code %d: %s", p.code, p.err)
+	}
+	p = claimsheet(t, "explain", "unknwon-key")
+	if expect(t, p.err, "did you mean “unknown-key”?"); p.code != 2 || p.out != "" {
+		t.Errorf("exit code %d: %s", p.code, p.out)
+	}
+	if p := claimsheet(t, "explain"); p.code != 0 || strings.Count(p.out, "\n") != len(explain.Codes()) {
+		t.Errorf("exit code %d, and the list is\n%s", p.code, p.out)
+	}
+}
+
+// codeInSource matches what gives a problem its code.
+var codeInSource = regexp.MustCompile(`(?:problem\.New|refuse|matching)\("([a-z0-9-]+)"|(?:\bAt|[Ww]rong|WrongAt|wrongAt|warnAt|refuseStateFolder)\([^"\n]*?, "([a-z0-9-]+)"|\bCode:\s+"([a-z0-9-]+)"|[cC]ode += "([a-z0-9-]+)"|wrongConfig += "([a-z0-9-]+)"`)
+
+// notOurs are folders whose codes are no problem codes: those of answers of test services, of number formats and of
+// studio's page.
+var notOurs = []string{"apiclient/sandbox", "apiclient/apitest", "importer/sheet/numfmt", "importer/cli/studio"}
+
+// TestExplainCodes: the list has every code that the program can show, and no other.
+func TestExplainCodes(t *testing.T) {
+	t.Parallel()
+	names, shown := explain.Names(), map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, _ := filepath.Rel(root, path)
+		if d.IsDir() && (slices.Contains(notOurs, filepath.ToSlash(name)) || strings.HasPrefix(d.Name(), ".") && path != root) {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		for line := range strings.Lines(string(text)) {
+			if !strings.Contains(line, `"`) {
+				continue // which most lines are, and the expression is slow
+			}
+			for _, m := range codeInSource.FindAllStringSubmatch(line, -1) {
+				code := strings.Join(m[1:], "")
+				shown[code] = true
+				if !slices.Contains(names, code) {
+					t.Errorf("%s: [%s] is not in importer/cli/explain/codes.txt", name, code)
+				}
+			}
+		}
+		return err
+	})
+	must(t, err)
+	for _, name := range names {
+		if !shown[name] {
+			t.Errorf("codes.txt has %s, which the program does not have", name)
+		}
+	}
+}
+
+// files is what a shell is asked to complete by itself.
+const files = "<files>"
+
+// candidates returns what a shell is offered for the words before the cursor.
+func candidates(t *testing.T, words ...string) (offered []string) {
+	t.Helper()
+	p := claimsheet(t, append(words, "--generate-bash-completion")...)
+	if p.code != 0 || p.err != "" {
+		t.Errorf("%q: exit code %d\n%s", words, p.code, p.err)
+	}
+	for line := range strings.Lines(p.out) {
+		word, does, found := strings.Cut(line, "\t")
+		switch {
+		case !found:
+			t.Errorf("%q: a line without a tab: %q", words, line)
+		case word == "" && does == "files\n":
+			word = files
+		}
+		offered = append(offered, word)
+	}
+	return offered
+}
+
+// TestCompletion: what can be typed at a place, by the commands and flags that there are. The last word is the one that
+// is being typed, a dot for one that is no flag.
+func TestCompletion(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		typed string
+		want  []string
+	}{
+		{"run .", []string{files}},
+		{"run -m .", []string{files}},
+		{"-", []string{"--help", "--version"}},
+		{"run -- .", nil},
+		{"run -- leads.xlsx .", nil},
+		{"", nil},
+	} {
+		got := candidates(t, strings.Fields(c.typed)...)
+		if len(got)+len(c.want) > 0 && !slices.Equal(got, c.want) {
+			t.Errorf("claimsheet %s: (-want +got)\n%s", c.typed, cmp.Diff(c.want, got))
+		}
+	}
+	commands := candidates(t, ".")
+	for _, command := range cli.Commands() {
+		if name, _, _ := strings.Cut(command, " "); !slices.Contains(commands, name) {
+			t.Errorf("the command %s is not offered", name)
+		}
+	}
+	if offered := candidates(t, "run", "--d"); !slices.Contains(offered, "--dry-run") {
+		t.Errorf("claimsheet run --d: %q", offered)
+	}
+}
+
+// TestCompletionDoesNothing: whatever stands before the cursor, nothing is sent and written, and nothing else is
+// printed.
+func TestCompletionDoesNothing(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, leads(1))
+	before := names(t, s.dir)
+	for _, words := range [][]string{
+		s.args(), s.args("--json"), s.args("--trace", s.path("trace")), append(s.args(), "."),
+		{"run", "-m", s.path("mapping.yaml"), "--", s.path("leads.xlsx")}, {"run", "-m", s.path("mapping.yaml"), "--yes", "--"},
+		{"templates", "-e", "uat", "--environments", s.path("environments.yaml")}, {"--version"}, {"run", "--help"},
+	} {
+		for _, offered := range candidates(t, words...) {
+			if !strings.HasPrefix(offered, "--") && offered != files {
+				t.Errorf("%q: %q is offered", words, offered)
+			}
+		}
+	}
+	if calls := s.service.Calls(); len(calls) > 0 {
+		t.Errorf("requests were sent:\n%s", transcript(calls))
+	}
+	if diff := cmp.Diff(before, names(t, s.dir)); diff != "" {
+		t.Errorf("files (-before +after):\n%s", diff)
+	}
+}
+
+// names are the names of the files in a folder.
+func names(t *testing.T, folder string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	must(t, err)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// shells are commands that complete the last of some words, $0 being the first, and print a candidate a line: <files>
+// where bash and zsh would complete files.
+var shells = map[string]struct{ flags, script string }{
+	"bash": {"", `eval "$(claimsheet completion bash)"; asked='<files>'; compopt() { asked=; }
+COMP_WORDS=("$0" "$@"); COMP_CWORD=$#; _claimsheet
+for reply in "${COMPREPLY[@]}"; do echo "$reply"; done; [[ -z $asked ]] || echo "$asked"`},
+	// The functions of zsh's completion system work in its line editor only.
+	"zsh": {"-f", `compdef() { :; }; _files() { echo '<files>'; }; _describe() { local each; for each in ${(P)2}; do each=${each//\\:/$'\t'}; each=${each%%%%:*}; [[ $each == ${words[CURRENT]}* ]] && print -r -- ${each//$'\t'/:}; done }
+source <(claimsheet completion zsh)
+words=("$0" "$@"); CURRENT=$#words; _claimsheet; true`},
+}
+
+// TestCompletionInShells drives the scripts in the shells that are here.
+func TestCompletionInShells(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	s := newScene(t, stepThree, leads(1))
+	for name, shell := range shells {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Logf("%s is not installed: its completion is not tried", name)
+			continue
+		}
+		for typed, want := range map[string][]string{
+			"ru": {"run"}, "run --dry-run --env": {"--env", "--environments"}, "run --mapping map": {files}, "run --dry-run lea": {files},
+			"run $(touch·planted) lea": {files}, "run -- leads.xlsx ": nil,
+		} {
+			words := []string{shell.flags, "-c", shell.script, "claimsheet"}[map[bool]int{true: 1}[shell.flags == ""]:]
+			for _, word := range strings.Split(typed, " ") {
+				words = append(words, strings.ReplaceAll(word, "·", " "))
+			}
+			cmd := exec.CommandContext(t.Context(), name, words...)
+			cmd.Dir = s.dir
+			cmd.Env = append(os.Environ(), "HOME="+s.dir, "GORACE=atexit_sleep_ms=0")
+			out, err := cmd.CombinedOutput()
+			if got := strings.Fields(string(out)); err != nil || len(got)+len(want) > 0 && !slices.Equal(got, want) {
+				t.Errorf("claimsheet %s[TAB] in %s: %q (%v), want %q", typed, name, got, err, want)
+			}
+		}
+	}
+	if slices.Contains(names(t, s.dir), "planted") {
+		t.Error("a shell has computed a word")
 	}
 }

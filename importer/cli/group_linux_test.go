@@ -125,9 +125,27 @@ func newGroup(t *testing.T, server *pgtest.Server, rng *rand.Rand, ways []string
 	p.bad = slices.DeleteFunc(slices.Clone(badAnswers), func(b badAnswer) bool { return b.fault.Reply != nil && b.fault.Reply.Status == 429 }) // it halves the rate of all
 	ceiling := []string{"", ", requests_per_second: 100"}[rng.IntN(2)]
 	p.environment(fmt.Sprintf("limits: {timeout: 1s%s}\nledger: %q", ceiling, server.URLOf(p.schema)))
-	rows, first, last := overlapping()
-	if p.sharedAddresses {
-		rows, first, last = sharedAddressRows(9)
+	// A sheet, and two that have clients and claims in common, and clients whose claims are in both.
+	rows, first, last := leads(18), [][]any(nil), [][]any(nil)
+	for n := range 6 {
+		rows = append(rows, lead(3*n+1, "second"))
+	}
+	for i, row := range rows {
+		if i%3 != 0 {
+			first = append(first, row)
+		}
+		if i%3 != 1 {
+			last = append(last, row)
+		}
+	}
+	if p.sharedAddresses { // every two keys have the address of one person; the two sheets have one of them each
+		first, last = nil, nil
+		for n := range 9 {
+			one, other := lead(n+1, fmt.Sprint("A-", n+1)), lead(n+1, fmt.Sprint("B-", n+1))
+			other[1] = fmt.Sprint("Bob", n+1)
+			first, last = append(first, one), append(last, other)
+		}
+		rows = slices.Concat(first, last)
 		p.mapping(strings.Replace(stepThree, "key: E-mail", "key: First name", 1))
 		p.service.KeyField = "firstName"
 	}
@@ -148,35 +166,6 @@ func newGroup(t *testing.T, server *pgtest.Server, rng *rand.Rand, ways []string
 		p.join("run", "-m", p.path("mapping.yaml"), "--concurrency", fmt.Sprint(p.flight), p.path(sheets[i%len(sheets)]))
 	}
 	return p
-}
-
-// overlapping are the rows of a sheet, and of two that have clients and claims in common, and clients whose claims are
-// in both.
-func overlapping() (rows, first, last [][]any) {
-	rows = leads(18)
-	for n := range 6 {
-		rows = append(rows, lead(3*n+1, "second"))
-	}
-	for i, row := range rows {
-		if i%3 != 0 {
-			first = append(first, row)
-		}
-		if i%3 != 1 {
-			last = append(last, row)
-		}
-	}
-	return rows, first, last
-}
-
-// sharedAddressRows are the rows of a sheet in which every two keys have the address of one person, and of two sheets
-// that each have one of them.
-func sharedAddressRows(pairs int) (rows, first, last [][]any) {
-	for n := range pairs {
-		one, other := lead(n+1, fmt.Sprint("A-", n+1)), lead(n+1, fmt.Sprint("B-", n+1))
-		other[1] = fmt.Sprint("Bob", n+1)
-		first, last = append(first, one), append(last, other)
-	}
-	return slices.Concat(first, last), first, last
 }
 
 // join makes a process of a command, with its own environments file, state and workbook, and sometimes a machine of its

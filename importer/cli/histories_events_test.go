@@ -2,9 +2,7 @@ package cli_test
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/http/httptest"
 	"os"
 	"reflect"
@@ -80,7 +78,17 @@ func (h *tale) anyOuting() outing {
 
 // correctAddress changes an address, to another or to somebody else's.
 func (h *tale) correctAddress() {
-	p := h.doubtful()
+	var doubtful []*person
+	for _, p := range h.c.present() {
+		if h.doubted[h.c.key(p)+":client"] {
+			doubtful = append(doubtful, p)
+		}
+	}
+	from := h.c.people
+	if len(doubtful) > 0 && h.rng.IntN(3) > 0 {
+		from = doubtful
+	}
+	p := oneOf(h.rng, from...)
 	n := 500 + h.rng.IntN(400)
 	switch {
 	case h.rng.IntN(3) == 0:
@@ -95,29 +103,6 @@ func (h *tale) correctAddress() {
 	h.tell("%s is now %s %s", p.no, p.email, p.phone)
 }
 
-// doubtful is a person, if possible one with something uncertain.
-func (h *tale) doubtful() *person {
-	var list []*person
-	for _, p := range h.c.present() {
-		if h.doubted[stepKey(h.c.key(p), "client")] {
-			list = append(list, p)
-		}
-	}
-	if len(list) > 0 && h.rng.IntN(3) > 0 {
-		return oneOf(h.rng, list...)
-	}
-	return oneOf(h.rng, h.c.people...)
-}
-
-// nobodys reports that nobody can say yet whose some thing is that may be a step: a link, say, of a client whom the
-// service knew and two people could have taken over.
-func (h *tale) nobodys(step string) bool {
-	h.w.mu.Lock()
-	defer h.w.mu.Unlock()
-	kind, _, _ := strings.Cut(step, "/")
-	return kind != "client" && slices.ContainsFunc(h.w.things, func(t *thing) bool { return t.kind == kind && h.keyOf(t) == "" })
-}
-
 // decide has an operator say the truth about steps that are uncertain: each of them with some likelihood.
 func (h *tale) decide(percent int) {
 	h.w.rest()
@@ -127,7 +112,11 @@ func (h *tale) decide(percent int) {
 			continue
 		}
 		key := folded(d.key)
-		if h.nobodys(d.step) {
+		kind, _, _ := strings.Cut(d.step, "/")
+		h.w.mu.Lock()
+		unknown := kind != "client" && slices.ContainsFunc(h.w.things, func(t *thing) bool { return t.kind == kind && h.keyOf(t) == "" })
+		h.w.mu.Unlock()
+		if unknown { // a link, say, of a client whom the service knew and two people could have taken over
 			continue
 		}
 		words := []string{"settle", "--not-created", d.number}
@@ -142,7 +131,7 @@ func (h *tale) decide(percent int) {
 			continue
 		}
 		h.tell("an operator says of %s %s: %v", key, d.step, words[1:])
-		delete(h.doubted, stepKey(key, d.step))
+		delete(h.doubted, key+":"+d.step)
 	}
 }
 
@@ -150,16 +139,6 @@ func (h *tale) decide(percent int) {
 type stateCopy struct {
 	path string
 	run  int // the last command before it was made
-}
-
-// keepCopy copies the state folder.
-func (h *tale) keepCopy(run int) {
-	c := stateCopy{h.path(fmt.Sprint("copy", run)), run}
-	if _, err := os.Stat(h.state()); errors.Is(err, fs.ErrNotExist) {
-		return
-	}
-	h.must(os.CopyFS(c.path, os.DirFS(h.state())))
-	h.copies = append(h.copies, c)
 }
 
 // sheetPrint is all that the sheet says.
@@ -440,8 +419,8 @@ func (h *tale) giveUp() {
 			h.disagree("settle --give-up ends with exit code %d\n%s", e.code, e.err)
 		}
 		h.tell("%s %s is given up", key, d.step)
-		h.givenUp[stepKey(key, d.step)] = true
-		delete(h.doubted, stepKey(key, d.step))
+		h.givenUp[key+":"+d.step] = true
+		delete(h.doubted, key+":"+d.step)
 		return
 	}
 }
@@ -599,7 +578,7 @@ func (h *tale) checkSteps(o outing, n *night) {
 			case strings.HasPrefix(step, "claim/") && id != "" && !at(id),
 				step == "client" && id != "":
 				h.disagree("run %d: %s %s is done with the id %s, which is not its own", n.number, key, step, id)
-			case len(things) == 0 && step != "client" && !h.underSomebodyElse(key):
+			case len(things) == 0 && step != "client" && len(h.thingsOf(key, "client")) > 0: // else it may have taken over a client whom the service knew
 				h.disagree("run %d: %s %s is done, and the service does not have it", n.number, key, step)
 			}
 		case "refused", "planned":
@@ -612,14 +591,9 @@ func (h *tale) checkSteps(o outing, n *night) {
 			}
 		}
 	}
-	h.checkLost(n)
-}
-
-// checkLost holds that everything that this run was told of is in the workbook.
-func (h *tale) checkLost(n *night) {
 	h.w.mu.Lock()
 	defer h.w.mu.Unlock()
-	for _, t := range h.w.things {
+	for _, t := range h.w.things { // everything that this run was told of is in the workbook
 		if t.run != n.number || !t.answered || t.kind == "activity" {
 			continue
 		}
@@ -638,10 +612,6 @@ func (h *tale) isSomebodyElses(id string) bool {
 	return t != nil && t.key == ""
 }
 
-// underSomebodyElse reports that a key may have taken over a client whom the service knew, of whose things the payloads
-// do not say whose they are.
-func (h *tale) underSomebodyElse(key string) bool { return len(h.thingsOf(key, "client")) == 0 }
-
 // checkDoubts compares what is left for an operator with what a run could not have known.
 func (h *tale) checkDoubts(o outing, n *night) {
 	if n.code != -1 && n.ambiguous == 0 && len(h.doubted) == 0 && !slices.ContainsFunc(n.results, func(row record) bool { return row["Import status"] == "uncertain" }) {
@@ -655,7 +625,7 @@ func (h *tale) checkDoubts(o outing, n *night) {
 	now := map[string]bool{}
 	more := []string{}
 	for _, d := range doubtsIn(list.out) {
-		name := stepKey(folded(d.key), d.step)
+		name := folded(d.key) + ":" + d.step
 		now[name] = true
 		if !h.doubted[name] {
 			more = append(more, name)
@@ -682,7 +652,9 @@ func (h *tale) noteSettled(o outing, n *night) {
 		key, print := h.c.key(p), h.print(p)
 		if h.settled[key] == print && !o.partly {
 			for _, status := range statuses[key] {
-				refused := status == "invalid" && h.c.sharesAddress(p) // a corrected address that another person has by now
+				refused := status == "invalid" && slices.ContainsFunc(h.c.people, func(other *person) bool {
+					return other != p && (p.email != "" && other.email == p.email || other.phone == p.phone)
+				}) // a corrected address that another person has by now
 				if status != "unchanged" && status != "changed" && !refused {
 					h.disagree("run %d: all of %s was done, nothing of it changed, and now it is %q: %s", n.number, key, status, n.why(h, key))
 					delete(h.settled, key)

@@ -57,7 +57,13 @@ func TestKilled(t *testing.T) {
 				for _, broken := range h.broken() {
 					t.Error(broken)
 				}
-				h.checkLeftOver()
+				open := h.uncertain()
+				for _, r := range h.results() { // all is done but for what is uncertain
+					if status := r["Import status"]; status != "unchanged" && !slices.Contains(open, strings.ToLower(r["E-mail"])) {
+						t.Errorf("row %s is %q, though nothing of its client is uncertain: %s", r["Source row"], status, r["Error"])
+					}
+				}
+				t.Logf("%d kills, %d ambiguous answers, %d steps uncertain", h.killed, h.ambiguous.Load(), len(open))
 				killed += h.killed
 			}
 		})
@@ -103,7 +109,9 @@ func (h *harness) killAndResume() error {
 	for range 60 {
 		before := len(h.service.Calls())
 		wanted := h.killed < killsAScene
-		code, out := h.runAndKill(wanted)
+		p := child(h.binary, h.args("--concurrency", fmt.Sprint(workers)), h.env...)
+		h.service.Play(h.killer(wanted, p.kill)) // the code is -1 when it was killed
+		code, out := p.end(h.t)
 		sent := slices.ContainsFunc(h.service.Calls()[before:], func(c apitest.Call) bool { return c.Method != "GET" })
 		busy := h.busy()
 		switch {
@@ -119,14 +127,6 @@ func (h *harness) killAndResume() error {
 		}
 	}
 	return errors.New("the command does not come to rest")
-}
-
-// runAndKill runs the command once; with kill it is killed at some POST. The code is -1 when it was.
-func (h *harness) runAndKill(kill bool) (code int, said string) {
-	h.t.Helper()
-	p := child(h.binary, h.args("--concurrency", fmt.Sprint(workers)), h.env...)
-	h.service.Play(h.killer(kill, p.kill))
-	return p.end(h.t)
 }
 
 // The ways of killing at a POST.
@@ -237,18 +237,6 @@ func (s *scene) uncertain() (clients []string) {
 	return clients
 }
 
-// checkLeftOver holds that all is done but for what is uncertain.
-func (h *harness) checkLeftOver() {
-	h.t.Helper()
-	open := h.uncertain()
-	for _, r := range h.results() {
-		if status := r["Import status"]; status != "unchanged" && !slices.Contains(open, strings.ToLower(r["E-mail"])) {
-			h.t.Errorf("row %s is %q, though nothing of its client is uncertain: %s", r["Source row"], status, r["Error"])
-		}
-	}
-	h.t.Logf("%d kills, %d ambiguous answers, %d steps uncertain", h.killed, h.ambiguous.Load(), len(open))
-}
-
 // leadsV1 is version 1, flow B: the client with its redirect url, the Open activity, the back-filled one.
 const leadsV1 = "name: leads\napi: v1\nsheet: {timezone: Europe/London}\n" + clientPart + "activities:" + detailsActivity + `
   - {template: Sign your claim, status: Open}
@@ -329,14 +317,6 @@ func TestKilledAtBoundaries(t *testing.T) {
 func (s *scene) runTrial(name string, env ...string) (code int, said string) {
 	s.t.Helper()
 	return child(name, s.args("--concurrency", "1"), env...).end(s.t)
-}
-
-// mustRunTrial expects an exit code of runTrial.
-func (s *scene) mustRunTrial(name string, want int, env ...string) {
-	s.t.Helper()
-	if code, said := s.runTrial(name, env...); code != want {
-		s.t.Fatalf("exit code %d, want %d\n%s", code, want, said)
-	}
 }
 
 // killAt runs until the program is killed at a place of a step. What it sent before that has come in when killAt

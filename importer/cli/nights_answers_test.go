@@ -20,39 +20,24 @@ var answerCases = []nightCase{
 			{env: "wire: {contact_id: /data/contactId, lookup_contact_id: /contactId}", faults: lagging, dry: true, posts: "claim 1, activity 3, link 1",
 				status: "done", cells: []string{"1 contactId = <client c1@example.com>"}},
 		}},
-	{name: "an answer without an id, with a url", long: true, mapping: byEmailV1, wire: elsewhereV1, env: "wire: {client_id: /clientId}", promise: true,
-		nights: []sheetNight{
-			{rows: []string{"1-2"}, posts: "client 2", status: "done", cells: []string{"1 redirectUrl = <url client c1@example.com>"}},
-			{cells: []string{"1 redirectUrl = <url client c1@example.com>", "2 redirectUrl = <url client c2@example.com>", "1 What to do ="}},
-		}},
-	{name: "an answer without an id, with a url elsewhere", long: true, mapping: byEmailV1, wire: elsewhereV1,
-		env: "wire: {client_id: /clientId, redirect_url: /url}", promise: true, nights: []sheetNight{
-			{rows: []string{"1-2"}, code: 3, posts: "client 1", status: "done, not started", cells: []string{"1 redirectUrl =",
-				"1 What to do = The service's answer held no redirect url where wire.redirect_url points; correct that and run again."}},
-			{env: "wire: {client_id: /clientId}", posts: "client 1",
-				cells: []string{"1 redirectUrl = <url client c1@example.com>", "2 redirectUrl = <url client c2@example.com>", "1 What to do ="}},
-		}},
-	{name: "one url and no ids", long: true, mapping: byEmailV1, promise: true, nights: []sheetNight{
-		{rows: []string{"1-3"}, faults: faults{"every client": {loginPage}}, flags: "--concurrency 1", code: 3, posts: "client 3",
-			status: "done, uncertain, uncertain"},
-		{cells: []string{"1 redirectUrl ~ /login", "2 redirectUrl =", "3 redirectUrl ="}},
-	}},
-	hinted("by a rule", "claim c1@example.com/Loan A-1", failed500, 4, "Call the desk.", "Look in the service whether the claim exists."),
-	hinted("a promise", "activity c1@example.com Your details", apitest.Answer(apitest.JSON(202, `{}`)), 4,
-		"if the service's operator confirms that it is always done", "Look in the service"),
 
 	// Refusals.
-	refusedSteps("claim N/Loan A-#"), refusedSteps("link N"), refusedSteps("client N"), refusedSteps("activity N/Loan A-# Agreement details"),
+	{name: "refused claims", mapping: stepThree, promise: true, env: "errors:\n  - {status: 422, pointer: /code, matches: ^POSTCODE$, means: failed, hint: Ask the client for the postcode.}",
+		nights: []sheetNight{
+			{rows: []string{"1-5"}, faults: faults{"claim c2@example.com/Loan A-2": {refusal(400)}, "claim c3@example.com/Loan A-3": {refusal(422)}, "claim c4@example.com/Loan A-4": {refusal(413)}},
+				code: 1, posts: "?", status: "done, failed, failed, failed, done", errors: []string{"", "…it is unknown", "…it is unknown", "…it is unknown", ""},
+				cells: []string{"3 What to do = Ask the client for the postcode."},
+				says:  []string{"3×): failed at the ", "Results!3 (source row 3): failed at the ", "HTTP 422 Unprocessable Entity", "!it is unknown"}},
+			{posts: "claim 3, activity 6, link 3", status: "unchanged, done, done, done, unchanged"},
+			quiet,
+		}},
 	{name: "a timezone is missing", long: true, mapping: with(stepThree, "sheet: {timezone: Europe/London}\n", ""), nights: []sheetNight{
 		{rows: []string{"1 A-1", "2 A-2; Amount=many"}, code: 1, status: "invalid", cells: []string{
 			"1 What to do = Name the timezone of the sheet in the mapping (sheet: {timezone: …}) and run again.", "2 What to do = Correct the cell and run again."}},
 	}},
-	unauthorised("templates", ""), unauthorised("lookup", ""), unauthorised("client", "client 1"), unauthorised("claim", "client 1, claim 1, activity 1"),
 	{name: "a question is refused", long: true, mapping: stepThree, nights: []sheetNight{
 		{rows: []string{"1 A-1"}, faults: faults{"every templates": {apitest.Answer(apitest.Reply{Status: 301})}}, code: 3,
 			says: []string{"reading the activity templates got HTTP 301 Moved Permanently [no-service]\n  hint: the service redirects: check base_url\n"}},
-		{faults: faults{"every templates": {apitest.Answer(apitest.JSON(200, `"`+strings.Repeat("x", 64<<20)+`"`))}}, code: 3,
-			says: []string{"reading the activity templates: HTTP 200 OK, but the answer is larger than 64 MiB [no-service]\n"}},
 		{faults: faults{"every lookup": {apitest.Answer(apitest.JSON(401, `{}`))}}, flags: "--dry-run", code: 3,
 			says: []string{"the look-up by e-mail got HTTP 401 Unauthorized; check the environment's auth [no-service]\n"}},
 	}},
@@ -67,25 +52,22 @@ var answerCases = []nightCase{
 	ambiguousStep("link K", "01234567", "uncertain, uncertain"),
 
 	// Redirects. A service that has done the work may answer 302 or 303 too.
-	redirected(301, "client c2@example.com"), redirected(302, "client c2@example.com"), redirected(307, "claim c2@example.com/Loan A-2"),
-	redirected(303, "claim c2@example.com/Loan A-2"), redirected(308, "activity c2@example.com Your details"),
-	redirected(302, "activity c2@example.com Your details"), redirected(301, "link c2@example.com"), redirected(303, "link c2@example.com"),
-	redirectedQuestion(303, "templates"), redirectedQuestion(308, "templates"), redirectedQuestion(302, "lookup c1@example.com"), redirectedQuestion(307, "lookup c1@example.com"),
-	{name: "a redirect by a rule", mapping: stepThree, env: "errors: [{status: 303, means: failed, hint: Call the desk.}]", nights: []sheetNight{
-		{rows: []string{"1-3"}, faults: faults{"claim c2@example.com/Loan A-2": {apitest.Answer(apitest.Reply{Status: 303})}}, code: 1, posts: "?",
-			status: "done, failed, done"},
-	}},
+	redirected(302, "client c2@example.com"), redirected(307, "claim c2@example.com/Loan A-2"), redirected(303, "claim c2@example.com/Loan A-2"),
 
 	// A service that asks for time.
-	{name: "busy once", long: true, mapping: stepThree, promise: true, nights: []sheetNight{
-		{rows: []string{"1 A-1"}, faults: faults{"lookup": {apitest.Busy(429, 0)}, "templates": {apitest.Busy(429, 0)}, "claim": {apitest.Busy(429, 0)}},
-			posts: "client 1, claim 2, activity 3, link 1", status: "done"},
-	}},
 	{name: "a refusal, and the client is created meanwhile", long: true, mapping: byAgreement("reuse", ""), orders: true, workers: true, nights: []sheetNight{
 		{rows: []string{"1-2"}, faults: faults{"client A-2": {apitest.Busy(429, 0)}}, appears: "c2@example.com", posts: "client 2, link 2", status: "done", calls: []string{"2×/by-email/c2%40"}},
 		quiet,
 	}},
-	tooLong("templates", 429), tooLong("lookup", 429), tooLong("claim", 429), tooLong("templates", 503), tooLong("lookup", 503), tooLong("claim", 503),
+	{name: "busy for too long: a look-up", long: true, mapping: stepThree, promise: true, nights: []sheetNight{
+		{rows: []string{"1-4"}, faults: faults{"every lookup": {apitest.Busy(429, 3600)}}, code: 3, status: "not started", says: []string{"asks to wait for 1h0m0s; run again then"}},
+		{posts: stored(4)},
+	}},
+	{name: "busy for too long: a claim", long: true, mapping: stepThree, promise: true, nights: []sheetNight{
+		{rows: []string{"1-4"}, faults: faults{"every claim": {apitest.Busy(503, 3600)}}, flags: "--concurrency 1", code: 3, posts: "?",
+			status: "uncertain, not started, not started, not started", says: []string{"asks to wait for 1h0m0s; run again then"}},
+		{code: 4, posts: stored(3)},
+	}},
 
 	// Where answers have ids and urls.
 	{name: "numbers", mapping: stepThree, promise: true, wire: func(wire *apitest.Wire) {
@@ -95,74 +77,11 @@ var answerCases = []nightCase{
 		"lookup_contact_id: /found/0/id, data_type: /meta/type}",
 		nights: []sheetNight{{knows: []string{"c2@example.com c2@example.com"}, rows: []string{"1-2", "1 A-9"}, posts: "?", status: "done",
 			cells: []string{"2 contactId = <client c2@example.com>", "step c1@example.com activity/Your details@client ~ done <activity c1@example.com Your details>"}}}},
-	{name: "headers, until the places are corrected", long: true, mapping: stepThree, promise: true, env: "wire: {lookup_contact_id: /contactId}",
-		wire: func(wire *apitest.Wire) {
-			wire.ContactID, wire.ClaimID, wire.RedirectURL, wire.LookupID = "header:Location", "header:X-Claim", "header:Location", "/contactId"
-		}, nights: []sheetNight{
-			{rows: []string{"1 A-1"}, code: 4, posts: "?"}, {code: 4}, // a look-up finds the client, and each other wrong place is found out by a step
-			{env: "wire: {contact_id: 'header:Location', claim_id: 'header:X-Claim', redirect_url: 'header:Location', lookup_contact_id: /contactId}",
-				posts: "?", status: "done", cells: []string{"1 contactId = <client c1@example.com>", "1 redirectUrl = <link c1@example.com>"}},
-		}},
-	{name: "a link without a body", long: true, mapping: stepThree, nights: []sheetNight{
-		{env: "link_body: none", rows: []string{"1-2"}, code: 2}, // it belongs under wire
-		{env: "wire: {link_body: none}", posts: "?", calls: []string{"2×/magic-link\n"}},
-	}},
 }
 
-var (
-	loginPage = apitest.CreateThen(apitest.JSON(201, `{"redirectUrl":"https://portal.example.com/login"}`))
-)
-
-// elsewhereV1 answers the creation of a client with its id in another place.
-func elsewhereV1(wire *apitest.Wire) { wire.ClientID, wire.LookupID = "/data/clientId", "/clientId" }
-
-// hinted is a case with an answer of which a rule of the environment, or what is known of such an answer, says what to
-// do. That stands before the usual advice, and settle shows it on a later day.
-func hinted(how, step string, f apitest.Fault, code int, hint, usual string) nightCase {
-	return nightCase{name: "hint: " + how, long: true, mapping: stepThree, env: "errors: [{status: 500, means: uncertain, hint: Call the desk.}]", nights: []sheetNight{
-		{rows: []string{"1 A-1"}, faults: faults{step: {f}}, code: code, posts: "?", cells: []string{"1 What to do ~ " + hint, "1 What to do ~ " + usual}},
-		{code: 4, cells: []string{"1 Error ~ " + hint}},
-		{idle: true, do: []string{"settle → 4 " + hint}},
-	}}
-}
-
-// stepOf is a step of the client with a number, which N and # in its name stand for.
-func stepOf(step string, n int) string {
-	return strings.NewReplacer("N", fmt.Sprintf("c%d@example.com", n), "#", fmt.Sprint(n)).Replace(step)
-}
-
-// refusedSteps is a case in which a step of four clients is refused, each with another status: it has failed, the
-// service's words stand beside the row, and the next run sends it, and what waited for it.
-func refusedSteps(step string) nightCase {
-	statuses := []int{400, 422, 409, 413}
-	if step == "client N" {
-		statuses[2] = 400 // a conflict over a client is settled by a look-up
-	}
-	first := sheetNight{rows: []string{"1-6"}, faults: faults{}, code: 1, posts: "?", status: "done, failed, failed, failed, failed, done",
-		says: []string{"4×): failed at the ", "Results!3 (source row 3): failed at the ", "HTTP 422 Unprocessable Entity\n", "!the postcode is unknown"}}
-	for i, status := range statuses {
-		first.faults[stepOf(step, i+2)] = []apitest.Fault{apitest.Answer(apitest.JSON(status, `{"message":"the postcode is unknown"}`))}
-		first.cells = append(first.cells, fmt.Sprint(i+2, " Error ~ the postcode is unknown"))
-	}
-	second := sheetNight{posts: "?", status: "unchanged, done, done, done, done, unchanged", also: func(s *scene, p played) {
-		for name := range first.faults {
-			if !slices.Contains(p.steps(), name) {
-				s.t.Errorf("%s was not sent again", name)
-			}
-		}
-	}}
-	return nightCase{name: "refused: " + step, long: !strings.HasPrefix(step, "claim"), mapping: stepThree, promise: true, nights: []sheetNight{first, second, quiet}}
-}
-
-// unauthorised is a case in which a request gets a 401: the run stops at once, and no other client is begun; what was
-// sent is known.
-func unauthorised(what, posts string) nightCase {
-	first := sheetNight{rows: []string{"1-6"}, faults: faults{what: {apitest.Answer(apitest.JSON(401, `{"message":"who are you?"}`))}}, code: 3, posts: posts,
-		says: []string{"401"}}
-	if what != "templates" {
-		first.status, first.cells = "not started", []string{"1 Error ~ check the environment's auth"}
-	}
-	return nightCase{name: "unauthorised: " + what, long: true, mapping: stepThree, promise: true, nights: []sheetNight{first, {posts: "?", status: "done"}}}
+// refusal is an answer with a code and the service's words.
+func refusal(status int) apitest.Fault {
+	return apitest.Answer(apitest.JSON(status, `{"code":"POSTCODE","message":"it is unknown"}`))
 }
 
 // redirected is a case in which a request of the second client is redirected: the run ends, sends nothing more, and is
@@ -189,31 +108,6 @@ func redirected(status int, step string) nightCase {
 			}
 		}},
 	}}
-}
-
-// redirectedQuestion is a case in which a GET is redirected: the run ends before anything is created.
-func redirectedQuestion(status int, what string) nightCase {
-	n := sheetNight{rows: []string{"1-3"}, faults: faults{"every " + what: {apitest.Answer(apitest.Reply{Status: status})}}, code: 3,
-		says: []string{fmt.Sprint("HTTP ", status), "check base_url"}}
-	if what != "templates" {
-		n.status = "not started"
-	}
-	return nightCase{name: fmt.Sprint("redirected: ", status, " ", what), long: true, mapping: stepThree, nights: []sheetNight{n}}
-}
-
-// tooLong is a case in which the service asks for more than a quarter of an hour: it is left alone until the next run.
-// What it refused for that has not failed; what may have been created is uncertain.
-func tooLong(kind string, status int) nightCase {
-	first := sheetNight{rows: []string{"1-4"}, faults: faults{"every " + kind: {apitest.Busy(status, 3600)}}, flags: "--concurrency 1", code: 3, posts: "?",
-		says: []string{"asks to wait for 1h0m0s; run again then"}}
-	next := sheetNight{posts: "?"}
-	switch {
-	case kind == "claim" && status == 503:
-		first.status, next.code = "uncertain, not started, not started, not started", 4
-	case kind != "templates":
-		first.status = "not started"
-	}
-	return nightCase{name: fmt.Sprint("busy for too long: ", kind, " ", status), long: true, mapping: stepThree, promise: true, nights: []sheetNight{first, next}}
 }
 
 // ambiguous are the ways in which a creating call may end that leave open whether anything was created. Those that are

@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,12 +12,6 @@ import (
 // linked makes clients, each with a claim, an activity on it and a link.
 const linked = "name: loans\napi: v2\n" + clientPart + "claims: [{id: loan, key: Agreement no, name: \"Loan {Agreement no}\"}]\nworkflow: {name: Loans, template_identifier: WF-1}\n" +
 	"activities:\n  - {template: Agreement details, on: loan, attributes: {Agreement number: Agreement no}}\n"
-
-var (
-	everything = "client 2, claim 2, activity 2, link 2"
-	noURL      = apitest.Answer(apitest.JSON(200, `{"url":"https://claims.example.com/go/elsewhere"}`))
-	refused401 = apitest.Answer(apitest.JSON(401, `{}`))
-)
 
 // deskCases are the cases of TestNights in which a person settles steps, asks for links, or looks up what happened.
 var deskCases = []nightCase{
@@ -43,13 +36,15 @@ var deskCases = []nightCase{
 			cells: []string{"2 claimIds = <claim c2@example.com/Loan A-2>"}},
 		{idle: true, do: []string{"settle --created b0000000-0000-4000-8000-00000000beef claim/loan/A-2 → 2 [unknown-step]", "settle --undo claim/loan/A-2 → 2 [built-on]"}},
 	}},
-	{name: "a decision is taken back", mapping: stepThree, nights: append(append([]sheetNight{
+	{name: "a decision is taken back", mapping: stepThree, nights: []sheetNight{
 		{rows: []string{"1-2"}, faults: faults{"claim c2@example.com/Loan A-2": {dropped}}, code: 4, posts: "?"},
 		{idle: true, do: []string{"settle --undo claim/loan/A-2 → 2 is uncertain, and there is no decision to undo [not-decided]",
 			"settle --undo c2@example.com:claim/loan/A-2 → 2 lists it with the command lines that decide it"}},
-	}, slices.Concat(takenBack("--give-up"), takenBack("--not-created"), takenBack("--created b0000000-0000-4000-8000-00000000dead"))...),
-		sheetNight{do: []string{"history c2@example.com → 3×  you undid the decision", "settle --created <claim c2@example.com/Loan A-2> claim/loan/A-2"}, posts: "activity 2, link 1"},
-		sheetNight{idle: true, do: []string{"settle --undo claim/loan/A-2 → 2 [built-on]"}})},
+		{do: []string{"settle --give-up claim/loan/A-2 → --undo c2@example.com:claim/loan/A-2", "settle --undo claim/loan/A-1 → 2",
+			"settle --undo claim/loan/A-2", "settle → 4 claim/loan/A-2"}, code: 4},
+		{do: []string{"history c2@example.com → 1×  you undid the decision", "settle --created <claim c2@example.com/Loan A-2> claim/loan/A-2"}, posts: "activity 2, link 1"},
+		{idle: true, do: []string{"settle --undo claim/loan/A-2 → 2 [built-on]"}},
+	}},
 	{name: "a step of a case is settled", long: true, mapping: byEmailV1, nights: []sheetNight{
 		{rows: []string{"1 A-1"}, faults: faults{"client": {failed500}}, code: 4, posts: "client 1"},
 		{env: "claim_types: {loans: {case_id: 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a12}}", // the list is of every case
@@ -68,10 +63,6 @@ var deskCases = []nightCase{
 		{rows: append([]string{"a@ | Ann | | p@ | Poe | x@", "a@ | Ann | | q@ | Quo |"}, ofContacts[2:]...), flags: "--only a@example.com --max-failures 100%", code: 1, cells: contactsShown},
 		{do: []string{"lose ledger"}, rerun: true, flags: "--yes --max-failures 100%", code: 1, cells: contactsShown},
 	}},
-	{name: "a url is purged", long: true, mapping: byEmailV1, nights: []sheetNight{
-		{rows: []string{"1 A-1"}, posts: "client 1"},
-		{do: []string{"history --purge --older-than 0d --yes"}, cells: []string{"1 redirectUrl =", "1 What to do ~ purged"}},
-	}},
 	{name: "who may not be erased", long: true, mapping: linked, nights: []sheetNight{
 		{rows: []string{"1 A-1"}, faults: faults{"claim": {failed500}}, code: 4, posts: "?"},
 		{idle: true, do: []string{"history --forget c1@example.com --yes → 2 [client-undecided]", "history --forget c1@example.com --yes → 2 !c1@example.com",
@@ -80,7 +71,7 @@ var deskCases = []nightCase{
 
 	// Fresh links by command.
 	{name: "a fresh link is asked for", mapping: linked, nights: []sheetNight{
-		{rows: []string{"1-2"}, posts: everything},
+		{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 2, link 2"},
 		{do: []string{"link C2@example.com email:c1@example.com → c2@example.com\t"}, again: true,
 			cells: []string{"1 redirectUrl = <link c1@example.com #2>", "2 redirectUrl = <link c2@example.com #2>"}},
 	}},
@@ -89,22 +80,15 @@ var deskCases = []nightCase{
 		{idle: true, again: true, do: []string{"link c1@example.com → 2 [link-waits]"}},
 		{rows: []string{"1 A-1"}, posts: "claim 1, activity 1, link 1"},
 	}},
-	{name: "a link of a client with a refused claim", long: true, mapping: linked, nights: []sheetNight{
-		{rows: []string{"1 A-1"}, posts: "client 1, claim 1, activity 1, link 1"},
-		{rows: []string{"1 A-1", "1 A-2"}, faults: faults{"claim": {refused422}}, code: 1, posts: "claim 1"},
-		{idle: true, again: true, do: []string{"link c1@example.com → c1@example.com\t"}},
-	}},
 	{name: "a link in doubt is not asked for again", mapping: linked, nights: []sheetNight{
 		{rows: []string{"1 A-1"}, faults: faults{"link": {failed500}}, code: 4, posts: "?"},
 		{do: []string{"link c1@example.com → 2 [link-waits]"}, code: 4},
 		{do: []string{"settle --not-created link"}, posts: "link 1", cells: []string{"1 redirectUrl = <link c1@example.com>"}},
 	}},
 	linkTrouble("no answer", failed500, 4, "c2@example.com\t", "a fresh link may or may not have been made: HTTP 500"),
-	linkTrouble("refused", apitest.Answer(apitest.JSON(422, `{"message":"c1@example.com is barred"}`)), 1, "c2@example.com\t", "no fresh link was made: HTTP 422"),
-	linkTrouble("without a url", noURL, 4, "c2@example.com\t", "a fresh link may or may not have been made: "),
-	linkTrouble("unauthorised", refused401, 3, "!\t", "no fresh link was made: HTTP 401"),
+	linkTrouble("unauthorised", apitest.Answer(apitest.JSON(401, `{}`)), 3, "!\t", "no fresh link was made: HTTP 401"),
 	{name: "whose link is meant", long: true, mapping: linked, nights: []sheetNight{
-		{rows: []string{"1-2"}, posts: everything},
+		{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 2, link 2"},
 		{mapping: "name: leads\napi: v2\nclient: {key: First name, existing: create, fields: {email: E-mail}}\nlink: never\n", rows: []string{"7 A-7; First name=c1@example.com"}, posts: "client 1"},
 		{mapping: with(linked, "name: loans", "name: cars", "key: Agreement no", "key: Amount"), rows: []string{"2 A-2"}, posts: "?", again: true},
 		{mapping: linked, rows: []string{"1-2"}, do: []string{"link -m MAPPING c1@example.com → 2 email, leads", "link -m MAPPING leads:c1@example.com → 2 [link-waits]",
@@ -117,19 +101,13 @@ var deskCases = []nightCase{
 func linkTrouble(name string, f apitest.Fault, code int, out, history string) nightCase {
 	first := "every link c1@example.com"
 	return nightCase{name: "no fresh link: " + name, long: true, mapping: linked, nights: []sheetNight{
-		{rows: []string{"1-2"}, posts: everything},
+		{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 2, link 2"},
 		{again: true, faults: faults{first: {f}}, do: []string{fmt.Sprintf("link c1@example.com c2@example.com → %d %s", code, out)},
 			cells: []string{"1 redirectUrl = <link c1@example.com>"}},
 		{faults: faults{first: {f}}, do: []string{fmt.Sprintf("link c1@example.com → %d !example.com", code), "settle → nothing is uncertain", "history c1@example.com → " + history},
 			cells: []string{"1 redirectUrl = <link c1@example.com>"}},
 		{do: []string{"link c1@example.com → c1@example.com\t"}, cells: []string{"1 redirectUrl = <link c1@example.com #2>"}},
 	}}
-}
-
-// takenBack are nights between which a claim in doubt is decided, and that is taken back: it is in doubt again.
-func takenBack(decision string) []sheetNight {
-	return []sheetNight{{do: []string{"settle " + decision + " claim/loan/A-2 → --undo c2@example.com:claim/loan/A-2", "settle --undo claim/loan/A-1 → 2",
-		"settle --undo claim/loan/A-2", "settle → 4 claim/loan/A-2"}, code: 4}}
 }
 
 // ledByBrokers is joint with a broker, whose address is in the column Contact ID, as the administrator of some claims.
@@ -145,3 +123,102 @@ var (
 	contactsShown = []string{"1 contacts = partner: <client p@example.com>, broker: <client x@example.com>", "2 contacts = partner: <client q@example.com>",
 		"3 contacts =", "4 contacts = partner: <client p@example.com>"}
 )
+
+// firstRun is a night after which the amount of the third client is not a number, and it is not known whether the claim
+// of the fourth was created.
+var firstRun = sheetNight{rows: []string{"1 A-1; Note=mine", "2 A-2", "3 A-3; Amount=ask", "4 A-4"}, faults: faults{"claim c4@example.com/Loan A-4": {dropped}}, code: 4, posts: "?",
+	status: "done, done, invalid, uncertain"}
+
+const (
+	corrects = "Amount 4 = 250.25"
+	decides  = "c4@example.com claim/loan/A-4: Settle = "
+)
+
+// edited is a case in which the results of firstRun are edited and run again.
+func edited(name string, edits []string, n sheetNight, more ...sheetNight) nightCase {
+	n.rerun, n.edit = true, edits
+	return nightCase{name: "edited: " + name, long: true, mapping: stepThree, nights: append([]sheetNight{firstRun, n}, more...)}
+}
+
+// refusedDecision is a case with a word in the column Settle that cannot be followed: its cell is named, and nothing at
+// all is done.
+func refusedDecision(name, edit, code string) nightCase {
+	return edited("a decision: "+name, []string{corrects, edit}, sheetNight{code: 2, says: []string{"Steps!", code}})
+}
+
+// tampered is a case with an id or a key that contradicts the ledger: its client is held back, and only that one.
+func tampered(name, says string, edits ...string) nightCase {
+	return edited("tampered: "+name, append(edits, corrects), sheetNight{code: 1, posts: stored(1), status: "unchanged, unchanged, done, invalid",
+		says: []string{"[id-conflict]", says, "!ID-1", "!example.com"}})
+}
+
+// withoutLedger is a case in which the ledger is lost, and the workbook is edited and run again.
+func withoutLedger(name string, edits []string, n sheetNight, more ...sheetNight) nightCase {
+	n.do = []string{"lose ledger.db"}
+	return edited("without the ledger: "+name, edits, n, more...)
+}
+
+// rerunCases are the cases of TestNights in which a person edits the results.
+var rerunCases = []nightCase{
+	edited("created", []string{decides + "created <claim c4@example.com/Loan A-4>"}, sheetNight{code: 1, posts: "activity 2, link 1",
+		status: "unchanged, unchanged, invalid, done", cells: []string{"4 claimIds = <claim c4@example.com/Loan A-4>"}}),
+	edited("not created", []string{decides + "  NOT  created "}, sheetNight{code: 1, posts: "claim 1, activity 2, link 1", again: true, status: "unchanged, unchanged, invalid, done"}),
+	edited("given up", []string{decides + "give up"}, sheetNight{code: 1, status: "unchanged, unchanged, invalid, failed"}),
+	refusedDecision("not a word", decides+"perhaps", "[unknown-decision]"), refusedDecision("another claim's id", decides+"created <claim c1@example.com/Loan A-1>", "[id-taken]"),
+	tampered("a client's id", "Results!L5", "contactId 5 = ID-1"), tampered("the id of a step", "Steps!E", "c4@example.com client: Id = ID-1"),
+	tampered("the client key", "Results!L5", "E-mail 5 = c9@example.com"),
+
+	withoutLedger("taken over", []string{corrects}, sheetNight{flags: "--yes", code: 4, posts: stored(1), status: "unchanged, unchanged, done, uncertain"},
+		sheetNight{rerun: true, code: 4, status: "unchanged, unchanged, unchanged, uncertain"}),
+	withoutLedger("not without a word", nil, sheetNight{code: 3, says: []string{"claimsheet rerun --yes -m "}}, sheetNight{rerun: true, flags: "--yes --dry-run", code: 3, says: []string{"[dry-run-ledger]"}}),
+	withoutLedger("a line is gone", []string{"delete Steps 3"}, sheetNight{flags: "--yes", code: 2, says: []string{"[steps-missing]"}}),
+	withoutLedger("an id is gone", []string{"claimIds 2 =", "c1@example.com claim/loan/A-1: Id ="}, sheetNight{flags: "--yes", code: 4,
+		status: "uncertain, unchanged, invalid, uncertain"}),
+	missing("sorted", []string{"sort Results", "sort Results", "sort Results", "sort Steps"}, 4, 1, 2, 3), missing("a row deleted", []string{"delete Results 2"}, 2, 3, 4),
+	missing("our columns deleted", []string{"drop Import status", "drop contactId", "drop claimIds", "drop redirectUrl", "drop Failed step", "drop Error", "drop What to do"}, 1, 2, 3, 4),
+	missing("ids erased", []string{"contactId 2 =", "claimIds 2 =", "contactId 3 =", "claimIds 3 =", "c1@example.com client: Id ="}, 1, 2, 3, 4),
+	{name: "edited: the workflow has the name of the sheet", mapping: with(stepThree, "name: Batch", `name: "{sheet}"`), nights: []sheetNight{
+		firstRun, {rerun: true, edit: []string{corrects}, dry: true, code: 4, posts: stored(1), calls: []string{`"workflowName":"Sheet1"`, `!"workflowName":"Results"`}},
+	}},
+
+	conflicting("the client key", stored(1), "contactId 2 =; claimIds 2 =", "E-mail 2 = c1@example.com", "E-mail 2 = c9@example.com"),
+	conflicting("the claim key, emptied at first", "claim 1, activity 1", "claimIds 2 =", "Agreement no 2 = A-1", "Agreement no 2 =", "Agreement no 2 = A-9"),
+	{name: "edited after an erasure", long: true, mapping: stepThree, nights: []sheetNight{ // the row is another client's now
+		{rows: []string{"1 A-1"}, posts: stored(1)},
+		{do: []string{"history --forget c1@example.com --yes"}, edit: []string{"E-mail 2 = bob@example.com"}, rerun: true, code: 1,
+			cells: []string{"1 contactId =", "1 claimIds =", "1 redirectUrl ="}},
+	}},
+}
+
+// missing is a case in which only the third client is sent, whatever was edited besides. clients are those of the rows
+// then.
+func missing(name string, edits []string, clients ...int) nightCase {
+	n := sheetNight{code: 4, posts: stored(1)}
+	var status []string
+	for i, client := range clients {
+		for _, cell := range []string{"Agreement no = A-%[2]d", "Source row = %[3]d", "contactId = <client c%[2]d@example.com>", "claimIds = <claim c%[2]d@example.com/Loan A-%[2]d>",
+			"redirectUrl = <link c%[2]d@example.com>"}[:map[bool]int{true: 3, false: 5}[client == 4]] {
+			n.cells = append(n.cells, fmt.Sprintf("%d "+cell, i+1, client, client+1))
+		}
+		status = append(status, []string{"unchanged", "unchanged", "done", "uncertain"}[client-1])
+	}
+	n.status = strings.Join(status, ", ")
+	c := edited("what is missing: "+name, append([]string{corrects}, edits...), n)
+	c.long = name != "sorted" && name != "ids erased"
+	return c
+}
+
+// conflicting is a case in which a key of the first row is edited, though its things were made: the row is refused each
+// time, and keeps what it shows, until the key is put back, or the cells are cleared for a new client or claim.
+func conflicting(name, made, clear, back string, changes ...string) nightCase {
+	c := edited("a conflict stands: "+name, []string{corrects}, sheetNight{code: 4, posts: stored(1)})
+	for _, edit := range changes {
+		c.nights = append(c.nights, sheetNight{rerun: true, edit: []string{edit}, code: 4})
+	}
+	stands := sheetNight{rerun: true, code: 4, says: []string{"[id-conflict]"}, cells: []string{"1 Import status = invalid", "1 contactId = <client c1@example.com>",
+		"1 claimIds = <claim c1@example.com/Loan A-1>", "1 redirectUrl = <link c1@example.com>"}}
+	c.nights = append(c.nights, stands, stands, sheetNight{rerun: true, flags: "--limit 2", code: 1}, sheetNight{rerun: true, flags: "--only c3@example.com"},
+		sheetNight{rerun: true, edit: []string{back}, code: 4, status: "unchanged, unchanged, unchanged, uncertain"}, sheetNight{rerun: true, edit: changes, code: 4},
+		sheetNight{rerun: true, edit: strings.Split(clear, "; "), code: 4, posts: made, again: true})
+	return c
+}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path"
@@ -43,17 +44,15 @@ type nightCase struct {
 // c1@example.com #2> the second that was made.
 type sheetNight struct {
 	// What changes before the run. What is empty stays as it was the night before.
-	input    string        // the sheet's name, leads.xlsx at first; plan and results are named after it
-	at       string        // the service: "spelling 0" to "spelling 5" of its base url, or another service's name
-	mapping  string        //
-	env      string        // "-" is no lines
-	ripe     bool          // attempts are old enough to believe that they created nothing
-	later    time.Duration // by how much the clock is ahead
-	notFound apitest.Reply // the service's answer where it finds no client; the zero value stays
-	knows    []string      // clients that the service gets: key, e-mail address and phone number; or "claim KEY/NAME"
-	rows     []string      // of the sheet; see cells
-	do       []string      // commands; see command
-	edit     []string      // of the results workbook; see edit
+	input   string   // the sheet's name, leads.xlsx at first; plan and results are named after it
+	at      string   // the service's name, "first" at first
+	mapping string   //
+	env     string   // "-" is no lines
+	ripe    bool     // attempts are old enough to believe that they created nothing
+	knows   []string // clients that the service gets: key, e-mail address and phone number; or "claim KEY/NAME"
+	rows    []string // of the sheet; see cells
+	do      []string // commands; see command
+	edit    []string // of the results workbook; see edit
 
 	// The run.
 	faults  faults // see script
@@ -177,7 +176,13 @@ func (r *nightRun) play(n sheetNight) {
 		r.compare(dry, real)
 	}
 	r.check(n, real, r.output("results"))
-	got, want := postsText(real.posts()), n.posts
+	var sent []string
+	for _, kind := range []string{"client", "claim", "activity", "link"} {
+		if number := real.posts()[kind]; number > 0 {
+			sent = append(sent, fmt.Sprint(kind, " ", number))
+		}
+	}
+	got, want := strings.Join(sent, ", "), n.posts
 	if n.steps != "" {
 		got, want = strings.Join(real.steps(), ", "), n.steps
 	}
@@ -273,17 +278,6 @@ func contains(text, part string) bool {
 	return strings.Contains(text, part)
 }
 
-// postsText is creating requests as sheetNight.posts writes them.
-func postsText(posts map[string]int) string {
-	var list []string
-	for _, kind := range []string{"client", "claim", "activity", "link"} {
-		if posts[kind] > 0 {
-			list = append(list, fmt.Sprint(kind, " ", posts[kind]))
-		}
-	}
-	return strings.Join(list, ", ")
-}
-
 // reversed is the night with the rows of the sheet in the reverse order.
 func (n sheetNight) reversed() sheetNight {
 	n.rows, n.errors, n.cells = slices.Clone(n.rows), slices.Clone(n.errors), slices.Clone(n.cells)
@@ -333,19 +327,16 @@ func (r *nightRun) ids(text string) string {
 // change makes the changes before a night.
 func (r *nightRun) change(n sheetNight) {
 	r.t.Helper()
-	if number, ok := strings.CutPrefix(n.at, "spelling "); ok {
-		r.url = r.spelled()[number[0]-'0']
-		r.environment(r.entry)
-	} else if n.at != "" {
-		entry := r.entry
+	if n.at != "" {
 		if r.services[n.at] == nil {
-			key := r.service.KeyField
-			r.services[n.at], r.urls[n.at] = r.moved(), r.url
-			r.services[n.at].KeyField = key
+			other := apitest.New(reference...)
+			server := httptest.NewServer(other)
+			r.t.Cleanup(server.Close)
+			r.services[n.at], r.urls[n.at] = other, server.URL
 		}
 		r.service, r.url = r.services[n.at], r.urls[n.at]
 		_, r.seen = r.service.Since(0)
-		r.environment(entry)
+		r.environment(r.entry)
 	}
 	if n.mapping != "" {
 		r.mapping(n.mapping)
@@ -356,14 +347,8 @@ func (r *nightRun) change(n sheetNight) {
 	if n.input != "" {
 		r.input = n.input
 	}
-	if n.notFound.Status != 0 {
-		r.service.Nobody = n.notFound
-	}
 	if n.ripe {
-		r.believeAtOnce()
-	}
-	if n.later != 0 {
-		r.pace.Clock = func() time.Time { return time.Now().Add(n.later) }
+		r.pace.Believable = 1
 	}
 	for _, what := range n.knows {
 		if claim, ok := strings.CutPrefix(what, "claim "); ok {
@@ -394,38 +379,25 @@ func (r *nightRun) change(n sheetNight) {
 
 // edit changes a workbook as a person would: "Amount 4 = 250.25" a cell of the sheet Results, by header and row,
 // "c4@example.com link: Settle = give up" one in the line of a client's step. "sort SHEET" puts the first row behind
-// the others, "hide N" hides a row, "delete SHEET" the sheet, "delete SHEET N" a row, "delete SHEET last" the last one;
-// "drop COLUMN" and "front COLUMN" remove and move a column of Results.
+// the others, "delete SHEET N" removes a row, and "drop COLUMN" a column of Results.
 func (r *nightRun) edit(f *excelize.File, line string) {
 	r.t.Helper()
 	words := strings.Fields(line)
 	switch words[0] {
 	case "sort", "delete":
-		if line == "delete Steps" {
-			must(r.t, f.DeleteSheet("Steps"))
-			return
-		}
 		rows, err := f.GetRows(words[1])
 		must(r.t, err)
 		at := 2
 		if words[0] == "sort" {
 			must(r.t, f.DuplicateRowTo(words[1], 2, len(rows)+1))
-		} else if at = len(rows); words[2] != "last" {
+		} else {
 			at, err = strconv.Atoi(words[2])
 			must(r.t, err)
 		}
 		must(r.t, f.RemoveRow(words[1], at))
 		return
-	case "hide":
-		at, err := strconv.Atoi(words[1])
-		must(r.t, err)
-		must(r.t, f.SetRowVisible("Results", at, false))
-		return
 	case "drop":
-		must(r.t, f.RemoveCol("Results", letters(cellAt(r.t, f, "Results", strings.TrimPrefix(line, "drop "), 1))))
-		return
-	case "front":
-		moveToFront(r.t, f, strings.TrimPrefix(line, "front "))
+		must(r.t, f.RemoveCol("Results", strings.TrimRight(cellAt(r.t, f, "Results", strings.TrimPrefix(line, "drop "), 1), "1")))
 		return
 	}
 	place, text, _ := strings.Cut(line, " =")
@@ -501,8 +473,7 @@ func (r *nightRun) cells(list []string) (head []any, rows [][]any) {
 // command runs a command with the scene's environments file: its words, in which "·" stands for a space, and after "→"
 // its exit code, if that is not 0, and a part of what it says; see contains. "lose ledger" removes the state folder,
 // "lose workbook" the results, and "lose FILE" a file of the state folder; "make FILE" makes an empty one; "save NAME"
-// keeps a copy of the state folder, "restore NAME" puts it back, and "put FILE" puts a file in the place of the ledger.
-// MAPPING is the mapping's file, and DIR the folder.
+// keeps a copy of the state folder, and "restore NAME" puts it back. MAPPING is the mapping's file, and DIR the folder.
 func (r *nightRun) command(line string) {
 	r.t.Helper()
 	line, want, _ := strings.Cut(r.ids(strings.NewReplacer("MAPPING", r.path("mapping.yaml"), "DIR", r.dir).Replace(line)), " → ")
@@ -521,14 +492,12 @@ func (r *nightRun) command(line string) {
 		write(r.t, r.path(".claimsheet/"+what), "")
 		return
 	case verb == "save":
-		r.saveState(what)
+		must(r.t, os.CopyFS(r.path(what), os.DirFS(r.path(".claimsheet"))))
 		return
 	case verb == "restore":
-		r.restoreState(what)
-		return
-	case verb == "put":
-		must(r.t, os.MkdirAll(r.path(".claimsheet"), 0o700))
-		must(r.t, os.Rename(r.path(what), r.path(".claimsheet/ledger.db")))
+		must(r.t, os.RemoveAll(r.path(".claimsheet")))
+		must(r.t, os.CopyFS(r.path(".claimsheet"), os.DirFS(r.path(what))))
+		must(r.t, os.Chmod(r.path(".claimsheet"), 0o700))
 		return
 	}
 	words := strings.Fields(line)
@@ -540,9 +509,9 @@ func (r *nightRun) command(line string) {
 	if err != nil {
 		wantCode, part = 0, want
 	}
-	code, out, said := r.claimsheet(slices.Insert(words, 1, "--environments", r.path("environments.yaml"))...)
-	if code != wantCode || !contains(out+said, part) {
-		r.t.Errorf("%s: exit code %d, want %d with %q\n%s%s", line, code, wantCode, part, out, said)
+	p := runAt(r.t.Context(), r.pace, "", slices.Insert(words, 1, "--environments", r.path("environments.yaml"))...)
+	if p.code != wantCode || !contains(p.out+p.err, part) {
+		r.t.Errorf("%s: exit code %d, want %d with %q\n%s%s", line, p.code, wantCode, part, p.out, p.err)
 	}
 }
 
@@ -604,18 +573,6 @@ func isAbout(name string, c apitest.Call) bool {
 		return c.Kind == "lookup" && !regexp.MustCompile(format).MatchString(address)
 	}
 	return name == c.Step || name == c.Kind || name == c.Method || c.Kind == "lookup" && name == "lookup "+address
-}
-
-// believeAtOnce lets a look-up that finds no client be believed in the next run.
-func (s *scene) believeAtOnce() { s.pace.Believable = 1 }
-
-// spelled are ways to write the scene's base url that mean the same.
-func (s *scene) spelled() []string {
-	port := s.url[strings.LastIndexByte(s.url, ':')+1:]
-	return []string{
-		"http://localhost:" + port, "http://LocalHost:0" + port + "/", "HTTP://127.0.0.1:000" + port + "//",
-		"http://[::ffff:127.0.0.1]:" + port, "http://[::FFFF:7f00:1]:" + port, s.url,
-	}
 }
 
 // variant is one combination under which nothing may be created twice.

@@ -5,13 +5,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +25,7 @@ import (
 	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/cli"
 	"claimsheet/importer/result"
+	"claimsheet/importer/testform"
 )
 
 // caseID is the case of the version 1 scenes.
@@ -117,19 +121,16 @@ func newScene(t *testing.T, mapping string, rows [][]any) *scene {
 	server.Config.ConnState = s.connections.note
 	server.Start()
 	t.Cleanup(server.Close)
-	t.Cleanup(func() { expectNoComplaints(t, s.service) })
+	t.Cleanup(func() {
+		for _, complaint := range s.service.Complaints() {
+			t.Errorf("a call is not as the service document says: %s", complaint)
+		}
+	})
 	s.url = server.URL
 	s.mapping(mapping)
 	s.environment("")
 	s.sheet(rows)
 	return s
-}
-
-// expectNoComplaints fails for calls that are not as the service's document says.
-func expectNoComplaints(t *testing.T, service *apitest.Server) {
-	for _, complaint := range service.Complaints() {
-		t.Errorf("a call is not as the service document says: %s", complaint)
-	}
 }
 
 func (s *scene) path(name string) string { return filepath.Join(s.dir, name) }
@@ -146,31 +147,14 @@ func (s *scene) environment(more string) {
 
 func (s *scene) sheet(rows [][]any) { writeSheet(s.t, s.path(s.input), header, rows) }
 
-// claimsheet runs any command at the scene's pace.
-func (s *scene) claimsheet(words ...string) (code int, out, diagnostics string) {
-	s.t.Helper()
-	p := runAt(s.t.Context(), s.pace, "", words...)
-	return p.code, p.out, p.err
-}
-
 // must runs a command with the scene's mapping, expects an exit code, and returns what is printed.
 func (s *scene) must(want int, words ...string) string {
 	s.t.Helper()
-	code, out, diagnostics := s.claimsheet(slices.Insert(words, 1, "-m", s.path("mapping.yaml"))...)
-	if code != want {
-		s.t.Fatalf("%v: exit code %d, want %d\n%s%s", words, code, want, out, diagnostics)
+	p := runAt(s.t.Context(), s.pace, "", slices.Insert(words, 1, "-m", s.path("mapping.yaml"))...)
+	if p.code != want {
+		s.t.Fatalf("%v: exit code %d, want %d\n%s%s", words, p.code, want, p.out, p.err)
 	}
-	return out + diagnostics
-}
-
-// moved starts a second service and writes its address into the scene's environments file.
-func (s *scene) moved() *apitest.Server {
-	other := apitest.New(reference...)
-	server := httptest.NewServer(other)
-	s.t.Cleanup(server.Close)
-	s.url = server.URL
-	s.environment("")
-	return other
+	return p.out + p.err
 }
 
 // played is what a command came to.
@@ -485,22 +469,6 @@ func (s *scene) waitFor(what string, so func() bool) {
 	}
 }
 
-// saveState keeps a copy of the state folder, as a backup does.
-func (s *scene) saveState(name string) {
-	s.t.Helper()
-	must(s.t, os.CopyFS(s.path(name), os.DirFS(s.path(".claimsheet"))))
-}
-
-// restoreState puts a backup in the place of the state folder; "" leaves none.
-func (s *scene) restoreState(name string) {
-	s.t.Helper()
-	must(s.t, os.RemoveAll(s.path(".claimsheet")))
-	if name != "" {
-		must(s.t, os.CopyFS(s.path(".claimsheet"), os.DirFS(s.path(name))))
-		must(s.t, os.Chmod(s.path(".claimsheet"), 0o700))
-	}
-}
-
 // expect fails unless all texts are in what was said.
 func expect(t *testing.T, said string, texts ...string) {
 	t.Helper()
@@ -515,5 +483,56 @@ func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// long asks for what takes minutes: kills at every place, many histories, workers.
+var long = testform.Long
+
+// onlyLong leaves a test out without -long.
+func onlyLong(t *testing.T) {
+	t.Helper()
+	testform.OnlyLong(t)
+}
+
+// suite is this package's tests.
+type suite struct{ *testing.M }
+
+// Run runs the tests. Most of them wait for a disk or a service: more than there are processors run side by side,
+// unless -parallel is given or the race detector keeps the processors busy.
+func (s suite) Run() int {
+	flag.Parse()
+	parallel := flag.Lookup("test.parallel")
+	if parallel.Value.String() == parallel.DefValue && !underRace {
+		err := parallel.Value.Set(strconv.Itoa(4 * runtime.GOMAXPROCS(0)))
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	if err := os.Setenv("UAT_TOKEN", "canary-token"); err != nil { // what environments files name as env:UAT_TOKEN
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return testform.Run(s.M)
+}
+
+// The programs that tests start as processes: this test's own binary under the name "claimsheet" is the program, and
+// under the other the program with places at which it can be killed, bugs that can be injected, and clocks that can be
+// set. What that one does is chosen by environment variables (see the package importer/cli/trial).
+const (
+	programName = "claimsheet"
+	trialName   = "claimsheet-trial"
+)
+
+// TestNoTrialInTheProgram: nothing of importer/cli/trial is built into the program.
+func TestNoTrialInTheProgram(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("go", "list", "-deps", ".")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	must(t, err)
+	if strings.Contains(string(out), "importer/cli/trial") {
+		t.Error("importer/cli/trial is built into the program")
 	}
 }

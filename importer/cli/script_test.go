@@ -1,14 +1,15 @@
 package cli_test
 
 import (
-	"archive/zip"
 	"bufio"
 	"bytes"
 	"context"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"net/http"
@@ -67,9 +68,9 @@ func TestMain(m *testing.M) {
 //	cell FILE SHEET CELL TEXT    compares a cell of a workbook
 //	encrypt FILE PASSWORD        saves a workbook with a password
 //	hide FILE ROW…               hides rows of a workbook's first sheet
+//	merge FILE AREA…             merges cells of it, such as B2:B3
 //	strip FILE                   saves a workbook without its document properties, as some programs do
 //	second FILE SHEET CSV        adds a sheet to a workbook
-//	zip FILE                     makes a zip file that is no workbook
 //	service FILE                 starts a service and writes an environments file that has it as default
 //	sent N                       N requests other than GETs have reached the service
 //	serve ARG…                   starts claimsheet sandbox and sets $URL to its first line
@@ -87,7 +88,11 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector would hold up the end of every process by a second
 			env.Setenv("GOGC", "400")                 // a process that begins then does not collect garbage
 			mine.env = env.Vars
-			return copySamples(filepath.Join(env.WorkDir, "samples"))
+			mappings, err := filepath.Glob(filepath.Join(root, "samples", "*", "mapping.yaml"))
+			for _, mapping := range mappings {
+				err = errors.Join(err, copySample(filepath.Dir(mapping), filepath.Join(env.WorkDir, "samples")))
+			}
+			return err
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {
@@ -98,48 +103,49 @@ func TestScripts(t *testing.T) {
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "refuses": refuses, "small": makeSmall, "scrub": scrub, "steady": steady,
-			"encrypt": encryptWorkbook, "hide": hideRows, "merge": mergeCells,
-			"workbook": makeWorkbook, "put": putCell, "cell": compareCell, "zip": makeZip,
-			"service": startService, "sent": sent, "serve": serve, "interrupt": interrupt,
-			"expand": expand, "hold": hold, "strip": strip, "second": addSheet,
-		},
+		Cmds: commandsOfScripts(),
 	})
 }
 
-// copySamples copies the samples.
-func copySamples(to string) error {
-	mappings, err := filepath.Glob(filepath.Join(root, "samples", "*", "mapping.yaml"))
-	for _, mapping := range mappings {
-		from := filepath.Dir(mapping)
-		err = errors.Join(err, copySample(from, filepath.Join(to, filepath.Base(from))))
+// commandsOfScripts are the commands that TestScripts explains.
+func commandsOfScripts() map[string]func(*testscript.TestScript, bool, []string) {
+	all := map[string]func(*testscript.TestScript, bool, []string){
+		"exits": exits, "refuses": refuses, "small": makeSmall, "scrub": scrub, "steady": steady, "encrypt": encryptWorkbook, "cell": compareCell,
+		"service": startService, "sent": sent, "serve": serve, "interrupt": interrupt, "expand": expand, "hold": hold,
 	}
-	return err
+	for name, edit := range edits {
+		all[name] = func(ts *testscript.TestScript, neg bool, args []string) {
+			wants(ts, neg, args, 1, many)
+			path := ts.MkAbs(args[0])
+			if name == "workbook" {
+				_ = os.Remove(path)
+			}
+			f, err := excelize.OpenFile(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				f, err = excelize.NewFile(), os.MkdirAll(filepath.Dir(path), 0o700)
+			}
+			ts.Check(err)
+			defer f.Close()
+			ts.Check(edit(ts, f, args[1:]))
+			ts.Check(f.SaveAs(path))
+		}
+	}
+	return all
 }
 
-// copySample copies the files of a sample, without results and a state folder, which
-// lie beside them once somebody has tried the sample.
+// copySample copies a sample into a folder, without results and a state folder, which lie beside it once somebody has
+// tried it.
 func copySample(from, to string) error {
-	err := os.MkdirAll(to, 0o755)
-	for _, name := range []string{"mapping.yaml", "environments.yaml", sheetOf(from), "expected.json"} {
-		if err != nil {
-			return err
-		}
-		var data []byte
-		if data, err = os.ReadFile(filepath.Join(from, name)); err == nil {
-			err = os.WriteFile(filepath.Join(to, name), data, 0o644)
+	to = filepath.Join(to, filepath.Base(from))
+	err := os.CopyFS(to, os.DirFS(from))
+	for _, made := range []string{".claimsheet", "*.results*.xlsx", "*.plan.xlsx"} {
+		found, globErr := filepath.Glob(filepath.Join(to, made))
+		err = errors.Join(err, globErr)
+		for _, path := range found {
+			err = errors.Join(err, os.RemoveAll(path))
 		}
 	}
 	return err
-}
-
-// sheetOf is the name of the sheet in a sample's folder.
-func sheetOf(sample string) string {
-	if _, err := os.Stat(filepath.Join(sample, "leads.csv")); err == nil {
-		return "leads.csv"
-	}
-	return "leads.xlsx"
 }
 
 // state is what a script's commands share.
@@ -220,9 +226,8 @@ func refuses(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// tree is what stands in the script's folder, temporary files included. The
-// ledger may be there: a run opens it to learn whether it may replace a
-// workbook. It holds no input.
+// tree is what stands in the script's folder, temporary files included. The ledger may be there: a run opens it to
+// learn whether it may replace a workbook. It holds no input.
 func tree(ts *testscript.TestScript) map[string]string {
 	work := ts.Getenv("WORK")
 	found := map[string]string{}
@@ -309,19 +314,6 @@ func makeSmall(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// inWorkbook changes a workbook, a new one if there is none.
-func inWorkbook(ts *testscript.TestScript, name string, change func(f *excelize.File) error) {
-	path := ts.MkAbs(name)
-	f, err := excelize.OpenFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		f, err = excelize.NewFile(), os.MkdirAll(filepath.Dir(path), 0o700)
-	}
-	ts.Check(err)
-	defer f.Close()
-	ts.Check(change(f))
-	ts.Check(f.SaveAs(path))
-}
-
 // fill writes the rows of a CSV file into a sheet.
 func fill(ts *testscript.TestScript, f *excelize.File, sheet, file string) error {
 	reader := csv.NewReader(strings.NewReader(ts.ReadFile(file)))
@@ -333,24 +325,45 @@ func fill(ts *testscript.TestScript, f *excelize.File, sheet, file string) error
 	return err
 }
 
-func makeWorkbook(ts *testscript.TestScript, neg bool, args []string) {
-	wants(ts, neg, args, 2, 3)
-	_ = os.Remove(ts.MkAbs(args[0]))
-	name := append(args, "Leads")[2]
-	inWorkbook(ts, args[0], func(f *excelize.File) error {
-		return errors.Join(f.SetSheetName("Sheet1", name), fill(ts, f, name, args[1]))
-	})
-}
-
-func putCell(ts *testscript.TestScript, neg bool, args []string) {
-	wants(ts, neg, args, 3, 3)
-	inWorkbook(ts, args[0], func(f *excelize.File) error {
+// edits are the commands that change a workbook, a new one if there is none.
+var edits = map[string]func(ts *testscript.TestScript, f *excelize.File, args []string) error{
+	"workbook": func(ts *testscript.TestScript, f *excelize.File, args []string) error {
+		name := append(args, "Leads")[1]
+		return errors.Join(f.SetSheetName("Sheet1", name), fill(ts, f, name, args[0]))
+	},
+	"second": func(ts *testscript.TestScript, f *excelize.File, args []string) error {
+		_, err := f.NewSheet(args[0])
+		return errors.Join(err, fill(ts, f, args[0], args[1]))
+	},
+	"put": func(_ *testscript.TestScript, f *excelize.File, args []string) error {
 		tab := reports.ResultsSheet // of a results workbook; a sheet's own is its first
 		if n, err := f.GetSheetIndex(tab); err != nil || n < 0 {
 			tab = f.GetSheetName(0)
 		}
-		return f.SetCellValue(tab, args[1], args[2])
-	})
+		return f.SetCellValue(tab, args[0], args[1])
+	},
+	"hide": func(_ *testscript.TestScript, f *excelize.File, args []string) (err error) {
+		for _, arg := range args {
+			row, _ := strconv.Atoi(arg)
+			err = errors.Join(err, f.SetRowVisible(f.GetSheetName(0), row, false))
+		}
+		return err
+	},
+	"merge": func(_ *testscript.TestScript, f *excelize.File, args []string) (err error) {
+		for _, area := range args {
+			from, to, _ := strings.Cut(area, ":")
+			err = errors.Join(err, f.MergeCell(f.GetSheetName(0), from, to))
+		}
+		return err
+	},
+	"strip": func(_ *testscript.TestScript, f *excelize.File, _ []string) error {
+		properties, err := f.GetCustomProps()
+		for _, p := range properties {
+			p.Value = nil
+			err = errors.Join(err, f.SetCustomProps(p))
+		}
+		return err
+	},
 }
 
 func compareCell(ts *testscript.TestScript, neg bool, args []string) {
@@ -365,66 +378,12 @@ func compareCell(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func strip(ts *testscript.TestScript, neg bool, args []string) {
-	wants(ts, neg, args, 1, 1)
-	inWorkbook(ts, args[0], func(f *excelize.File) error {
-		properties, err := f.GetCustomProps()
-		for _, p := range properties {
-			p.Value = nil
-			err = errors.Join(err, f.SetCustomProps(p))
-		}
-		return err
-	})
-}
-
-func addSheet(ts *testscript.TestScript, neg bool, args []string) {
-	wants(ts, neg, args, 3, 3)
-	inWorkbook(ts, args[0], func(f *excelize.File) error {
-		_, err := f.NewSheet(args[1])
-		return errors.Join(err, fill(ts, f, args[1], args[2]))
-	})
-}
-
 // encryptWorkbook saves a workbook with a password.
 func encryptWorkbook(ts *testscript.TestScript, neg bool, args []string) {
 	wants(ts, neg, args, 2, 2)
 	f, err := excelize.OpenFile(ts.MkAbs(args[0]))
 	ts.Check(err)
 	ts.Check(f.SaveAs(ts.MkAbs(args[0]), excelize.Options{Password: args[1]}))
-}
-
-func hideRows(ts *testscript.TestScript, neg bool, args []string) {
-	wants(ts, neg, args, 2, many)
-	inWorkbook(ts, args[0], func(f *excelize.File) (err error) {
-		for _, arg := range args[1:] {
-			row, _ := strconv.Atoi(arg)
-			err = errors.Join(err, f.SetRowVisible(f.GetSheetName(0), row, false))
-		}
-		return err
-	})
-}
-
-// mergeCells merges cells of a workbook's first sheet, such as B2:B3.
-func mergeCells(ts *testscript.TestScript, neg bool, args []string) {
-	wants(ts, neg, args, 2, many)
-	inWorkbook(ts, args[0], func(f *excelize.File) (err error) {
-		for _, area := range args[1:] {
-			from, to, _ := strings.Cut(area, ":")
-			err = errors.Join(err, f.MergeCell(f.GetSheetName(0), from, to))
-		}
-		return err
-	})
-}
-
-func makeZip(ts *testscript.TestScript, neg bool, args []string) {
-	wants(ts, neg, args, 1, 1)
-	f, err := os.Create(ts.MkAbs(args[0]))
-	ts.Check(err)
-	defer f.Close()
-	z := zip.NewWriter(f)
-	_, err = z.Create("holiday.jpg")
-	ts.Check(err)
-	ts.Check(z.Close())
 }
 
 func startService(ts *testscript.TestScript, neg bool, args []string) {
@@ -499,4 +458,87 @@ func hold(ts *testscript.TestScript, neg bool, args []string) {
 	release, err := ledger.Lock(ts.MkAbs(args[0]))
 	ts.Check(err)
 	ts.Defer(release)
+}
+
+// A process of the program takes longer to begin than most commands of scripts take. So the commands of a script are
+// carried out by one process, one after the other, each in the script's folder; with -long, each has its own.
+
+// serverName is the program that carries out the commands of a script.
+const serverName = "claimsheet-commands"
+
+// asked is a command, and answered is how it ended.
+type (
+	asked struct {
+		Dir  string
+		Env  map[string]string
+		Args []string
+	}
+	answered struct {
+		Code     int
+		Out, Err string
+	}
+)
+
+// serveCommands carries out commands until its input ends. Their stdout and stderr are files, as those of a process are.
+func serveCommands() {
+	cli.SetUpProcess(os.Getenv)
+	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
+	for {
+		var command asked
+		if in.Decode(&command) != nil {
+			return
+		}
+		var files [3]*os.File
+		for i := range files {
+			f, err := os.CreateTemp("", "claimsheet-commands-*")
+			exitWith(err)
+			exitWith(os.Remove(f.Name()))
+			files[i] = f
+		}
+		for name, value := range command.Env {
+			exitWith(os.Setenv(name, value))
+		}
+		exitWith(os.Chdir(command.Dir))
+		answer := answered{Code: cli.MainAt(context.Background(), command.Args, cli.IO{In: files[0], Out: files[1], Err: files[2], Env: os.Getenv}, cli.QuickPace())}
+		for i, said := range []*string{new(string), &answer.Out, &answer.Err} {
+			text, err := io.ReadAll(io.NewSectionReader(files[i], 0, 1<<30))
+			exitWith(errors.Join(err, files[i].Close()))
+			*said = string(text)
+		}
+		exitWith(out.Encode(answer))
+	}
+}
+
+// commands is the process of a script.
+type commands struct {
+	in  *json.Encoder
+	out *json.Decoder
+}
+
+// startCommands starts the process of a script, which ends with the script.
+func startCommands(ts *testscript.TestScript, env []string) *commands {
+	cmd := exec.Command(serverName)
+	cmd.Env, cmd.Stderr = env, os.Stderr
+	in, err := cmd.StdinPipe()
+	ts.Check(err)
+	out, err := cmd.StdoutPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	ts.Defer(func() {
+		_ = in.Close()
+		_ = cmd.Wait()
+	})
+	return &commands{json.NewEncoder(in), json.NewDecoder(out)}
+}
+
+// run carries out a command in the script's present folder.
+func (c *commands) run(ts *testscript.TestScript, args []string) played {
+	command := asked{Dir: ts.MkAbs("."), Env: map[string]string{}, Args: args}
+	for _, name := range []string{"CLAIMSHEET_ENV", "GOOD", "BAD"} { // what scripts set
+		command.Env[name] = ts.Getenv(name)
+	}
+	ts.Check(c.in.Encode(command))
+	var a answered
+	ts.Check(c.out.Decode(&a))
+	return played{code: a.Code, out: a.Out, err: a.Err}
 }

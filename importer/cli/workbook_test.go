@@ -6,7 +6,6 @@ import (
 	"html"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -115,7 +114,11 @@ func (s *scene) said() map[string]apitest.Said {
 	said := map[string]apitest.Said{}
 	for _, r := range s.steps() {
 		key := r["Client key"]
-		word := apitest.Said{State: stateWord(s.t, r["State"]), ID: r["Id"]}
+		state, known := map[string]apitest.State{"done": apitest.Done, "refused": apitest.Failed, "uncertain": apitest.Uncertain, "planned": apitest.Pending, "": apitest.Pending}[r["State"]]
+		if !known {
+			s.t.Fatalf("the sheet Steps has the state %q, which is none of the design's", r["State"])
+		}
+		word := apitest.Said{State: state, ID: r["Id"]}
 		kind, rest, _ := strings.Cut(r["Step"], "/")
 		switch kind {
 		case "link":
@@ -137,19 +140,6 @@ func (s *scene) said() map[string]apitest.Said {
 		}
 	}
 	return said
-}
-
-func stateWord(t *testing.T, state string) apitest.State {
-	t.Helper()
-	words := map[string]apitest.State{
-		"done": apitest.Done, "refused": apitest.Failed, "uncertain": apitest.Uncertain,
-		"planned": apitest.Pending, "": apitest.Pending,
-	}
-	word, known := words[state]
-	if !known {
-		t.Fatalf("the sheet Steps has the state %q, which is none of the design's", state)
-	}
-	return word
 }
 
 // checkPromise compares the workbook with what was created: nothing twice, no id lost, none wrong, nothing called
@@ -208,31 +198,6 @@ func set(t *testing.T, f *excelize.File, header string, row int, value any) {
 	must(t, f.SetCellValue("Results", cellAt(t, f, "Results", header, row), value))
 }
 
-// moveToFront moves a column with its values, types and number formats.
-func moveToFront(t *testing.T, f *excelize.File, header string) {
-	t.Helper()
-	must(t, f.InsertCols("Results", "A", 1))
-	from := letters(cellAt(t, f, "Results", header, 1))
-	for row := 1; row <= 5; row++ {
-		at, to := fmt.Sprint(from, row), fmt.Sprint("A", row)
-		raw, err := f.GetCellValue("Results", at, excelize.Options{RawCellValue: true})
-		must(t, err)
-		kind, err := f.GetCellType("Results", at)
-		must(t, err)
-		style, err := f.GetCellStyle("Results", at)
-		must(t, err)
-		var value any = raw
-		if n, err := strconv.ParseFloat(raw, 64); err == nil && kind != excelize.CellTypeSharedString && kind != excelize.CellTypeInlineString {
-			value = n
-		}
-		must(t, f.SetCellValue("Results", to, value))
-		must(t, f.SetCellStyle("Results", to, to, style))
-	}
-	must(t, f.RemoveCol("Results", from))
-}
-
-func letters(cell string) string { return strings.TrimRight(cell, "0123456789") }
-
 // parts are the parts of a workbook by name, but for the one that holds the time of its making.
 func parts(t *testing.T, path string) map[string]string {
 	t.Helper()
@@ -250,15 +215,6 @@ func parts(t *testing.T, path string) map[string]string {
 		}
 	}
 	return all
-}
-
-// keep copies a workbook aside.
-func keep(t *testing.T, path, to string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	must(t, err)
-	must(t, os.WriteFile(to, data, 0o600))
-	return to
 }
 
 // checkMadeOnce: nothing was created twice, however often and in whatever spelling the sheet asks for it.

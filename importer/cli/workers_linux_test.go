@@ -1,19 +1,23 @@
 package cli_test
 
 import (
+	"bytes"
+	"flag"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"claimsheet/apiclient/apitest"
-	"claimsheet/importer/ledger"
-	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/ledger/postgres/pgtest"
-	"claimsheet/importer/result"
 )
 
 // worker starts a worker for a scene, whose requests have the header X-Worker with its number. Its environments file
@@ -70,8 +74,9 @@ func (s *scene) handedOver(schema string) bool {
 }
 
 // runTogether is a run with workers. Of a worker's calls only those for the templates are answered before n workers
-// have begun plans, so that all take part. schema is where they meet.
-func (s *scene) runTogether(n int, schema string, flags ...string) played {
+// have begun plans, so that all take part; how many requests came in which time is counted from then on. schema is where
+// they meet.
+func (s *scene) runTogether(n int, schema string, flags ...string) (p played, requests int, took time.Duration) {
 	s.t.Helper()
 	server, begun := pgtest.Shared(s.t), make(chan struct{})
 	s.service.Play(func(c apitest.Call) apitest.Fault {
@@ -90,8 +95,10 @@ func (s *scene) runTogether(n int, schema string, flags ...string) played {
 		return len(done) > 0 || there &&
 			server.Exec(s.t, fmt.Sprintf("SELECT count(DISTINCT attempted_by[array_upper(attempted_by, 1)]) >= %d FROM %s.river_job WHERE state = 'running'", n, schema)) == "t"
 	})
+	before, began := len(s.service.Calls()), time.Now()
 	answer()
-	return <-done
+	p = <-done
+	return p, len(s.service.Calls()) - before, time.Since(began)
 }
 
 // posted is how many creating calls had each value of the header X-Worker.
@@ -105,14 +112,6 @@ func posted(calls []apitest.Call) map[string]int {
 	return by
 }
 
-// nothingLeft expects that a schema has no rows of the hand-over.
-func (s *scene) nothingLeft(schema string) {
-	s.t.Helper()
-	if n := pgtest.Shared(s.t).Exec(s.t, fmt.Sprintf("SELECT (SELECT count(*) FROM %[1]s.river_job) + (SELECT count(*) FROM %[1]s.dispatched_runs)", schema)); n != "0" {
-		s.t.Errorf("%s rows of the hand-over are left in the database", n)
-	}
-}
-
 // allDone expects that a run with workers has come to a number of clients.
 func (s *scene) allDone(p played, clients int) {
 	s.t.Helper()
@@ -123,42 +122,14 @@ func (s *scene) allDone(p played, clients int) {
 }
 
 // TestWorkersCarryOut: workers create what a run asks for, each once; the first client goes ahead from the run itself.
-// The run's workbook has all ids, nothing of the hand-over is left in the database, and a second run has nothing to
-// hand over.
+// All processes together keep to the run's --rate and have at most six connections each. The run's workbook has all ids,
+// nothing of the hand-over is left in the database, and a second run has nothing to hand over. Beside workers that wait
+// for a run, what reads the ledger goes on, and what must have it alone does not.
 func TestWorkersCarryOut(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
-	const clients = 20
+	const clients, workers, each, ceiling = 20, 2, 6, 40
 	s := newScene(t, stepThree, append(leads(clients), lead(3, "second"), lead(7, "second")))
-	schema := s.inDatabase(pgtest.Shared(t), "limits: {concurrency: 4}")
-	stop := s.workers(2)
-	p := s.runTogether(2, schema)
-	s.allDone(p, clients)
-	by, r := posted(p.calls), p.summary.Requests
-	if by["0"] == 0 || by["1"] == 0 || by[""] == 0 || by[""] > 10 || r.Client+r.Claim+r.Activity+r.Link != by[""]+by["0"]+by["1"] {
-		t.Errorf("creating calls by worker: %v; want most of them from both workers; the summary counts %+v", by, r)
-	}
-	for _, row := range s.results() {
-		if row["contactId"] == "" || row["Import status"] != "done" {
-			t.Errorf("row %s: %s %s", row["Source row"], row["Import status"], row["Error"])
-		}
-	}
-	s.nothingLeft(schema)
-	if again := s.mustRun(0, "--workers"); len(again.steps()) > 0 || again.summary.Clients.Unchanged != clients {
-		t.Errorf("a second run sends %v; %+v", again.steps(), again.summary.Clients)
-	}
-	for _, said := range stop() {
-		expect(t, said, "works for run")
-	}
-}
-
-// TestBesideWorkers: a run and its workers have at most six connections to the server each. Beside workers that wait
-// for a run, what reads the ledger and what adds to it goes on, and what must have it alone does not.
-func TestBesideWorkers(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	const clients, workers, each = 20, 2, 6
-	s := newScene(t, stepThree, leads(clients))
 	server := pgtest.Shared(t)
 	url := server.URL()
 	_, schema, _ := strings.Cut(url, "search_path=")
@@ -178,34 +149,36 @@ func TestBesideWorkers(t *testing.T) {
 			}
 		}
 	}()
-	p := s.runTogether(workers, schema)
+	p, requests, took := s.runTogether(workers, schema, "--rate", fmt.Sprint(ceiling))
 	close(ended)
 	if n := <-most; n < 3*(1+workers) || n > each*(1+workers) {
 		t.Errorf("%d connections, want at most %d", n, each*(1+workers))
 	}
 	s.allDone(p, clients)
+	by, r := posted(p.calls), p.summary.Requests
+	if by["0"] == 0 || by["1"] == 0 || by[""] == 0 || by[""] > 10 || r.Client+r.Claim+r.Activity+r.Link != by[""]+by["0"]+by["1"] {
+		t.Errorf("creating calls by worker: %v; want most of them from both workers; the summary counts %+v", by, r)
+	}
+	if most := ceiling + int(took.Seconds()*ceiling); requests > most {
+		t.Errorf("%d requests came in %v, and the rate is %d in a second", requests, took, ceiling)
+	}
+	for _, row := range s.results() {
+		if row["contactId"] == "" || row["Import status"] != "done" {
+			t.Errorf("row %s: %s %s", row["Source row"], row["Import status"], row["Error"])
+		}
+	}
+	if n := server.Exec(t, fmt.Sprintf("SELECT (SELECT count(*) FROM %[1]s.river_job) + (SELECT count(*) FROM %[1]s.dispatched_runs)", schema)); n != "0" {
+		t.Errorf("%s rows of the hand-over are left in the database", n)
+	}
+	if again := s.mustRun(0, "--workers"); len(again.steps()) > 0 || again.summary.Clients.Unchanged != clients {
+		t.Errorf("a second run sends %v; %+v", again.steps(), again.summary.Clients)
+	}
 	s.must(0, "settle")
 	s.report()
 	s.must(5, "history", "--purge", "--older-than", "1d", "--yes")
-
-	a, err := postgres.Parse(url)
-	must(t, err)
-	other, err := postgres.OpenShared(t.Context(), a, 0)
-	must(t, err)
-	environments, err := other.Environments(t.Context())
-	must(t, err)
-	id := ledger.StepID{ClientKey: ledger.ClientKey{Environment: environments[0], Space: "email", Client: "late@example.com"}, Step: "client"}
-	intent := ledger.Event{StepID: id, To: ledger.Sent, At: time.Now(), Kind: ledger.KindClient}
-	doubt := intent
-	doubt.To = ledger.Uncertain
-	must(t, other.Append(intent, doubt))
-	unlock, err := other.Lock(t.Context(), id.LockName())
-	must(t, err)
-	expect(t, s.must(5, "settle", "--give-up", "late@example.com:client"), "at work on a client")
-	unlock()
-	s.must(0, "settle", "--give-up", "late@example.com:client")
-	must(t, other.Close())
-	stop()
+	for _, said := range stop() {
+		expect(t, said, "works for run")
+	}
 	s.must(0, "history", "--purge", "--older-than", "1d", "--yes")
 }
 
@@ -256,74 +229,6 @@ func TestWorkerEnds(t *testing.T) {
 	}
 }
 
-// TestWorkerIsKilled: what a killed worker was sending is uncertain, in the row and in the count, and what it has sent
-// is counted.
-func TestWorkerIsKilled(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, stepThree, leads(10))
-	s.inDatabase(pgtest.Shared(t), "limits: {concurrency: 2}")
-	worker := child(programName, append(s.workerArgs(0, "", ""), "--concurrency", "1"))
-	dead := make(chan struct{})
-	s.service.Play(func(c apitest.Call) apitest.Fault {
-		if c.Kind != "claim" || c.Header.Get("X-Worker") != "0" {
-			return apitest.Fault{}
-		}
-		worker.kill()
-		close(dead)
-		return apitest.DropBefore()
-	})
-	worker.start(t)
-	done := s.runBeside()
-	<-dead
-	worker.end(t)
-	s.worker(1, "", "", "--concurrency", "4")
-	p := <-done
-	if p.code != 4 || p.summary.Rows.Uncertain != 1 || p.summary.UncertainSteps != 1 {
-		t.Errorf("exit code %d, rows %+v, %d uncertain steps\n%s", p.code, p.summary.Rows, p.summary.UncertainSteps, p.err)
-	}
-	if counted, sent := creations(p), creations(played{summary: result.Summary{Requests: arrived(p)}}); counted != sent {
-		t.Errorf("the summary counts %+v, the service %+v", counted, sent)
-	}
-}
-
-// TestWaitingForWorkers: a run waits while there is no worker, and goes on when one is started. It ends when its
-// connection to the ledger is cut: no worker begins its plans any more.
-func TestWaitingForWorkers(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	for _, cut := range []bool{false, true} {
-		t.Run(fmt.Sprint("cut ", cut), func(t *testing.T) {
-			t.Parallel()
-			s := newScene(t, stepThree, leads(20))
-			server := pgtest.Shared(t)
-			url := server.URL()
-			_, schema, _ := strings.Cut(url, "search_path=")
-			s.environment("limits: {concurrency: 1}\n" + fmt.Sprintf("ledger: %q", url+"&application_name=of-"+schema))
-			done := s.runBeside()
-			s.waitFor("plans that are handed over", func() bool { return s.handedOver(schema) })
-			if cut {
-				server.Exec(t, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'of-"+schema+"'")
-				p := <-done
-				if expect(t, p.err, "the ledger's server"); p.code != 3 {
-					t.Errorf("exit code %d", p.code)
-				}
-				done = s.runBeside()
-			}
-			select {
-			case p := <-done:
-				t.Fatalf("the run has ended without a worker: exit code %d\n%s", p.code, p.err)
-			case <-time.After(300 * time.Millisecond):
-			}
-			s.worker(0, "", "")
-			p := <-done
-			if s.allDone(p, 20); posted(p.calls)["0"] < 10 {
-				t.Errorf("creating calls by worker %v", posted(p.calls))
-			}
-		})
-	}
-}
-
 // TestWorkerThatDoesNotFit: a worker whose environments file says otherwise where answers have an id, what they mean,
 // or where the service is, says so and sends nothing for a run. One that has the run's environment carries the run out,
 // and what the other one had begun.
@@ -333,7 +238,6 @@ func TestWorkerThatDoesNotFit(t *testing.T) {
 	const clients = 20
 	for name, c := range map[string]struct{ old, new, says string }{
 		"wire":     {"/claimId", "/claim/id", "the environment “uat” of this worker is not that of the run"},
-		"rules":    {"means: stop", "means: failed", "the environment “uat” of this worker is not that of the run"},
 		"base_url": {"base_url: http://127.0.0.1", "base_url: http://127.0.0.2", "its environment “uat” is at http://127.0.0.1"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -373,44 +277,357 @@ func TestWorkerThatDoesNotFit(t *testing.T) {
 	}
 }
 
-// creations are the creating requests of a summary. How often processes look somebody up is their own affair.
-func creations(p played) result.Requests {
-	r := p.summary.Requests
-	r.Lookup, r.Templates = 0, 0
-	return r
+// inDatabase gives the scene's environment a ledger in a schema of a database. more are further lines of its entry.
+func (s *scene) inDatabase(server *pgtest.Server, more string) (schema string) {
+	s.t.Helper()
+	file, url := filepath.Join(s.t.TempDir(), "url"), server.URL()
+	write(s.t, file, url+"&password=canary-password")
+	s.environment(more + "\nledger: file:" + file)
+	_, schema, _ = strings.Cut(url, "search_path=")
+	return schema
 }
 
-// TestRightsOfWorkers: a user who may write the ledger, and no more, cannot make the tables by which runs and workers
-// meet, and is told so. Once they are there, the rights of docs/scale.md are enough for a run and a worker.
-func TestRightsOfWorkers(t *testing.T) {
+// TestLedgerInDatabase: every command works with a ledger in a database, a second night is quiet, and no file, line or
+// workbook has the url.
+func TestLedgerInDatabase(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	s := newScene(t, stepThree, leads(3))
+	s.inDatabase(pgtest.Shared(t), "")
+	quiet := func() {
+		t.Helper()
+		if posts := s.mustRun(0).posts(); len(posts) > 0 {
+			t.Errorf("the run sends %v", posts)
+		}
+		s.checkPromise()
+	}
+	said := s.must(0, "doctor")
+	expect(t, said, "PostgreSQL", "there is no ledger yet")
+	first := s.mustRun(0)
+	if len(first.posts()) == 0 {
+		t.Fatal("nothing was sent")
+	}
+	quiet()
+	if _, err := os.Stat(s.path(".claimsheet/ledger.db")); err == nil {
+		t.Error("there is a ledger in the state folder too")
+	}
+	expect(t, s.must(0, "history", "c1@example.com"), "done")
+	s.must(0, "settle")
+	s.report()
+	said += s.must(0, "doctor") + first.out + first.err
+	expect(t, said, "schema version 4")
+
+	// To a file, into another database, and on from there.
+	s.must(0, "copy-ledger", "--to", s.path("copy.db"))
+	expect(t, s.must(2, "copy-ledger", "--to", s.path("copy.db")), "there is a file")
+	url := filepath.Join(t.TempDir(), "url")
+	write(t, url, pgtest.Shared(t).URL())
+	expect(t, s.must(0, "copy-ledger", "--to", "file:"+url), "rows were counted and checked")
+	expect(t, s.must(2, "copy-ledger", "--to", "file:"+url), "not empty")
+	s.environment("ledger: file:" + url)
+	quiet()
+	kept := len(s.glob(".claimsheet/inputs/*"))
+	expect(t, s.must(0, "history", "--yes", "--forget", "c2@example.com"), "another ledger has its copies there too")
+	s.must(0, "history", "--purge", "--older-than", "1d", "--yes")
+	if after := len(s.glob(".claimsheet/inputs/*")); after != kept {
+		t.Errorf("of %d copies of sheets, which may be the other database's, %d are left", kept, after)
+	}
+	for _, text := range []string{"canary-password", "search_path", "postgres@"} {
+		s.eachFile("", func(path string, data []byte) {
+			if strings.Contains(said+string(data), text) {
+				t.Errorf("%q is printed, or in %s", text, path)
+			}
+		})
+	}
+}
+
+// TestLedgerElsewhere: a run that finds no ledger where it looks, in a state folder that belongs to a ledger in another
+// place, or whose database was made new, creates nothing, and neither does its dry run promise to.
+func TestLedgerElsewhere(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
 	server := pgtest.Shared(t)
-	s := newScene(t, stepThree, leads(2))
-	owner, url := server.URL(), s.path("url")
-	_, schema, _ := strings.Cut(owner, "search_path=")
-	user := "worker_of_" + schema
-	other := strings.Replace(owner, "postgres@", user+"@", 1)
-	write(t, url, owner)
-	s.environment("ledger: file:" + url)
-	s.mustRun(0) // makes the ledger
-	server.Exec(t, "CREATE ROLE "+user+" LOGIN")
-	grant := func() {
-		for _, rights := range []string{"USAGE ON SCHEMA " + schema, "SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA " + schema, "USAGE ON ALL SEQUENCES IN SCHEMA " + schema} {
-			server.Exec(t, "GRANT "+rights+" TO "+user)
+	database := func() string { return fmt.Sprintf("ledger: %q", server.URL()) }
+	for name, moved := range map[string][2]string{
+		"from a file to a database":    {"", database()},
+		"from a database to a file":    {database(), ""},
+		"from one database to another": {database(), database()},
+		"the database is gone":         {database(), "gone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, stepThree, leads(2))
+			s.environment(moved[0])
+			s.mustRun(0)
+			_, schema, _ := strings.Cut(strings.Trim(moved[0], `"`), "search_path=")
+			says := []string{"belongs to a ledger in another place", "--accept ledger-missing"}
+			if moved[1] == "gone" {
+				server.Exec(t, "DROP SCHEMA "+schema+" CASCADE")
+				says = []string{"the ledger is gone"}
+			} else {
+				s.environment(moved[1])
+			}
+			for _, flags := range [][]string{{"--dry-run"}, nil} {
+				refused := s.mustRun(3, flags...)
+				expect(t, refused.err, says...)
+				if len(refused.posts()) > 0 {
+					t.Errorf("%v: sent %v", flags, refused.posts())
+				}
+			}
+			if moved[1] == "gone" && server.Exec(t, "SELECT count(*) FROM pg_namespace WHERE nspname = '"+schema+"'") != "0" {
+				t.Error("the refused run has made a new ledger")
+			}
+		})
+	}
+}
+
+// TestOneStateFolder: two runs that would share a state folder do not work at the same time, and the message says what
+// to do.
+func TestOneStateFolder(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	s := newScene(t, stepThree, leads(3))
+	s.inDatabase(pgtest.Shared(t), "")
+	s.service.Play(apitest.Once(onStep("client c1@example.com"), apitest.Fault{Then: func() {
+		p := claimsheet(t, s.args("-o", s.path("other.xlsx"))...)
+		if expect(t, p.err, "another run holds the ledger", "--state"); p.code != 5 {
+			t.Errorf("exit code %d", p.code)
 		}
-		write(t, url, other)
+	}}))
+	s.mustRun(0)
+}
+
+// TestCreatedTwiceIsSaid: a process is paused when it is about to send a client, until another one has found nobody,
+// waited for as long as it must, and created the client. When it goes on, its request cannot be held back any more, and
+// it says what it has created, or keeps the answer in its journal.
+func TestCreatedTwiceIsSaid(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	const step = "client c2@example.com"
+	s := newScene(t, stepThree, leads(3))
+	s.inDatabase(pgtest.Shared(t), "")
+	first := child(trialName, s.args("--state", s.path("state-1"), "-o", s.path("out-1.results.xlsx"), "--concurrency", "1"), "TRIAL_LEASE=2s", "TRIAL_PAUSE=before-write c2@example.com:client")
+	first.start(t)
+	t.Cleanup(first.kill)
+	s.waitFor("the pause", func() bool {
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", first.Process.Pid))
+		return strings.Contains(string(stat), ") T ")
+	})
+	if code, said := s.runTrial(trialName, "TRIAL_LEASE=2s"); code != 4 {
+		t.Fatalf("exit code %d\n%s", code, said)
 	}
-	grant()
-	if p := claimsheet(t, "worker", "--environments", s.path("environments.yaml"), "--state", s.path("worker")); p.code == 0 || !strings.Contains(p.err, "[dispatch-rights]") {
-		t.Fatalf("a worker without rights: exit code %d\n%s", p.code, p.err)
+	if n := s.asked()[step]; n != 0 {
+		t.Errorf("the second process has sent the client %d times, though the first may have", n)
 	}
-	write(t, url, owner)
-	s.mustRun(0, "--workers") // makes the tables; nothing is left to be sent
-	grant()
-	s.sheet(leads(4))
-	s.workers(1)
-	if p := s.mustRun(0, "--workers"); p.summary.Clients.Done != 2 {
-		t.Errorf("summary %+v", p.summary.Clients)
+	if code, said := s.runTrial(trialName, "TRIAL_LEASE=2s", "TRIAL_BELIEVE=1ms"); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, said)
 	}
+	first.signal(syscall.SIGCONT)
+	code, said := first.end(t)
+	things, word := s.service.Created()[step], s.said()[step]
+	if code != 3 || len(things) != 2 || word.State != apitest.Done {
+		t.Errorf("exit code %d, the client was created %d times, and the workbook says %+v\n%s", code, len(things), word, said)
+	}
+	for _, path := range s.glob("state-1/*.outcomes*") { // an answer whose step could not be looked up is there alone
+		said += readText(t, path)
+	}
+	if n := unsaid(things, word, said); n > 0 {
+		t.Errorf("%d of %v was not said; the workbook has %s\n%s", n, things, word.ID, said)
+	}
+}
+
+var benchEach = flag.Int("in-flight-each", 8, "calls of each process of BenchmarkWorkers in flight at the service")
+
+// benchWay is a way to have a sheet carried out.
+type benchWay struct {
+	name     string
+	database bool // the ledger is in a database, not in a file
+	workers  int  // 0: the run sends everything itself
+}
+
+var benchWays = []benchWay{{name: "file"}, {"database", true, 0}, {"workers=1", true, 1}, {"workers=2", true, 2}, {"workers=4", true, 4}}
+
+// BenchmarkWorkers measures how fast one, two and four workers carry a run out, against a run that sends everything
+// itself with a ledger in a file, and beside it one with a ledger in a database. Runs and workers are processes of the
+// built program, and so is the service of BenchmarkRun, which waits 20 or 5 ms. Each process that sends has as many
+// calls in flight, so that four workers have four times as many as one. The files are on the disk of the database,
+// which waits for it as the file does.
+//
+// A round measures all ways one after the other, every second one backwards. Metrics are the medians of the rounds:
+// ratio is the time of the run with a file over that of the way, in the same round; cpu-us/call is the processor time
+// of the run and its workers for each call, and database-cpu-us/call the database's; database-bytes/step is by how much
+// the database grows, and connections/process how many each has at most. A run is measured from its start to its
+// workbook; its workers have been started before and wait for it, and have made the tables.
+//
+//	go test ./importer/cli -run '^$' -bench '^BenchmarkWorkers$' -benchtime 1x -timeout 1h -clients 2000 -rounds 3
+func BenchmarkWorkers(b *testing.B) {
+	server := pgtest.Own(b)
+	program := programName
+	sheet := filepath.Join(b.TempDir(), "leads.xlsx")
+	writeBenchSheet(b, sheet, 0, *benchClients)
+	for _, delay := range []string{"20ms", "5ms"} {
+		b.Run(delay, func(b *testing.B) {
+			rounds := make([]map[string]benchWork, *benchRounds)
+			for i := range rounds {
+				ways := slices.Clone(benchWays)
+				if i%2 == 1 {
+					slices.Reverse(ways)
+				}
+				rounds[i] = map[string]benchWork{}
+				for _, way := range ways {
+					rounds[i][way.name] = way.measure(b, server, program, sheet, delay)
+				}
+			}
+			for _, way := range benchWays {
+				b.Run(way.name, func(b *testing.B) { way.report(b, rounds) })
+			}
+		})
+	}
+}
+
+// benchWork is what a way took.
+type benchWork struct {
+	benchTime                 // the processor time is that of all client processes
+	database    time.Duration // processor time
+	bytes       float64       // by how much the database has grown
+	connections float64       // of all processes, the most at any time
+}
+
+// report reports the medians of a way's rounds.
+func (w benchWay) report(b *testing.B, rounds []map[string]benchWork) {
+	for i, round := range rounds {
+		b.Logf("round %d: %s, %s of processor, %s of the database's", i+1, round[w.name].wall, round[w.name].processor, round[w.name].database)
+	}
+	calls := float64(benchCalls * *benchClients)
+	metric := func(name string, of func(file, way benchWork) float64) {
+		values := make([]float64, len(rounds))
+		for i, round := range rounds {
+			values[i] = of(round[benchWays[0].name], round[w.name])
+		}
+		slices.Sort(values)
+		b.ReportMetric((values[(len(values)-1)/2]+values[len(values)/2])/2, name)
+	}
+	metric("ns/op", func(_, way benchWork) float64 { return float64(way.wall.Nanoseconds()) })
+	metric("calls/s", func(_, way benchWork) float64 { return calls / way.wall.Seconds() })
+	metric("ratio", func(file, way benchWork) float64 { return file.wall.Seconds() / way.wall.Seconds() })
+	metric("cpu-us/call", func(_, way benchWork) float64 { return float64(way.processor.Microseconds()) / calls })
+	metric("database-bytes/step", func(_, way benchWork) float64 { return way.bytes / calls })
+	metric("connections/process", func(_, way benchWork) float64 { return way.connections / float64(1+w.workers) })
+	metric("database-cpu-us/call", func(_, way benchWork) float64 { return float64(way.database.Microseconds()) / calls })
+}
+
+// measure has the sheet carried out with a service, a folder and a ledger of its own.
+func (w benchWay) measure(b *testing.B, server *pgtest.Server, program, sheet, delay string) (work benchWork) {
+	b.Helper()
+	dir, err := os.MkdirTemp("/tmp", "claimsheet-bench-") // where the server has its files; b.TempDir may be in memory
+	must(b, err)
+	defer os.RemoveAll(dir)
+	service, end := startBenchService(b, delay)
+	defer end()
+	entry := fmt.Sprintf("base_url: %q", service)
+	if w.database {
+		entry += fmt.Sprintf(", ledger: %q", server.URL())
+	}
+	environments := filepath.Join(dir, "environments.yaml")
+	write(b, filepath.Join(dir, "mapping.yaml"), benchMapping)
+	write(b, environments, "default: here\nenvironments: {here: {"+entry+"}}\n")
+	run := []string{"run", "-m", filepath.Join(dir, "mapping.yaml"), "--json", "--concurrency", strconv.Itoa(*benchEach), "-o", filepath.Join(dir, "results.xlsx")}
+
+	server.Exec(b, "CHECKPOINT") // none of what was before is written meanwhile
+	stops := make([]func() time.Duration, w.workers)
+	for i := range stops {
+		stops[i] = startBenchWorker(b, program, environments, filepath.Join(dir, fmt.Sprint("worker-", i)))
+	}
+	if w.workers > 0 {
+		run = append(run, "--workers")
+	}
+	before, size := databaseTime(b, server), numberOf(b, server, databaseSize)
+	ended, counted := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(counted)
+		for {
+			work.connections = max(work.connections, numberOf(b, server, "SELECT count(*) - 1 FROM pg_stat_activity WHERE backend_type = 'client backend'"))
+			select {
+			case <-ended:
+				return
+			case <-time.After(time.Second):
+			}
+		}
+	}()
+	work.benchTime = timed(b, program, append(run, sheet)...)
+	close(ended)
+	<-counted
+	for _, stop := range stops {
+		work.processor += stop()
+	}
+	work.database, work.bytes = databaseTime(b, server)-before, numberOf(b, server, databaseSize)-size
+	return work
+}
+
+const databaseSize = "SELECT pg_database_size(current_database())"
+
+// numberOf is the number that a query returns.
+func numberOf(b *testing.B, server *pgtest.Server, query string) float64 {
+	b.Helper()
+	n, err := strconv.ParseFloat(server.Exec(b, query), 64)
+	if err != nil {
+		b.Error(err)
+	}
+	return n
+}
+
+// startBenchWorker starts a worker and waits until it works. stop ends it, at the latest
+// with the benchmark, and returns its processor time since then.
+func startBenchWorker(b *testing.B, program, environments, state string) (stop func() time.Duration) {
+	b.Helper()
+	cmd := exec.Command(program, "worker", "--environments", environments, "--state", state, "--concurrency", strconv.Itoa(*benchEach))
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} // it ends with the benchmark, however that ends
+	must(b, cmd.Start())
+	var started time.Duration
+	stop = sync.OnceValue(func() time.Duration {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != 143 {
+			b.Errorf("a worker: %s\n%s", cmd.ProcessState, &said)
+		}
+		return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime() - started
+	})
+	b.Cleanup(func() { stop() })
+	for range 3000 {
+		if _, err := os.Stat(filepath.Join(state, "worker.alive")); err == nil {
+			started, _ = timeOf(b, strconv.Itoa(cmd.Process.Pid))
+			return stop
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	b.Fatal("a worker does not start")
+	return nil
+}
+
+// databaseTime is the processor time that the processes of a server have used, those that have ended included.
+func databaseTime(b *testing.B, server *pgtest.Server) (used time.Duration) {
+	b.Helper()
+	for pid := range strings.FieldsSeq(server.Exec(b, `SELECT split_part(pg_read_file('postmaster.pid'), chr(10), 1) UNION SELECT pid::text FROM pg_stat_activity`)) {
+		own, children := timeOf(b, pid)
+		used += own + children
+	}
+	return used
+}
+
+// timeOf is the processor time that a process has used, and that of those that it has
+// started and that have ended; 0 for one that has ended itself.
+func timeOf(b *testing.B, pid string) (own, children time.Duration) {
+	b.Helper()
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		return 0, 0
+	}
+	const user, system, childUser, childSystem = 11, 12, 13, 14 // behind the name
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	used := func(field int) time.Duration {
+		n, err := strconv.Atoi(fields[field])
+		must(b, err)
+		return time.Duration(n) * 10 * time.Millisecond
+	}
+	return used(user) + used(system), used(childUser) + used(childSystem)
 }

