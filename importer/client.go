@@ -92,7 +92,7 @@ func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err err
 	case r.settled != nil:
 		return *r.settled, nil
 	}
-	defer r.job.canary.leave(&r.answered)
+	defer func() { r.job.canary.leave(&r.leads, r.answered) }()
 	ctx = lookup.WithRow(ctx, r.plan)
 	first := r.decisions[0]
 	for {
@@ -119,8 +119,11 @@ func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err err
 // open, and then creates what is missing.
 func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 	if r.job.mode != projects {
-		if o, over, err := r.find(ctx); err != nil || over {
-			return o, err
+		if err := r.find(ctx); err != nil {
+			return clientOutcome{}, err
+		}
+		if r.settled != nil {
+			return *r.settled, nil
 		}
 	}
 	steps, err := walk(r.decisions, func(d decision) (stepOutcome, error) { return r.create(ctx, d) })
@@ -128,7 +131,7 @@ func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 		return clientOutcome{}, err
 	}
 	outcome := outcomeOf(r.job.Binding, r.plan, steps)
-	if r.job.canary.leads(&r.answered) && withoutURL(outcome, r.job.Binding.Mapping().V1()) {
+	if r.leads && r.answered && withoutURL(outcome, r.job.Binding.Mapping().V1()) {
 		r.job.stop(errNoURL)
 	}
 	return outcome, nil
@@ -296,9 +299,10 @@ func (r *clientRun) decideOn(contact *mapping.Step, known map[string]ledger.Step
 // withContact calls do while only this client works on a contact, in this process and in others.
 func (r *clientRun) withContact(ctx context.Context, step *mapping.Step, plan mapping.Plan, do func(*furtherContact) (stepOutcome, error)) (stepOutcome, error) {
 	if r.job.mode == carriesOut {
-		r.job.canary.enter(ctx, &r.leader.answered) // so that the client who goes first never waits for this one
+		r.job.canary.enter(ctx, &r.leader.leads) // so that the client who goes first never waits for this one
 	}
-	contact := r.job.contacts.of(plan.Client)
+	known, _ := r.job.contacts.LoadOrStore(plan.Client, &furtherContact{})
+	contact := known.(*furtherContact)
 	contact.mu.Lock()
 	defer contact.mu.Unlock()
 	waiting, stop := context.WithTimeout(ctx, contactPatience)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 )
 
@@ -78,9 +79,7 @@ func (j *Job) seeAnswers(events []ledger.Event, refusal error) {
 		if e.To != ledger.Done || e.Via != ledger.ViaAnswer || refusal != nil && !(isTaken && !taken.Address && taken.Step == e.StepID) {
 			continue
 		}
-		if why := j.guard.gave(mapping.StepKind(e.Kind), isTaken); why != nil {
-			j.stop(why)
-		}
+		j.observe(stoprule.Observation{Of: stoprule.Answer, Kind: mapping.StepKind(e.Kind), Bad: isTaken})
 	}
 }
 

@@ -29,6 +29,7 @@ const (
 	adopted                     // a look-up found the client in this run
 	willAdopt                   // a look-up of a dry run found the client
 	idConflict                  // done, and the sheet gives another id than the ledger has
+	rejected                    // the client is new, and must not be created by what was found out
 	heldBack                    // new, but held back because of a difference elsewhere
 	erasedContact               // a further contact who was erased
 	unneeded                    // a further contact whom no claim needs that is sent: left out
@@ -41,12 +42,13 @@ type decision struct {
 	known   *ledger.Step  // not to be changed; unknown when the ledger does not know the step
 	wanted  *wanted       // what the step asks for; nil until it is needed
 	action  action
-	why     string        // for changed, needsOperator, givenUp and heldBack
+	why     string        // for changed, needsOperator, givenUp, rejected and heldBack
+	saying  string        // of rejected: why, in words that hold nothing personal; "" for none
 	advice  string        // what to do about it; "" for nothing
 	mapping bool          // the mapping, not a cell, made the data differ
 	moved   string        // how the activity is wanted in another status than it was sent in
 	shown   *mapping.Step // what reports show instead of step; nil for step itself
-	absent  lookup.Result // of a client to be sent: the look-up that found nobody; zero when none was made
+	lookup  lookup.Result // of a client who is new to the ledger; zero when none was made
 	inRun   bool          // it was done in this run: for another client, before the client was read again, or by another process
 }
 
@@ -58,6 +60,11 @@ func (d *decision) override(change func(*ledger.Step)) {
 	known := *d.known
 	change(&known)
 	d.known = &known
+}
+
+// reject keeps a client from being created.
+func (d *decision) reject(why, saying, advice string) {
+	d.action, d.why, d.saying, d.advice = rejected, why, saying, advice
 }
 
 // decide says for every step of a plan what is to be done, given what the ledger
@@ -252,6 +259,11 @@ func (d decision) outcome() stepOutcome {
 		o.Status = result.Skipped
 	case idConflict:
 		o.Status = result.Failed
+	case rejected:
+		o = stepOutcome{Step: d.step, Status: result.Failed, Error: d.why, reason: d.saying, Advice: d.advice, unanswered: d.lookup.Failed != nil, http: d.lookup.Status()}
+		if d.why == reasonKnown {
+			o.ID = d.lookup.ID
+		}
 	case needsOperator: // a redirect url that an answer held is shown with the id
 		o.Status, o.URL = result.Uncertain, ""
 		if o.Advice == "" {

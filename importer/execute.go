@@ -8,6 +8,7 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/retry"
+	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 )
 
@@ -16,13 +17,13 @@ import (
 // again only while it is proved that the service did not process it, or where the
 // environment allows it.
 func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
-	r.job.canary.enter(ctx, &r.leader.answered)
+	r.job.canary.enter(ctx, &r.leader.leads)
 	var verdict apiclient.Verdict // on the last attempt
 	for policy := r.retryPolicy(d); ; {
 		if waited, err := r.waitForGate(ctx); err != nil {
 			return stepOutcome{}, err
-		} else if waited && !d.absent.At.IsZero() {
-			d.absent.At = time.Unix(0, 0) // look it up again: somebody else may have created the client meanwhile
+		} else if waited && !d.lookup.At.IsZero() {
+			d.lookup.At = time.Unix(0, 0) // look it up again: somebody else may have created the client meanwhile
 		}
 		v, how, err := r.attempt(ctx, &d)
 		switch {
@@ -47,7 +48,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 			return stepOutcome{}, err
 		}
 		r.pending = append(r.pending, event)
-		r.job.react(ctx, verdict)
+		r.job.seeVerdict(ctx, verdict)
 		next := policy.Next(verdict, r.isFresh(d.step), r.job.Service.Repeatable(apiclient.Kind(d.step.Kind)))
 		if next.TooLong {
 			r.job.stop(tooLong(next.Wait))
@@ -91,7 +92,7 @@ const (
 // so that the queue does not wait for a client that has given up. If the look-up is stale it
 // keeps the slot, for the next one.
 func (r *clientRun) attempt(ctx context.Context, d *decision) (v apiclient.Verdict, how attempted, err error) {
-	asOf, inTurn := d.absent.At, r.slot != nil
+	asOf, inTurn := d.lookup.At, r.slot != nil
 	if !r.takeSlot(ctx) {
 		return v, tooLate, nil
 	}
@@ -132,9 +133,7 @@ func (r *clientRun) finish(ctx context.Context, d decision, event ledger.Event, 
 	if event.To == ledger.Uncertain {
 		effect = apiclient.Uncertain
 	}
-	if why := r.job.guard.ended(d.step.Kind, effect); why != nil {
-		r.job.stop(why)
-	}
+	r.job.observe(stoprule.Observation{Of: stoprule.Step, Kind: d.step.Kind, Effect: effect})
 	return r.findCreated(ctx, d, event, v)
 }
 

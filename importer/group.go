@@ -11,6 +11,7 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
+	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -64,32 +65,17 @@ func (j *Job) grouped(plans iter.Seq2[mapping.Plan, error]) iter.Seq2[[]mapping.
 // contact, who is read again before anything is sent. Where several processes write the
 // ledger, it is read again when the group is locked.
 func (j *Job) read(groups iter.Seq2[[]mapping.Plan, error]) iter.Seq2[group, error] {
-	return func(yield func(group, error) bool) {
-		for chunk, err := range inParallel(chunked(groups, readAhead), j.readGroups) {
-			if err != nil {
-				yield(group{}, err)
-				return
-			}
-			for _, g := range chunk {
-				if !yield(g, nil) {
-					return
-				}
-			}
+	return inParallel(chunked(groups, readAhead), func(chunk [][]mapping.Plan) []group {
+		first := make([]mapping.Plan, len(chunk))
+		for i, plans := range chunk {
+			first[i] = plans[0]
 		}
-	}
-}
-
-// readGroups reads from the ledger what it knows of the first client of each group, all at once.
-func (j *Job) readGroups(chunk [][]mapping.Plan) []group {
-	first := make([]mapping.Plan, len(chunk))
-	for i, plans := range chunk {
-		first[i] = plans[0]
-	}
-	groups := make([]group, len(chunk))
-	for i, r := range j.prepareClients(first) {
-		groups[i] = group{chunk[i], r}
-	}
-	return groups
+		read := make([]group, len(chunk))
+		for i, r := range j.prepareClients(first) {
+			read[i] = group{chunk[i], r}
+		}
+		return read
+	})
 }
 
 // prepareClients reads from the ledger what it knows of some clients, all at once: without data
@@ -122,8 +108,7 @@ func (j *Job) preparedBy(plans []mapping.Plan, read func(context.Context, string
 	}
 	known, err := make([]map[string]ledger.Step, len(plans)), error(nil)
 	if j.readsLedger() {
-		// A record of what was done is read whether or not the run is being stopped.
-		known, err = read(context.Background(), j.Environment, j.Binding.Mapping().Name.Text, owners)
+		known, err = read(uninterrupted, j.Environment, j.Binding.Mapping().Name.Text, owners)
 	}
 	runs := make([]*clientRun, len(plans))
 	for i, plan := range plans {
@@ -148,44 +133,38 @@ func (r *clientRun) isUnchanged() bool {
 		!slices.ContainsFunc(r.decisions, func(d decision) bool { return d.action != unchanged || d.advice != "" })
 }
 
-// carryOut carries out the plans of a group one after the other, and records their outcomes.
-// sent reports whether a creating request went out.
-func (j *Job) carryOut(ctx context.Context, g group) (sent bool, err error) {
-	return j.finishGroup(ctx, g, j.record)
-}
-
-// finishGroup carries out the plans of a group, and calls done with the outcome of each.
-func (j *Job) finishGroup(ctx context.Context, g group, done func(clientOutcome) error) (sent bool, err error) {
-	first := g.first
+// runGroup carries out the plans of a group one after the other, and calls done with the
+// outcome of each.
+func (j *Job) runGroup(ctx context.Context, g group, done func(clientOutcome) error) error {
 	if j.Ledger.Shared() && !g.isSettled() {
 		unlock, err := j.lock(ctx, g.plans)
 		if err != nil {
-			return false, err
+			return err
 		}
 		defer unlock()
-		first = nil // read again what other processes may have done
+		g.first = nil // read again what other processes may have done
 	}
 	for i, plan := range g.plans {
-		r := first
+		r := g.first
 		if i > 0 || r == nil {
 			r = j.newClientRun(plan)
 			r.readAndPrepare()
 		}
-		outcome, of, err := j.finishClient(ctx, r)
-		if sent = sent || of; err != nil {
-			return sent, err
+		outcome, err := j.runClient(ctx, r)
+		if err == nil {
+			err = done(outcome)
 		}
-		if err := done(outcome); err != nil {
-			return sent, err
+		if err != nil {
+			return err
 		}
 	}
-	return sent, nil
+	return nil
 }
 
-// finishClient carries one client's plan out, and lets the guard see its outcome. Where the
-// ledger refuses to record a step, because somebody else has changed it meanwhile, the client
-// is read again, once.
-func (j *Job) finishClient(ctx context.Context, r *clientRun) (outcome clientOutcome, sent bool, err error) {
+// runClient carries one client's plan out, and lets the guard see its outcome. Where the
+// ledger refuses to record a step, because another process or a person has changed it
+// meanwhile, the client is read again, once.
+func (j *Job) runClient(ctx context.Context, r *clientRun) (outcome clientOutcome, err error) {
 	outcome, err = r.execute(ctx)
 	if isChanged(err) {
 		r = r.again()
@@ -203,15 +182,11 @@ func (j *Job) finishClient(ctx context.Context, r *clientRun) (outcome clientOut
 		r = r.again()
 		outcome, err = r.execute(ctx)
 	}
-	if err != nil {
-		return outcome, r.sent > 0, err
+	if err == nil && (r.sent > 0 || r.lookedUp) && j.mode == carriesOut && !j.ends() {
+		failed, refused := outcome.failure()
+		j.observe(stoprule.Observation{Of: stoprule.Client, Bad: failed && (r.sent > 0 || outcome.unanswered()), Status: refused})
 	}
-	if failed, refused := outcome.failure(); (r.sent > 0 || r.lookedUp) && j.mode == carriesOut && !j.ends() {
-		if why := j.guard.finished(failed && (r.sent > 0 || outcome.unanswered()), refused); why != nil {
-			j.stop(why)
-		}
-	}
-	return outcome, r.sent > 0, nil
+	return outcome, err
 }
 
 // changedOutcome is the outcome of a client that is not carried out to its end, because one

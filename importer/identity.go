@@ -13,6 +13,7 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
+	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -220,7 +221,7 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 			known++
 		}
 	}
-	j.guard.allowed() // the clients' own runs let the guard see these answers again
+	j.observe(stoprule.Observation{Of: stoprule.Allowed}) // the clients' own runs let the guard see these answers again
 	if asked < minSample {
 		return first, nil
 	}
@@ -331,7 +332,7 @@ func (j *Job) Growth(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) 
 	if len(grown) == 0 {
 		return nil, nil
 	}
-	if err := j.loadErased(ctx); err != nil {
+	if err := j.loadErased(); err != nil {
 		return nil, err
 	}
 	clients, open := make([]int, len(grown)), make([]bool, len(grown))

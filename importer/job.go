@@ -31,7 +31,6 @@ type Ledger interface {
 	StepsOfClients(ctx context.Context, environment, mapping string, owners []ledger.ClientKey) ([]map[string]ledger.Step, error)
 	BriefStepsOfClients(ctx context.Context, environment, mapping string, owners []ledger.ClientKey) ([]map[string]ledger.Step, error)
 	AnswersReadBy(ctx context.Context, environment, rules string) (before int64, err error)
-	StepsOfClient(ctx context.Context, owner ledger.ClientKey) ([]ledger.Step, error)
 	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
 	StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error)
 	AddressOwners(ctx context.Context, environment string, addresses []string) (map[string][]ledger.AddressOwner, error)
@@ -121,12 +120,13 @@ type Job struct {
 	overlay      overlay      // of a dry run
 	waiting      atomic.Int32 // groups that wait for other processes
 	cancel       context.CancelCauseFunc
+	failed       atomic.Pointer[error] // the first error after which the run cannot go on
 	guard        guard
 	canary       canary
 	gate         gate
 	inDoubt      chan struct{} // has room for mostInDoubt clients, from the commit of an intent to that of its outcome
 	tally        tally
-	contacts     furtherContacts
+	contacts     sync.Map // *furtherContact by mapping.Identity
 	erasures     ledger.Erasures
 
 	dispatched dispatched
@@ -147,10 +147,14 @@ const (
 // the rows' results are still complete.
 var ErrStopped = errors.New("the run was stopped")
 
+// uninterrupted is the context in which the ledger is asked about clients: what was done is
+// read whether or not the run is being stopped.
+var uninterrupted = context.Background()
+
 // load reads from the ledger what counts for all clients.
 func (j *Job) load(ctx context.Context, keepGoing bool) (err error) {
 	j.lookups = lookup.New(j.Service, lookup.Options{FirstWait: j.FirstWait, Now: j.now, KeepGoing: keepGoing})
-	j.inDoubt = make(chan struct{}, mostInDoubt(j.Concurrency))
+	j.inDoubt, j.canary = make(chan struct{}, mostInDoubt(j.Concurrency)), newCanary()
 	known, err := j.Ledger.KnownClients(ctx, j.Environment, 1)
 	if j.knows = known > 0; err != nil {
 		return err
@@ -158,7 +162,7 @@ func (j *Job) load(ctx context.Context, keepGoing bool) (err error) {
 	if j.readByOthers, err = j.Ledger.AnswersReadBy(ctx, j.Environment, j.Service.ReadingRules()); err != nil {
 		return err
 	}
-	return j.loadErased(ctx)
+	return j.loadErased()
 }
 
 // stop ends the run: what is in flight is finished, nothing more is sent.
@@ -178,16 +182,32 @@ func (j *Job) stop(why error) {
 // nothing about the run.
 func (j *Job) ends() bool { return j.ctx != nil && j.ctx.Err() != nil }
 
-// react lets the guard see a verdict, and does what the guard says.
-func (j *Job) react(ctx context.Context, v apiclient.Verdict) {
-	if j.ends() && v.Effect == apiclient.NotSent {
-		return
+// fail ends the run with an error; the first one counts.
+func (j *Job) fail(err error) {
+	if err != nil && j.failed.CompareAndSwap(nil, &err) {
+		j.stop(err)
 	}
-	stop, pause := j.guard.saw(v)
+}
+
+// observe lets the guard see something, and stops the run if the guard says so.
+func (j *Job) observe(o stoprule.Observation) (pause bool) {
+	stop, pause := j.guard.observe(o)
 	if stop != nil {
 		j.stop(stop)
 	}
-	if pause {
+	return pause
+}
+
+// seeVerdict lets the guard see a verdict, and waits for the service if the guard says so.
+func (j *Job) seeVerdict(ctx context.Context, v apiclient.Verdict) {
+	if j.ends() && v.Effect == apiclient.NotSent {
+		return
+	}
+	o := stoprule.Observation{Of: stoprule.Verdict, Effect: v.Effect, Status: v.Status}
+	if v.Stop {
+		o.Stop = hinted(errors.New(v.Reason), v.Hint).Error()
+	}
+	if j.observe(o) {
 		j.gate.probe(ctx, j.answers)
 	}
 }
@@ -196,9 +216,9 @@ func (j *Job) react(ctx context.Context, v apiclient.Verdict) {
 func (j *Job) seeLookUp(ctx context.Context, found lookup.Result) {
 	switch {
 	case found.Status() == 403:
-		j.react(ctx, apiclient.Verdict{Effect: apiclient.Refused, Status: 403})
+		j.seeVerdict(ctx, apiclient.Verdict{Effect: apiclient.Refused, Status: 403})
 	case found.Failed == nil:
-		j.guard.allowed()
+		j.observe(stoprule.Observation{Of: stoprule.Allowed})
 	}
 }
 
@@ -289,9 +309,9 @@ func (j *Job) stillLocked() bool {
 // may have taken its clients over.
 const errLocksLost = cutOff("this process was paused, or cut off from the ledger's server, for so long that another one may have taken its clients over")
 
-// existing returns what the mapping says about clients that the service knows. Contacts are
+// ifKnown returns what the mapping says about clients that the service knows. Contacts are
 // always reused.
-func (j *Job) existing(plan mapping.Plan) mapping.Existing {
+func (j *Job) ifKnown(plan mapping.Plan) mapping.Existing {
 	if plan.Role != "" {
 		return mapping.Reuse
 	}
@@ -301,7 +321,7 @@ func (j *Job) existing(plan mapping.Plan) mapping.Existing {
 // looksUp reports whether the service is asked for a client that the ledger does
 // not know. It is not asked for one whose id the sheet gives.
 func (j *Job) looksUp(plan mapping.Plan) bool {
-	return !givesID(plan) && j.existing(plan) != mapping.Create && len(lookup.By(plan.Lookup)) > 0
+	return !givesID(plan) && j.ifKnown(plan) != mapping.Create && len(lookup.By(plan.Lookup)) > 0
 }
 
 // hasContacts reports whether other runs of the job may be about the same person: a
@@ -324,9 +344,8 @@ func (j *Job) leavesOut(plan mapping.Plan) string {
 
 // loadErased reads which clients were erased. Nothing is sent for them, and nothing
 // about them is recorded again.
-func (j *Job) loadErased(ctx context.Context) (err error) {
-	// What was promised to a person is read whether or not the run is being stopped.
-	j.erasures, err = j.Ledger.Erasures(context.WithoutCancel(ctx), j.Environment)
+func (j *Job) loadErased() (err error) {
+	j.erasures, err = j.Ledger.Erasures(uninterrupted, j.Environment)
 	return err
 }
 
@@ -350,9 +369,8 @@ func (j *Job) readSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
 	}
 	var known map[string]ledger.Step
 	if j.readsLedger() {
-		// A record of what was done is read whether or not the run is being stopped.
 		var err error
-		if known, err = j.Ledger.Steps(context.Background(), j.owner(plan.Client), j.Binding.Mapping().Name.Text); err != nil {
+		if known, err = j.Ledger.Steps(uninterrupted, j.owner(plan.Client), j.Binding.Mapping().Name.Text); err != nil {
 			return nil, err
 		}
 	}
@@ -451,42 +469,11 @@ func chunked[T any](items iter.Seq2[T, error], n int) iter.Seq2[[]T, error] {
 // readAhead is of how many clients a run reads from the ledger at once.
 const readAhead = 64
 
-// firstError keeps the first error and stops the run at it.
-type firstError struct {
-	mu   sync.Mutex
-	err  error
-	stop func(error)
-}
-
-func (f *firstError) set(err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err != nil && f.err == nil {
-		f.err = err
-		f.stop(err)
-	}
-}
-
-func (f *firstError) get() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.err
-}
-
-// furtherContacts are the contacts that a run has tried to create. Each is created by the
-// client who needs it first; others wait meanwhile, and do not try again in vain.
-type furtherContacts struct {
-	all sync.Map // *furtherContact by mapping.Identity
-}
-
+// furtherContact is a contact that a run has tried to create. It is created by the client who
+// needs it first; others wait meanwhile, and do not try again in vain.
 type furtherContact struct {
 	mu     sync.Mutex   // held while a client works on the contact
 	failed *stepOutcome // what became of it; nil while it may be tried
-}
-
-func (f *furtherContacts) of(who mapping.Identity) *furtherContact {
-	contact, _ := f.all.LoadOrStore(who, &furtherContact{})
-	return contact.(*furtherContact)
 }
 
 // Dispatcher hands plans over to workers. Its errors mean that the run cannot go on; what the

@@ -15,83 +15,75 @@ import (
 	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
 	"claimsheet/importer/retry"
+	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
 
-// existing is what is known about a client that the service may have already: the
-// result of a look-up, and why the run cannot continue with that client.
-type existing struct {
-	lookup.Result
-	reason   string // "" for no reason
-	nameless string // the reason in words that hold nothing personal; "" for none
-	advice   string
-}
-
-// existingOf takes up what a look-up says.
-func existingOf(r lookup.Result) existing {
-	x := existing{Result: r}
-	switch {
-	case r.Failed != nil:
-		x.refuse("", r.Failed.Error(), adviceLookup)
-		if f, ok := errors.AsType[*apiclient.Failure](r.Failed); ok && f.Hint != "" {
-			x.advice = f.Hint
-		}
-	case r.Unclear != "":
-		x.refuse(r.Unclear, r.Unclear, adviceWhoIsIt)
+// whyUnclear is why a look-up does not say who the client is; "" when it does.
+func whyUnclear(found lookup.Result) string {
+	if found.Failed != nil {
+		return found.Failed.Error()
 	}
-	return x
-}
-
-func (x *existing) refuse(nameless, reason, advice string) {
-	x.nameless, x.reason, x.advice = nameless, reason, advice
+	return found.Unclear
 }
 
 const reasonKnown = "the service knows this client already"
 
-// applyExisting does what the mapping says about a client that the service knows,
-// and refuses one for which x has or gets a reason. over says that nothing more has
-// to be done for the client.
-func (r *clientRun) applyExisting(x existing) (o clientOutcome, over bool, err error) {
-	policy := r.job.existing(r.plan)
-	if x.reason == "" && x.ID != "" {
-		if policy == mapping.Skip {
-			return leftOut(r.plan, ids{client: x.ID}, "", adviceSkipped), true, nil
+// applyLookUp does what the mapping says about what the look-up of a client found: the client
+// is left out, rejected, or stays as decided.
+func (r *clientRun) applyLookUp(first *decision) error {
+	found, ifKnown := first.lookup, r.job.ifKnown(r.plan)
+	switch {
+	case found.Failed != nil:
+		advice := adviceLookup
+		if f, ok := errors.AsType[*apiclient.Failure](found.Failed); ok && f.Hint != "" {
+			advice = f.Hint
 		}
-		if err := r.job.checkFound(r.plan, &x); err != nil {
-			return clientOutcome{}, false, err
-		}
-		if policy == mapping.Fail && x.reason == "" {
-			x.refuse(reasonKnown, reasonKnown, adviceKnown)
-		}
+		first.reject(found.Failed.Error(), "", advice)
+		return nil
+	case found.Unclear != "":
+		first.reject(found.Unclear, found.Unclear, adviceWhoIsIt)
+		return nil
+	case found.ID == "":
+		return nil
+	case ifKnown == mapping.Skip:
+		o := leftOut(r.plan, ids{client: found.ID}, "", adviceSkipped)
+		r.settled = &o
+		return nil
 	}
-	if x.reason == "" {
-		return clientOutcome{}, false, nil
+	clash, err := r.job.clash(r.plan, found.ID)
+	switch {
+	case clash != "":
+		first.reject(clash, reasonClash, adviceWhoIsIt)
+	case ifKnown == mapping.Fail:
+		first.reject(reasonKnown, reasonKnown, adviceKnown)
 	}
-	return r.refused(x), true, nil
+	return err
 }
 
 // wasContact reports whether the ledger has a client only because a look-up found it as a contact of
 // another client: for its own rows, it is one whom the service knew already. It matters where such clients
 // are not reused.
 func (r *clientRun) wasContact() bool {
-	first, policy := &r.decisions[0], r.job.existing(r.plan)
-	return (policy == mapping.Skip || policy == mapping.Fail) && (first.action == unchanged || first.action == changed) &&
+	first, ifKnown := &r.decisions[0], r.job.ifKnown(r.plan)
+	return (ifKnown == mapping.Skip || ifKnown == mapping.Fail) && (first.action == unchanged || first.action == changed) &&
 		first.isFound() && !first.known.IsOfSheet() && first.step.KnownID == "" &&
 		!slices.ContainsFunc(r.decisions[1:], func(d decision) bool { return d.step.Contact == nil && d.known != unknown })
 }
 
-// checkFound refuses a client that a look-up found under the id of another client.
-func (j *Job) checkFound(plan mapping.Plan, x *existing) error {
-	event := j.foundEvent(plan, x.ID)
+// clash says that the client whom a look-up found under an id is another client of ours; "" if
+// no other has the id.
+func (j *Job) clash(plan mapping.Plan, id string) (why string, err error) {
+	event := j.foundEvent(plan, id)
 	t, taken, err := j.holder(event)
 	if j.mode == dry && err == nil && !taken {
 		t.Holder, taken = j.overlay.take(event)
 	}
-	if taken {
-		x.refuse(reasonClash, clashReason(plan.Client, identityOf(t)), adviceWhoIsIt)
+	if !taken {
+		return "", err
 	}
-	return err
+	return clashReason(plan.Client, identityOf(t)), err
 }
 
 // addressOwner is a client who has an address.
@@ -105,8 +97,7 @@ type addressOwner struct {
 func (j *Job) addressOwner(who mapping.Identity, asked []string) (owner addressOwner, owned bool, err error) {
 	var owners map[string][]ledger.AddressOwner
 	if j.readsLedger() && len(asked) > 0 {
-		// It is read whether or not the run is being stopped.
-		if owners, err = j.Ledger.AddressOwners(context.Background(), j.Environment, asked); err != nil {
+		if owners, err = j.Ledger.AddressOwners(uninterrupted, j.Environment, asked); err != nil {
 			return owner, false, err
 		}
 	}
@@ -132,7 +123,7 @@ func (j *Job) addressOwner(who mapping.Identity, asked []string) (owner addressO
 func (r *clientRun) addressProblems() (found problem.List, err error) {
 	first := &r.decisions[0]
 	isNew := first.action == send && first.known == unknown
-	if r.plan.Role != "" || !isNew && first.action != changed || r.job.existing(r.plan) == mapping.Create || r.job.mode == projects && isNew {
+	if r.plan.Role != "" || !isNew && first.action != changed || r.job.ifKnown(r.plan) == mapping.Create || r.job.mode == projects && isNew {
 		return nil, nil
 	}
 	o, owned, err := r.job.addressOwner(r.plan.Client, lookup.Asked(r.plan.Lookup))
@@ -164,19 +155,6 @@ func (o addressOwner) refusal(who mapping.Identity) (why, advice string) {
 	return fmt.Sprintf("%s has the same %s, and may have been created by an earlier attempt", other, what), adviceDoubtful
 }
 
-// refused is the outcome of a client for which nothing is sent because of what
-// was found out.
-func (r *clientRun) refused(x existing) clientOutcome {
-	steps, _ := walk(r.decisions, func(d decision) (stepOutcome, error) {
-		o := stepOutcome{Step: d.step, Status: result.Failed, Error: x.reason, reason: x.nameless, Advice: x.advice, unanswered: x.Failed != nil, http: x.Status()}
-		if d.step.Kind == mapping.ClientStep && x.reason == reasonKnown {
-			o.ID = x.ID
-		}
-		return o, nil
-	})
-	return outcomeOf(r.job.Binding, r.plan, steps)
-}
-
 // adopt makes the client step one that is done: a look-up found the client. In a
 // dry run it will be.
 func (d *decision) adopt(id string, j *Job) {
@@ -198,10 +176,10 @@ const lookupFresh = 5 * time.Second
 // isStale reports whether a client has to be looked up again before it is sent, if its look-up
 // counts from asOf.
 func (r *clientRun) isStale(d decision, asOf time.Time) bool {
-	if d.absent.At.IsZero() {
+	if d.lookup.At.IsZero() {
 		return false
 	}
-	if paused, _ := r.job.Service.PauseEnd(); !paused.Equal(d.absent.Pause) {
+	if paused, _ := r.job.Service.PauseEnd(); !paused.Equal(d.lookup.Pause) {
 		return true
 	}
 	spacing := r.job.Service.Spacing()
@@ -217,7 +195,7 @@ func (r *clientRun) inTurn(ctx context.Context) (context.Context, error) {
 		if err := r.job.lookups.Learn(ctx, r.plan); err != nil { // others may wait for that, and must not wait for this turn
 			return ctx, err
 		}
-		r.job.canary.enter(ctx, &r.leader.answered)
+		r.job.canary.enter(ctx, &r.leader.leads)
 		r.takeSlot(ctx)
 	}
 	return apiclient.WithSlot(ctx, r.slot), nil
@@ -227,87 +205,82 @@ func (r *clientRun) inTurn(ctx context.Context) (context.Context, error) {
 // on which it rests is too old.
 var errStale = errors.New("the look-up is too old")
 
-// find finds out whether the service knows the client already, as far as the
-// ledger leaves that open, and does what the mapping says of known clients. over
-// says that nothing more has to be done for the client.
-func (r *clientRun) find(ctx context.Context) (o clientOutcome, over bool, err error) {
+// find finds out whether the service knows the client already, as far as the ledger leaves that
+// open, and does what the mapping says of known clients.
+func (r *clientRun) find(ctx context.Context) error {
 	first := &r.decisions[0]
 	ctx = apiclient.WithSlot(ctx, r.slot)
 	switch {
 	case ctx.Err() != nil:
 	case r.wasContact():
-		id := first.known.ID
-		first.action = send // refused says it of steps that would be sent
-		return r.applyExisting(existing{Result: lookup.Result{ID: id}})
+		first.action, first.mapping, first.lookup = send, false, lookup.Result{ID: first.known.ID}
+		return r.applyLookUp(first)
 	case r.taken && first.action == needsOperator:
 	case r.job.revisits(r.plan, *first):
-		return clientOutcome{}, false, r.reconcile(ctx, first)
+		return r.reconcile(ctx, first)
 	case first.action == send && r.job.looksUp(r.plan):
 		return r.findExisting(ctx, first)
 	}
-	return clientOutcome{}, false, nil
+	return nil
 }
 
-// findExisting asks the service whether it knows a client who is new to the ledger.
-func (r *clientRun) findExisting(ctx context.Context, first *decision) (o clientOutcome, over bool, err error) {
-	x, err := r.lookUp(ctx)
-	if err != nil {
-		return clientOutcome{}, false, err
+// findExisting asks the service whether it knows a client who is new to the ledger. One whose
+// address another client has is rejected.
+func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
+	owner, owned, err := r.job.addressOwner(r.plan.Client, lookup.Asked(r.plan.Lookup))
+	if owned {
+		why, advice := owner.refusal(r.plan.Client)
+		first.reject(why, "another client has the same address", advice)
+	} else if err == nil {
+		err = r.lookUp(ctx, first)
 	}
-	o, over, err = r.applyExisting(x)
-	if err != nil {
-		return clientOutcome{}, false, err
-	}
-	r.lookedUp = over
 	switch {
-	case over && o.Status != result.Skipped:
+	case err != nil:
+		return err
+	case r.settled != nil:
+		r.lookedUp = true
+		return nil
+	case first.action == rejected:
+		r.lookedUp = true
 		event := r.event(*first, ledger.Refused)
 		event.Reason = "nothing was created: see the workbook"
-		return o, over, r.record(event)
-	case over:
-		return o, over, nil
-	case x.ID == "":
-		first.absent = x.Result
-		return o, over, nil
+		return r.record(event)
+	case first.lookup.ID == "":
+		return nil
 	}
-	r.known.client, r.reused = x.ID, first.known.Attempts == 0
-	event := r.job.foundEvent(r.plan, x.ID)
+	id := first.lookup.ID
+	r.known.client, r.reused = id, first.known.Attempts == 0
+	event := r.job.foundEvent(r.plan, id)
 	r.identify(&event, first)
-	first.adopt(x.ID, r.job)
+	first.adopt(id, r.job)
 	if r.reused {
 		skipActivities(r.decisions, r.job.Binding)
 	}
-	return o, over, r.record(event)
+	return r.record(event)
 }
 
-// lookUp looks a client up who is new to the ledger. One whose address another client has is
-// refused.
-func (r *clientRun) lookUp(ctx context.Context) (x existing, err error) {
+// lookUp looks a client up who is new to the ledger.
+func (r *clientRun) lookUp(ctx context.Context, first *decision) error {
 	j := r.job
-	o, owned, err := j.addressOwner(r.plan.Client, lookup.Asked(r.plan.Lookup))
-	if err != nil {
-		return x, err
-	}
-	if owned {
-		why, advice := o.refusal(r.plan.Client)
-		x.refuse("another client has the same address", why, advice)
-		return x, nil
-	}
-	if j.mode == dry && j.NoLookup {
+	if j.NoLookup {
 		j.tally.lookUp(r.plan.Lookup, len(lookup.By(r.plan.Lookup)))
-		return x, nil
+		return nil
 	}
-	if ctx, err = r.inTurn(ctx); err != nil {
-		return x, err
+	ctx, err := r.inTurn(ctx)
+	if err != nil {
+		return err
 	}
-	found, err := j.lookups.Find(ctx, r.plan)
+	first.lookup, err = j.lookups.Find(ctx, r.plan)
 	switch {
 	case j.mode == dry:
-		j.tally.lookUp(r.plan.Lookup, found.Looks)
+		j.tally.lookUp(r.plan.Lookup, first.lookup.Looks)
 	case err == nil && j.mode == carriesOut:
-		j.seeLookUp(ctx, found)
+		j.seeLookUp(ctx, first.lookup)
 	}
-	return existingOf(found), err
+	if err != nil {
+		return err
+	}
+	return r.applyLookUp(first)
 }
 
 // believable is how old an uncertain attempt must be before a look-up that finds
@@ -378,16 +351,31 @@ func (r *clientRun) contradicted(d decision, v apiclient.Verdict) stepOutcome {
 // is false when another client has that id. The redirect url is that of the answer,
 // which may lack nothing but the id.
 func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (o stepOutcome, ok bool, err error) {
-	event := r.job.foundEvent(r.plan, id)
-	event.URL = v.URL
-	t, taken, err := r.job.holderOfFound(&event)
-	if err != nil || taken {
-		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: clashReason(r.plan.Client, identityOf(t)), reason: reasonClash, Advice: adviceWhoIsIt}, false, err
+	event, clash, err := r.job.foundInDoubt(r.plan, id, v.URL)
+	if err != nil || clash != "" {
+		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: clash, reason: reasonClash, Advice: adviceWhoIsIt}, false, err
 	}
 	r.pending = append(r.pending, event)
-	r.job.guard.made(d.step.Kind)
+	r.job.observe(stoprule.Observation{Of: stoprule.Found, Kind: d.step.Kind, Effect: apiclient.Created})
 	r.noteCreated(d.step, id)
 	return r.stepOutcome(d, event, v), true, nil
+}
+
+// foundInDoubt is the event by which a client becomes done whose creation was in doubt and
+// whom a look-up found, with the redirect url that an answer brought, unless another client has
+// that url by now. clash says that another client has the id; "" for none.
+func (j *Job) foundInDoubt(plan mapping.Plan, id, url string) (event ledger.Event, clash string, err error) {
+	event = j.foundEvent(plan, id)
+	event.URL = url
+	t, taken, err := j.holder(event)
+	if taken && t.URL {
+		event.URL = ""
+		t, taken, err = j.holder(event)
+	}
+	if taken {
+		clash = clashReason(plan.Client, identityOf(t))
+	}
+	return event, clash, err
 }
 
 // notFound records that look-ups find nobody, which a later run may believe.
@@ -405,19 +393,19 @@ func (r *clientRun) findAgain(ctx context.Context, d *decision, v apiclient.Verd
 	if d.step.Kind != mapping.ClientStep || !r.job.looksUp(r.plan) || ctx.Err() != nil {
 		return stepOutcome{}, false, nil
 	}
-	sent, now, err := r.job.lookUndecided(apiclient.WithSlot(ctx, r.slot), r.plan, *d, r.job.sentLookup(r.plan, *d))
+	sent, now, why, err := r.job.lookUndecided(apiclient.WithSlot(ctx, r.slot), r.plan, *d, r.job.sentLookup(r.plan, *d))
 	switch {
 	case err != nil:
 		return stepOutcome{}, false, err
-	case sent.reason != "":
-		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: sent.reason, reason: sent.nameless, Advice: adviceNotFound, unanswered: sent.Failed != nil}, true, nil
+	case why != "":
+		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: why, reason: sent.Unclear, Advice: adviceNotFound, unanswered: sent.Failed != nil}, true, nil
 	case sent.ID != "":
 		o, _, err = r.adoptCreated(*d, v, sent.ID)
 		return o, true, err
 	case now.ID != "":
 		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: "a look-up finds " + now.ID + " by the address of the row, and nobody by the one that was sent", Advice: adviceNotFound}, true, nil
 	}
-	d.absent = now.Result
+	d.lookup = now
 	return stepOutcome{}, false, nil
 }
 
@@ -440,39 +428,52 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 		d.why, d.advice = o.refusal(r.plan.Client)
 		return nil
 	}
-	sent, now, err := j.lookUndecided(ctx, r.plan, *d, was)
+	sent, now, why, err := j.lookUndecided(ctx, r.plan, *d, was)
 	if err != nil {
 		return err
 	}
 	found := sent.ID
 	switch {
-	case sent.reason != "" || found != "":
+	case why != "" || found != "":
 	case was.unknown:
-		sent.reason = reasonForgotten
+		why = reasonForgotten
 	case was.unproven:
-		sent.reason = reasonUnproven
-	case j.ripe(*d) && now.ID == "" && !givesID(r.plan) && !j.looksUp(r.plan):
-		sent.reason = "the sheet has no address any more by which the client could be looked up"
-	case j.ripe(*d) && now.ID == "":
-		d.action, d.absent = send, now.Result
+		why = reasonUnproven
+	case !j.ripe(*d):
+		return r.keepInDoubt(d)
+	case now.ID == "" && !givesID(r.plan) && !j.looksUp(r.plan):
+		why = "the sheet has no address any more by which the client could be looked up"
+	case now.ID == "":
+		d.action, d.lookup = send, now
 		return nil
-	case j.ripe(*d) && !givesID(r.plan) && j.existing(r.plan) != mapping.Reuse:
-		sent.reason = reasonKnown
-	case j.ripe(*d):
+	case !givesID(r.plan) && j.ifKnown(r.plan) != mapping.Reuse:
+		why = reasonKnown
+	default:
 		found = now.ID
-		err = j.checkFound(r.plan, &now)
-		sent.reason = now.reason
+		why, err = j.clash(r.plan, found)
 	}
-	switch {
-	case err != nil:
+	if given := d.step.KnownID; err == nil && why == "" && given != "" && !sameID(given, found) {
+		why = fmt.Sprintf("a look-up finds %s, and the sheet gives the id %s", found, given)
+	}
+	if err != nil || why != "" {
+		d.why = why
 		return err
-	case sent.reason != "":
-		d.why = sent.reason
-		return nil
-	case found != "":
-		return r.adoptEarlier(d, found)
 	}
-	d.advice = adviceNotFound // a later run decides about it
+	event, clash, err := j.foundInDoubt(r.plan, found, d.known.URL)
+	if err != nil || clash != "" {
+		d.why = clash
+		return err
+	}
+	d.override(func(s *ledger.Step) { s.URL = event.URL })
+	d.adopt(found, j)
+	d.compareAdopted(j.Binding)
+	r.known.client = found
+	return r.record(event)
+}
+
+// keepInDoubt notes that look-ups do not find a client. A later run decides about it.
+func (r *clientRun) keepInDoubt(d *decision) error {
+	d.advice = adviceNotFound
 	if d.known.NotFound {
 		d.why = cmp.Or(d.why, reasonNotFound) // the reason that was given first stays
 		return nil
@@ -484,55 +485,33 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 	return r.record(event)
 }
 
-// adoptEarlier adopts the client that an earlier run asked for.
-func (r *clientRun) adoptEarlier(d *decision, id string) error {
-	if given := d.step.KnownID; given != "" && !sameID(given, id) {
-		d.why = fmt.Sprintf("a look-up finds %s, and the sheet gives the id %s", id, given)
-		return nil
-	}
-	event := r.job.foundEvent(r.plan, id)
-	event.URL = d.known.URL
-	t, taken, err := r.job.holderOfFound(&event)
-	if err != nil || taken {
-		d.why = clashReason(r.plan.Client, identityOf(t))
-		return err
-	}
-	d.override(func(s *ledger.Step) { s.URL = event.URL })
-	d.adopt(id, r.job)
-	d.compareAdopted(r.job.Binding)
-	r.known.client = id
-	return r.record(event)
-}
-
 // lookUndecided looks a client up whose creation is in doubt: sent is what the
 // addresses find with which it was asked for; now is what the addresses of the
 // sheet find, which is the same where they were not corrected. Before "nobody" is
-// acted upon, the service is asked twice. sent.reason is why the answers do not say
+// acted upon, the service is asked twice. why says that the answers do not say
 // what became of the client.
-func (j *Job) lookUndecided(ctx context.Context, plan mapping.Plan, d decision, was sentLookup) (sent, now existing, err error) {
-	ask := func(addresses mapping.Lookup, fields map[string]string) (existing, error) {
-		r, err := j.lookups.FindBy(ctx, addresses, fields)
+func (j *Job) lookUndecided(ctx context.Context, plan mapping.Plan, d decision, was sentLookup) (sent, now lookup.Result, why string, err error) {
+	ask := func(addresses mapping.Lookup, fields map[string]string) (lookup.Result, error) {
+		found, err := j.lookups.FindBy(ctx, addresses, fields)
 		if j.mode == dry {
-			j.tally.lookUp(addresses, r.Looks)
+			j.tally.lookUp(addresses, found.Looks)
 		}
-		return existingOf(r), err
+		return found, err
 	}
 	sent, err = ask(was.Lookup, was.fields)
 	if err == nil && sent.Nobody() && j.ripe(d) {
 		sent, err = ask(was.Lookup, was.fields)
 	}
+	why = whyUnclear(sent)
 	if now = sent; err != nil || !was.corrected || len(lookup.Asked(plan.Lookup)) == 0 {
-		return sent, now, err
+		return sent, now, why, err
 	}
 	now, err = ask(plan.Lookup, lookup.Fields(plan))
-	switch {
-	case sent.reason != "":
-	case now.reason != "":
-		sent.reason = now.reason
-	case sent.ID != "" && now.ID != "" && sent.ID != now.ID:
-		sent.reason = fmt.Sprintf("the address with which it was asked for is that of %s in the service, and the corrected one that of %s", sent.ID, now.ID)
+	why = cmp.Or(why, whyUnclear(now))
+	if why == "" && sent.ID != "" && now.ID != "" && sent.ID != now.ID {
+		why = fmt.Sprintf("the address with which it was asked for is that of %s in the service, and the corrected one that of %s", sent.ID, now.ID)
 	}
-	return sent, now, err
+	return sent, now, why, err
 }
 
 // compareAdopted notes what differs where the client was asked for with other data
@@ -546,7 +525,7 @@ func (d *decision) compareAdopted(b *mapping.Binding) {
 
 // revisits reports whether look-ups may settle a client step that is uncertain.
 func (j *Job) revisits(plan mapping.Plan, d decision) bool {
-	if d.action != needsOperator || d.step.Kind != mapping.ClientStep || j.existing(plan) == mapping.Create {
+	if d.action != needsOperator || d.step.Kind != mapping.ClientStep || j.ifKnown(plan) == mapping.Create {
 		return false
 	}
 	return len(lookup.By(j.sentLookup(plan, d).Lookup)) > 0
@@ -603,8 +582,7 @@ func (r *clientRun) ownerOfKnownID(known map[string]ledger.Step) (map[string]led
 		return known, nil
 	}
 	id := r.plan.Steps[0].KnownID
-	// It is read whether or not the run is being stopped.
-	for owner, err := range j.Ledger.ClientsWithID(context.Background(), j.Environment, id) {
+	for owner, err := range j.Ledger.ClientsWithID(uninterrupted, j.Environment, id) {
 		if err != nil {
 			return nil, err
 		}

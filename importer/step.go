@@ -12,6 +12,7 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/importer/retry"
+	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 )
 
@@ -32,6 +33,7 @@ type clientRun struct {
 	reused    bool                 // a look-up found the client, and nothing was sent to create it
 	lookedUp  bool                 // the service was asked about the client, and nothing more
 	answered  bool                 // the service has answered a creating request
+	leads     bool                 // it goes first; see canary
 	taken     bool                 // what the run asked for is another step's: no look-up decides about what is in doubt now
 
 	steps  map[string]ledger.Step        // what the ledger knew of the client
@@ -42,20 +44,25 @@ type clientRun struct {
 }
 
 func (j *Job) newClientRun(plan mapping.Plan) *clientRun {
-	r := &clientRun{job: j, plan: plan, known: newIDs(), created: map[string]time.Time{}}
+	r := &clientRun{job: j, plan: plan, known: newIDs(), created: map[string]time.Time{}, latest: map[ledger.StepID]ledger.Step{}}
 	r.leader = r
 	return r
 }
 
 // takeSlot reserves a slot for the client's next request; ok is false when ctx is done before
-// that. Whoever waits for a slot has a place in Job.inDoubt: so no one who has a slot waits
-// for such a place.
+// that. Each client that waits for a slot has a place in Job.inDoubt, so a client with a slot
+// never waits for such a place.
 func (r *clientRun) takeSlot(ctx context.Context) (ok bool) {
 	if r.slot != nil {
 		return true
 	}
-	if !r.enterDoubt(ctx) {
-		return false
+	if !r.inDoubt { // else an outcome is not committed yet
+		select {
+		case r.job.inDoubt <- struct{}{}:
+			r.inDoubt = true
+		case <-ctx.Done():
+			return false
+		}
 	}
 	slot, err := r.job.Service.Reserve(ctx)
 	if err != nil {
@@ -70,20 +77,6 @@ func (r *clientRun) takeSlot(ctx context.Context) (ok bool) {
 func (r *clientRun) releaseSlot() {
 	r.slot.Release()
 	r.slot = nil
-}
-
-// enterDoubt waits until a request of the client may be in doubt; ok is false when ctx is
-// done before that.
-func (r *clientRun) enterDoubt(ctx context.Context) (ok bool) {
-	if r.inDoubt {
-		return true // with an outcome that is not committed yet
-	}
-	select {
-	case r.job.inDoubt <- struct{}{}:
-		r.inDoubt = true
-	case <-ctx.Done():
-	}
-	return r.inDoubt
 }
 
 // leaveDoubt gives the client's place in Job.inDoubt back, unless an outcome waits for its
@@ -115,7 +108,7 @@ func (r *clientRun) wanted(d *decision) *wanted {
 func (r *clientRun) identify(e *ledger.Event, d *decision) {
 	w := r.wanted(d)
 	e.Data, e.Digest, e.Addresses = w.json(), w.digest(), w.Addresses
-	if r.job.existing(r.plan) != mapping.Create {
+	if r.job.ifKnown(r.plan) != mapping.Create {
 		e.LookedUp = w.asked()
 	}
 }
@@ -178,9 +171,6 @@ func (r *clientRun) recoverPanic(err *error) {
 
 // note keeps what events make of their steps.
 func (r *clientRun) note(events []ledger.Event) {
-	if r.latest == nil {
-		r.latest = map[ledger.StepID]ledger.Step{}
-	}
 	for _, e := range events {
 		s, known := r.latest[e.StepID]
 		if !known && e.ClientKey == r.job.owner(r.plan.Client) {
@@ -198,9 +188,6 @@ func (r *clientRun) note(events []ledger.Event) {
 
 // takeLatest keeps the steps of a contact.
 func (r *clientRun) takeLatest(contact map[string]ledger.Step) {
-	if r.latest == nil {
-		r.latest = map[ledger.StepID]ledger.Step{}
-	}
 	for _, s := range contact {
 		r.latest[s.StepID] = s
 	}
@@ -389,9 +376,7 @@ func (r *clientRun) takeURL(d decision, v apiclient.Verdict) (answer apiclient.V
 	if err != nil || !taken {
 		return v, false, err
 	}
-	if why := r.job.guard.gave(d.step.Kind, true); why != nil {
-		r.job.stop(why)
-	}
+	r.job.observe(stoprule.Observation{Of: stoprule.Answer, Kind: d.step.Kind, Bad: true})
 	v.Effect, v.Hint, v.URL = apiclient.Uncertain, hintTaken, ""
 	v.Reason, v.Detail = takenAnswer(string(d.step.Kind), "", t)
 	return v, true, nil
@@ -403,18 +388,7 @@ func (j *Job) holder(e ledger.Event) (t ledger.Taken, taken bool, err error) {
 	if other, found := j.overlay.holder(e); found {
 		return ledger.Taken{Step: e.StepID, Holder: other}, true, nil
 	}
-	// It is read whether or not the run is being stopped.
-	return j.Ledger.StepWithID(context.Background(), e)
-}
-
-// holderOfFound is holder of a client that a look-up found, with the redirect url that an
-// earlier answer brought. A url that another client has by now does not come along.
-func (j *Job) holderOfFound(e *ledger.Event) (t ledger.Taken, taken bool, err error) {
-	if t, taken, err = j.holder(*e); taken && t.URL {
-		e.URL = ""
-		return j.holder(*e)
-	}
-	return t, taken, err
+	return j.Ledger.StepWithID(uninterrupted, e)
 }
 
 // identityOf returns the client who has a taken id or url.
@@ -436,8 +410,7 @@ func (r *clientRun) reclassifyConflict(d decision, v apiclient.Verdict) (apiclie
 	if v.Effect != apiclient.Refused || v.Retry != apiclient.Never || v.Status != 409 {
 		return v, nil
 	}
-	// What was done is read whether or not the run is being stopped.
-	events, err := r.job.Ledger.Events(context.Background(), r.job.stepID(r.plan.Client, d.step))
+	events, err := r.job.Ledger.Events(uninterrupted, r.job.stepID(r.plan.Client, d.step))
 	if err != nil || !doubted(events) {
 		return v, err
 	}

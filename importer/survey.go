@@ -38,26 +38,33 @@ func Take(ctx context.Context, b *mapping.Binding, rows *spool.Rows, convert boo
 	}
 	whose := func(record cell.Record) client {
 		row := read(record)
-		c := clientOf(row.Client)
-		c.invalid, c.notes, c.people = convert && len(row.Problems) > 0, row.Notes, b.People(row)
+		c := client{invalid: convert && len(row.Problems) > 0, notes: row.Notes, people: b.People(row)}
+		if c.known = row.Client != (mapping.Identity{}); c.known {
+			c.key = fingerprint(row.Client)
+		}
 		for _, id := range b.KnownIDsOf(row) { // who have the same one belong together, too
 			c.people.LookedUp = append(c.people.LookedUp, mapping.Identity{Space: "known " + string(id.Kind), Key: strings.ToLower(id.ID)})
 		}
 		return c
 	}
 	var people grouper
-	work := func(b *spool.Batch) []client { return clientsOf(b, whose) }
-	for who, err := range inParallel(rows.Batches(), work) {
+	work := func(batch *spool.Batch) []client {
+		defer batch.Release()
+		list := make([]client, len(batch.Records))
+		for i, record := range batch.Records {
+			list[i] = whose(record)
+		}
+		return list
+	}
+	for c, err := range inParallel(rows.Batches(), work) {
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range who {
-			if number := s.add(c); number > 0 {
-				people.add(number, c.people)
-			}
+		if number := s.add(c); number > 0 {
+			people.add(number, c.people)
 		}
 	}
 	s.Clients, s.Groups = len(s.numbers), people.groups(s.numbers)
@@ -71,22 +78,6 @@ type client struct {
 	key     [16]byte
 	notes   []mapping.CellNote
 	people  mapping.People
-}
-
-func clientOf(who mapping.Identity) client {
-	if who == (mapping.Identity{}) {
-		return client{}
-	}
-	return client{known: true, key: fingerprint(who)}
-}
-
-func clientsOf(b *spool.Batch, whose func(cell.Record) client) []client {
-	defer b.Release()
-	list := make([]client, len(b.Records))
-	for i, record := range b.Records {
-		list[i] = whose(record)
-	}
-	return list
 }
 
 // add notes the sheet's next row, and returns its client's number, 0 for none.
@@ -141,19 +132,7 @@ func (s *Survey) PlansSeen(b *mapping.Binding, rows *spool.Rows, see func(cell.R
 		}
 		return plans
 	}
-	return func(yield func(mapping.Plan, error) bool) {
-		for plans, err := range inParallel(rows.Grouped(&s.rows), work) {
-			if err != nil {
-				yield(mapping.Plan{}, err)
-				return
-			}
-			for _, p := range plans {
-				if !yield(p, nil) {
-					return
-				}
-			}
-		}
-	}
+	return inParallel(rows.Grouped(&s.rows), work)
 }
 
 // RowProblems returns what is wrong with the rows of a plan, as a dry run reports it of a

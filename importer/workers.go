@@ -24,7 +24,7 @@ import (
 
 // beginDispatch returns where plans go that are handed over, and what to call behind
 // the last of them. Without a Dispatcher nothing is.
-func (j *Job) beginDispatch(ctx context.Context, fatal *firstError) (undone chan<- []mapping.Plan, end func()) {
+func (j *Job) beginDispatch(ctx context.Context) (undone chan<- []mapping.Plan, end func()) {
 	if j.Dispatch == nil {
 		return nil, func() {}
 	}
@@ -34,7 +34,7 @@ func (j *Job) beginDispatch(ctx context.Context, fatal *firstError) (undone chan
 	plans, over := make(chan []mapping.Plan, dispatchedAtOnce), make(chan struct{})
 	go func() {
 		defer close(over)
-		j.dispatchPlans(ctx, plans, fatal)
+		j.dispatchPlans(ctx, plans)
 	}()
 	return plans, func() {
 		close(plans)
@@ -47,7 +47,7 @@ func (j *Job) beginDispatch(ctx context.Context, fatal *firstError) (undone chan
 // dispatchPlans hands plans over as they come, and records outcomes as they come in. It returns
 // when all are recorded, or after an error. When ctx is done, groups that no worker has begun
 // are recorded as not started, and what workers have begun comes back as it is.
-func (j *Job) dispatchPlans(ctx context.Context, undone <-chan []mapping.Plan, fatal *firstError) {
+func (j *Job) dispatchPlans(ctx context.Context, undone <-chan []mapping.Plan) {
 	collect, check := time.NewTicker(collectEvery), time.NewTicker(checkEvery)
 	defer collect.Stop()
 	defer check.Stop()
@@ -56,7 +56,7 @@ func (j *Job) dispatchPlans(ctx context.Context, undone <-chan []mapping.Plan, f
 		}
 	}()
 	always, done, open := context.WithoutCancel(ctx), ctx.Done(), true
-	for fatal.get() == nil && (open || j.dispatched.count() > 0) {
+	for j.failed.Load() == nil && (open || j.dispatched.count() > 0) {
 		more := undone
 		if !open || j.dispatched.count() >= mostDispatched && ctx.Err() == nil {
 			more = nil
@@ -70,13 +70,13 @@ func (j *Job) dispatchPlans(ctx context.Context, undone <-chan []mapping.Plan, f
 			for len(undone) > 0 && len(groups) < dispatchedAtOnce {
 				groups = append(groups, <-undone)
 			}
-			fatal.set(j.handOver(ctx, groups))
+			j.fail(j.handOver(ctx, groups))
 		case <-done:
 			if done = nil; !errors.Is(context.Cause(ctx), ErrStopped) {
 				j.guard.announce(errSignal)
 			}
 		case <-collect.C:
-			fatal.set(j.Dispatch.Collect(always, ctx.Err() != nil, func(number int64, plans, outcome []byte) error {
+			j.fail(j.Dispatch.Collect(always, ctx.Err() != nil, func(number int64, plans, outcome []byte) error {
 				return j.recordDispatched(ctx, number, plans, outcome)
 			}))
 		case <-check.C:
@@ -86,7 +86,7 @@ func (j *Job) dispatchPlans(ctx context.Context, undone <-chan []mapping.Plan, f
 				workers, err = j.Dispatch.Check(always, j.dispatched.count())
 				j.dispatched.seen(workers)
 			}
-			fatal.set(err)
+			j.fail(err)
 		}
 	}
 }
@@ -98,7 +98,7 @@ func (j *Job) handOver(ctx context.Context, groups [][]mapping.Plan) error {
 	for _, plans := range groups {
 		if encoded, ok := encodePlans(plans); ok && ctx.Err() == nil {
 			batch[j.dispatched.add()] = encoded
-		} else if _, err := j.carryOut(ctx, group{plans: plans}); err != nil {
+		} else if err := j.runGroup(ctx, group{plans: plans}, j.record); err != nil {
 			return err
 		}
 	}
@@ -115,7 +115,7 @@ func (j *Job) recordDispatched(ctx context.Context, number int64, encoded, outco
 		var plans []mapping.Plan
 		err := json.Unmarshal(encoded, &plans)
 		if err == nil && j.dispatched.remove(number) {
-			_, err = j.carryOut(ctx, group{plans: plans})
+			err = j.runGroup(ctx, group{plans: plans}, j.record)
 		}
 		return err
 	}
@@ -171,11 +171,11 @@ func encodePlans(plans []mapping.Plan) (encoded []byte, ok bool) {
 func (j *Job) Join(ctx context.Context) error {
 	j.guard.most = j.MaxFailures
 	j.guard.share(j.Rules)
-	j.canary.proven = true // the coordinator has let the first client go ahead
 	j.ctx, j.cancel = context.WithCancelCause(ctx)
 	if err := j.load(j.ctx, j.MaxFailures.Lifted()); err != nil {
 		return err
 	}
+	j.canary.pass() // the coordinator has let the first client go ahead
 	j.refreshing.Go(func() { j.refreshRules(j.ctx) })
 	return nil
 }
@@ -201,7 +201,7 @@ func (j *Job) Work(encoded []byte) (outcome []byte, err error) {
 		return nil, err
 	}
 	var done wireGroup
-	_, err = j.finishGroup(j.ctx, group{plans: plans}, func(o clientOutcome) error {
+	err = j.runGroup(j.ctx, group{plans: plans}, func(o clientOutcome) error {
 		done.Clients = append(done.Clients, o)
 		return nil
 	})
