@@ -201,18 +201,13 @@ var skipReasons = map[mapping.SkipReason]string{
 // createdBefore are the ids that the ledger knows of a client. They are shown in
 // the workbook also where tonight's row is left out or wrong.
 func createdBefore(known map[string]ledger.Step) (made ids, url string) {
-	made.claims = map[string]string{}
+	made = ids{}
 	var link *ledger.Step // the one whose url came last
 	for key, step := range known {
 		if step.To != ledger.Done {
 			continue
 		}
-		switch step.Kind {
-		case ledger.KindClient:
-			made.client = step.ID
-		case ledger.KindClaim:
-			made.claims[key] = step.ID
-		}
+		made[key] = step.ID
 		switch {
 		case step.URL == "":
 		case step.Kind == ledger.KindLink && (link == nil || step.Ref.Last > link.Ref.Last):
@@ -237,7 +232,7 @@ func (r *clientRun) takeIDsOfDone() {
 			r.created[d.step.Key] = d.known.At // by another client, before the client was read again, or by another process
 		}
 		d.inRun = (sent || byRun && r.job.mode == projects) && d.step.Contact == nil
-		r.known.set(d.step, d.known.ID)
+		r.known[d.step.Key] = d.known.ID
 		r.reused = r.reused || d.isFound()
 	}
 }
@@ -352,7 +347,7 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (stepOutcome,
 			contact.failed = &o
 			return o, nil
 		}
-		r.known.set(d.step, o.ID)
+		r.known[d.step.Key] = o.ID
 		if at, ok := c.created[string(mapping.ClientStep)]; ok {
 			r.created[d.step.Key] = at
 		}

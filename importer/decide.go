@@ -280,7 +280,7 @@ func (d decision) outcome() stepOutcome {
 // create is called for the others.
 func walk(decisions []decision, create func(decision) (stepOutcome, error)) ([]stepOutcome, error) {
 	outcomes := make([]stepOutcome, 0, len(decisions))
-	b := blockers{of: map[string]*mapping.Step{}}
+	b := blockers{}
 	for _, d := range decisions {
 		o := d.outcome()
 		if d.action == send {
@@ -304,47 +304,44 @@ func walk(decisions []decision, create func(decision) (stepOutcome, error)) ([]s
 	return outcomes, nil
 }
 
-// blockers are the steps that later ones wait for. A failed step stops its own claim; a failed contact
-// stops the claims and activities that name it. Without the client nothing can be created, and what belongs
+// blockers are the first steps that later ones wait for, by what cannot go on: the client, a contact, the
+// steps of a claim, the activities on a contact, and "" for all that belongs to the client. A failed step stops its own claim;
+// a failed contact stops the claims and activities that name it. Without the client nothing can be created, and what belongs
 // to the client waits until every earlier step is done.
-type blockers struct {
-	client *mapping.Step
-	of     map[string]*mapping.Step // by the claim or contact that cannot go on
-	any    *mapping.Step
-}
+type blockers map[string]*mapping.Step
 
-func (b *blockers) add(step *mapping.Step) {
-	switch step.Kind {
-	case mapping.ClientStep:
-		b.client = step
-	case mapping.ContactStep:
-		b.of[step.Key] = step
+func (b blockers) add(step *mapping.Step) {
+	keys := []string{"", scopeOf(step)}
+	if step.Kind == mapping.ClientStep || step.Kind == mapping.ContactStep {
+		keys = append(keys, step.Key)
 	}
-	if scope := cmp.Or(step.Claim, "on "+step.On); b.of[scope] == nil {
-		b.of[scope] = step
-	}
-	if b.any == nil {
-		b.any = step
+	for _, key := range keys {
+		if b[key] == nil {
+			b[key] = step
+		}
 	}
 }
 
 // before returns the step that must be done before this one; nil for none.
-func (b *blockers) before(step *mapping.Step) *mapping.Step {
+func (b blockers) before(step *mapping.Step) *mapping.Step {
+	waitsFor := []string{string(mapping.ClientStep)}
 	switch {
-	case b.client != nil:
-		return b.client
 	case step.Kind == mapping.ContactStep:
-		return nil
 	case step.Claim != "" || step.On != "":
-		for _, contact := range contactsNeeded(step) {
-			if blocker := b.of[contact]; blocker != nil {
-				return blocker
-			}
-		}
-		return b.of[cmp.Or(step.Claim, "on "+step.On)]
+		waitsFor = append(append(waitsFor, contactsNeeded(step)...), scopeOf(step))
+	default:
+		waitsFor = append(waitsFor, "")
 	}
-	return b.any
+	for _, key := range waitsFor {
+		if b[key] != nil {
+			return b[key]
+		}
+	}
+	return nil
 }
+
+// scopeOf is the claim that a step belongs to, or the contact that an activity is on.
+func scopeOf(step *mapping.Step) string { return cmp.Or(step.Claim, "on "+step.On) }
 
 // reasonBlocked says which step a step waits for.
 func reasonBlocked(blocker *mapping.Step) string {
@@ -422,22 +419,23 @@ func (d *decision) compare(b *mapping.Binding) {
 		}
 		return
 	}
-	diff := d.wanted.differs(then, func(column string, src mapping.Source) bool { return b.HasColumn(column, src.Row) })
-	d.mapping = diff.mapping
-	var parts []string
-	switch {
-	case diff.byCell:
-		d.moved = fmt.Sprintf("“%s” was sent as %s and is now wanted as %s: %s",
-			d.step.Title, then.Status, d.wanted.Status, cells(b, d.wanted.resume))
-		parts = append(parts, d.moved)
-	case diff.status:
-		d.moved = fmt.Sprintf("“%s” was sent as %s, and the mapping now wants it as %s", d.step.Title, then.Status, d.wanted.Status)
+	if then.Status != d.wanted.Status { // an Open activity has no attributes: they do not differ, they are absent
+		if d.wanted.movedByCell(then, b) {
+			d.moved = fmt.Sprintf("“%s” was sent as %s and is now wanted as %s: %s", d.step.Title, then.Status, d.wanted.Status, cells(b, d.wanted.resume))
+			d.action, d.why = changed, d.moved
+			return
+		}
+		d.mapping, d.moved = true, fmt.Sprintf("“%s” was sent as %s, and the mapping now wants it as %s", d.step.Title, then.Status, d.wanted.Status)
+		return
 	}
-	for _, c := range diff.cells {
+	edited, unsent, byMapping := d.wanted.differs(then, b)
+	d.mapping = byMapping
+	var parts []string
+	for _, c := range edited {
 		parts = append(parts, "“"+c.name+"” differs: "+cells(b, c.source))
 	}
 	if !d.isFound() { // nothing was sent to create somebody who was found
-		for _, c := range diff.unsent {
+		for _, c := range unsent {
 			parts = append(parts, "“"+c.name+"” was not sent: "+cells(b, c.source))
 		}
 	}
@@ -536,32 +534,29 @@ func takenNames(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Bind
 	if len(plan.Problems) > 0 {
 		return nil
 	}
+	taken, byName := map[string]bool{}, map[string][]*mapping.Step{}
 	var wanted []*mapping.Step // the claims to be created
-	purged := map[string]bool{}
 	for i := range plan.Steps {
 		step := &plan.Steps[i]
 		if step.Kind != mapping.ClaimStep || step.KnownID != "" {
 			continue
 		}
 		switch was := known[step.Key]; {
-		case mayExist(was.To) && was.Data == nil && was.Via != ledger.ViaAdopted:
-			purged[step.Name] = true
-		case !mayExist(was.To) && was.To != ledger.Closed:
-			wanted = append(wanted, step)
+		case mayExist(was.To):
+			taken[step.Name] = taken[step.Name] || was.Data == nil && was.Via != ledger.ViaAdopted // its data were purged
+		case was.To != ledger.Closed:
+			wanted, byName[step.Name] = append(wanted, step), append(byName[step.Name], step)
 		}
 	}
 	if len(wanted) == 0 {
 		return nil
 	}
-	taken, byName := claimNames(known), map[string][]*mapping.Step{}
-	for _, step := range wanted {
-		byName[step.Name] = append(byName[step.Name], step)
-	}
+	maps.Copy(taken, claimNames(known))
 	var found problem.List
 	for _, step := range wanted {
 		other, hint, part := "an earlier claim of the client", ". claimsheet history shows the client's claims", false
 		switch same := byName[step.Name]; {
-		case taken[step.Name] || purged[step.Name]:
+		case taken[step.Name]:
 		case len(same) == 1:
 			continue
 		case same[0] == step:

@@ -313,7 +313,7 @@ func leftOut(plan mapping.Plan, made ids, url, why string) clientOutcome {
 func knownRows(plan mapping.Plan, made ids, url string) []result.Row {
 	claims := map[cell.Row][]string{}
 	note := func(key string, rows []cell.Row) {
-		if id := made.claims[key]; id != "" {
+		if id := made[key]; id != "" {
 			for _, row := range rows {
 				claims[row] = append(claims[row], id)
 			}
@@ -329,7 +329,7 @@ func knownRows(plan mapping.Plan, made ids, url string) []result.Row {
 	}
 	rows := make([]result.Row, len(plan.Rows))
 	for i, row := range plan.Rows {
-		rows[i] = rowResult(row, made.client, url)
+		rows[i] = rowResult(row, made.person(""), url)
 		rows[i].ClaimIDs = claims[row]
 	}
 	return rows

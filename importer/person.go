@@ -48,7 +48,7 @@ func (r *clientRun) applyLookUp(first *decision) error {
 	case found.ID == "":
 		return nil
 	case ifKnown == mapping.Skip:
-		o := leftOut(r.plan, ids{client: found.ID}, "", adviceSkipped)
+		o := leftOut(r.plan, ids{string(mapping.ClientStep): found.ID}, "", adviceSkipped)
 		r.settled = &o
 		return nil
 	}
@@ -249,7 +249,7 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 		return nil
 	}
 	id := first.lookup.ID
-	r.known.client, r.reused = id, first.known.Attempts == 0
+	r.known[first.step.Key], r.reused = id, first.known.Attempts == 0
 	event := r.job.foundEvent(r.plan, id)
 	r.identify(&event, first)
 	first.adopt(id, r.job)
@@ -467,7 +467,7 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 	d.override(func(s *ledger.Step) { s.URL = event.URL })
 	d.adopt(found, j)
 	d.compareAdopted(j.Binding)
-	r.known.client = found
+	r.known[d.step.Key] = found
 	return r.record(event)
 }
 
@@ -604,7 +604,7 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 	if t, taken, err := r.job.holder(event); err != nil {
 		return stepOutcome{}, err
 	} else if taken && d.step.Kind == mapping.ClaimStep && t.Holder.ClientKey == event.ClientKey && t.Holder.Mapping != event.Mapping && d.known == unknown {
-		r.known.set(d.step, event.ID) // the client's claim by another mapping
+		r.known[d.step.Key] = event.ID // the client's claim by another mapping
 		return stepOutcome{Step: d.step, Status: result.Unchanged, ID: event.ID}, nil
 	}
 	why, advice, err := r.refuseKnownID(d, event)
@@ -620,7 +620,7 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 		return stepOutcome{Step: d.step, Status: result.Failed, Error: why, Advice: advice}, nil
 	}
 	r.pending = append(r.pending, event)
-	r.known.set(d.step, event.ID)
+	r.known[d.step.Key] = event.ID
 	if d.step.Kind == mapping.ClientStep {
 		r.reused = true
 		skipActivities(r.decisions, r.job.Binding) // they come after this step

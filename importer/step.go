@@ -44,7 +44,7 @@ type clientRun struct {
 }
 
 func (j *Job) newClientRun(plan mapping.Plan) *clientRun {
-	r := &clientRun{job: j, plan: plan, known: newIDs(), created: map[string]time.Time{}, latest: map[ledger.StepID]ledger.Step{}}
+	r := &clientRun{job: j, plan: plan, known: ids{}, created: map[string]time.Time{}, latest: map[ledger.StepID]ledger.Step{}}
 	r.leader = r
 	return r
 }
@@ -289,7 +289,7 @@ func said(v apiclient.Verdict) string {
 // noteCreated takes the id of what was created.
 func (r *clientRun) noteCreated(step *mapping.Step, id string) {
 	r.created[step.Key] = r.job.now()
-	r.known.set(step, id)
+	r.known[step.Key] = id
 }
 
 // notStarted is the outcome of a step that was not sent before the run ended. said
