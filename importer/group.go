@@ -245,8 +245,8 @@ func (j *Job) retainPrior(o *clientOutcome) {
 // several sheets, the workbook of each has all its steps, because it may be the only one
 // at hand.
 func (j *Job) draft(o clientOutcome) error {
-	for _, table := range o.tables() {
-		if err := j.Drafts[table].Add(o.Number, o.Client.Key, o.rowsOf(table), o.Lines); err != nil {
+	for table, rows := range o.tables() {
+		if err := j.Drafts[table].Add(o.Number, o.Client.Key, rows, o.Lines); err != nil {
 			return err
 		}
 	}

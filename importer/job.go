@@ -129,7 +129,7 @@ type Job struct {
 	contacts     sync.Map // *furtherContact by mapping.Identity
 	erasures     ledger.Erasures
 
-	dispatched dispatched
+	noWorker   atomic.Bool     // workers have groups, and none is at work
 	refreshing sync.WaitGroup  // what refreshRules does
 	ctx        context.Context // of a worker's job, until Leave
 }

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -129,15 +130,20 @@ func (o clientOutcome) failure() (failed bool, refused int) {
 	return failed || o.Status == result.Failed, refused
 }
 
-// tables are the sheets in which the client has rows, ascending.
-func (o clientOutcome) tables() []int {
-	var tables []int
-	for _, r := range o.Rows { // in the order of the run
-		if n := len(tables); n == 0 || tables[n-1] != r.Table {
-			tables = append(tables, r.Table)
+// tables yields the sheets in which the client has rows, ascending, with those rows.
+func (o clientOutcome) tables() iter.Seq2[int, []result.Row] {
+	return func(yield func(int, []result.Row) bool) {
+		for rows := o.Rows; len(rows) > 0; { // in the order of the run
+			n := 1
+			for n < len(rows) && rows[n].Table == rows[0].Table {
+				n++
+			}
+			if !yield(rows[0].Table, rows[:n]) {
+				return
+			}
+			rows = rows[n:]
 		}
 	}
-	return tables
 }
 
 // outcomeOf makes the rows' results from the steps'.
@@ -156,7 +162,7 @@ func outcomeOf(b *mapping.Binding, plan mapping.Plan, steps []stepOutcome) clien
 	byRow := make(map[cell.Row]*result.Row, len(plan.Rows))
 	o.Rows = make([]result.Row, len(plan.Rows))
 	for i, row := range plan.Rows {
-		o.Rows[i] = rowResult(row, client, url)
+		o.Rows[i] = rowResult(plan, row, client, url)
 		byRow[row] = &o.Rows[i]
 	}
 	for _, s := range steps {
@@ -229,8 +235,8 @@ func mentions(rowError, reason string) bool {
 }
 
 // rowResult is the result of a row before its steps are added.
-func rowResult(row cell.Row, client, url string) result.Row {
-	return result.Row{Table: row.Table(), Row: row.Number(), ClientID: client, URL: url}
+func rowResult(plan mapping.Plan, row cell.Row, client, url string) result.Row {
+	return result.Row{Table: row.Table(), Row: row.Number(), Client: plan.Number, ClientID: client, URL: url}
 }
 
 // rowOf is the row of the run that a result belongs to.
@@ -329,7 +335,7 @@ func knownRows(plan mapping.Plan, made ids, url string) []result.Row {
 	}
 	rows := make([]result.Row, len(plan.Rows))
 	for i, row := range plan.Rows {
-		rows[i] = rowResult(row, made.person(""), url)
+		rows[i] = rowResult(plan, row, made.person(""), url)
 		rows[i].ClaimIDs = claims[row]
 	}
 	return rows

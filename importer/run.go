@@ -82,17 +82,22 @@ func (j *Job) Troubled() problem.List {
 // Summary is what the run came to, and every problem of its rows. Call it
 // after Do or Forecast.
 func (j *Job) Summary(dryRun bool) (result.Summary, problem.List, bool) {
-	s := j.tally.summary
-	s.Run, s.DryRun = j.Runs[0], dryRun
+	s := j.summary()
+	s.DryRun = dryRun
 	sent := j.Service.Sent()
 	if dryRun {
 		addRequests(&s.Requests, apiclient.ReadTemplates, sent[apiclient.ReadTemplates])
 	} else {
-		for kind, n := range j.dispatched.sent(sent) {
+		for kind, n := range j.tally.sent(sent) {
 			addRequests(&s.Requests, kind, n)
 		}
 	}
 	return s, j.tally.listed(), j.tally.mapping
+}
+
+func (j *Job) summary() result.Summary {
+	of := j.tally.whole
+	return result.Summary{Run: j.Runs[0], Rows: of.rows, Clients: of.clients, WithoutLink: of.withoutLink, Requests: j.tally.requests}
 }
 
 // OfSheet is the summary of a whole run cut down to one of its sheets. Requests
@@ -100,7 +105,7 @@ func (j *Job) Summary(dryRun bool) (result.Summary, problem.List, bool) {
 func (j *Job) OfSheet(whole result.Summary, table int) result.Summary {
 	whole.Run = j.Runs[table]
 	if len(j.Runs) > 1 {
-		var of sheetTally // zero for a sheet without rows
+		var of counts // zero for a sheet without rows
 		if j.tally.sheets != nil {
 			of = j.tally.sheets[table]
 		}
@@ -123,16 +128,16 @@ type Progress struct {
 // Progress returns how far Do or Forecast has come. It may be called from any
 // goroutine.
 func (j *Job) Progress() Progress {
-	p := Progress{Clients: j.tally.clients()}
-	p.Requests = total(j.dispatched.sent(j.Service.Sent()))
+	var p Progress
+	p.Clients, p.Requests = j.tally.progress(j.Service.Sent())
 	if p.Waiting = j.gate.waiting(); p.Waiting == "" {
 		p.Waiting, p.Until = j.Service.Waiting()
 	}
 	if p.Waiting == "" && j.waiting.Load() > 0 {
 		p.Waiting = "another run is at work on the clients that are left"
 	}
-	if p.Waiting == "" {
-		p.Waiting = j.dispatched.waiting()
+	if p.Waiting == "" && j.noWorker.Load() {
+		p.Waiting = "no worker is at work: start claimsheet worker"
 	}
 	return p
 }
@@ -172,5 +177,5 @@ func (j *Job) Project(ctx context.Context, plans iter.Seq2[mapping.Plan, error])
 			return result.Summary{}, nil, err
 		}
 	}
-	return j.tally.summary, j.tally.listed(), ctx.Err()
+	return j.summary(), j.tally.listed(), ctx.Err()
 }
