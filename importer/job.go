@@ -444,28 +444,6 @@ func mostInDoubt(concurrency int) int {
 	return concurrency + max(1, concurrency/8)
 }
 
-// chunked yields items n at a time.
-func chunked[T any](items iter.Seq2[T, error], n int) iter.Seq2[[]T, error] {
-	return func(yield func([]T, error) bool) {
-		chunk := make([]T, 0, n)
-		for item, err := range items {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if chunk = append(chunk, item); len(chunk) == n {
-				if !yield(chunk, nil) {
-					return
-				}
-				chunk = make([]T, 0, n)
-			}
-		}
-		if len(chunk) > 0 {
-			yield(chunk, nil)
-		}
-	}
-}
-
 // readAhead is of how many clients a run reads from the ledger at once.
 const readAhead = 64
 
