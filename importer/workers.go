@@ -136,7 +136,7 @@ func (c *coordinator) recordOutcome(ctx context.Context, number int64, encoded, 
 	if w.Fatal != "" {
 		return errors.New(w.Fatal)
 	}
-	c.tally.noteSent(w)
+	c.tally.noteSent(w.Process, w.Sent)
 	if !c.forget(number) {
 		return nil
 	}
