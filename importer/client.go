@@ -24,8 +24,13 @@ import (
 // environment allows it.
 func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 	r.job.canary.enter(ctx, &r.leader.leads)
+	policy := retry.NewPolicy(retry.Pace{Now: r.job.now})
+	if d.step.Kind == mapping.ClientStep { // send is entered again after a look-up that was too old, and its attempts go on counting
+		r.policy = cmp.Or(r.policy, policy)
+		policy = r.policy
+	}
 	var verdict apiclient.Verdict // on the last attempt
-	for policy := r.retryPolicy(d); ; {
+	for {
 		if waited, err := r.waitForGate(ctx); err != nil {
 			return stepOutcome{}, err
 		} else if waited && !d.lookup.At.IsZero() {
@@ -118,19 +123,7 @@ func (r *clientRun) attempt(ctx context.Context, d *decision) (v apiclient.Verdi
 		r.withdraw(d)
 		return v, withdrawn, nil
 	}
-	return r.job.Service.CreateReserved(ctx, slot, r.job.request(d.step, r.known)), tried, nil
-}
-
-// retryPolicy decides how often a step is sent. The client step keeps one policy: send is entered again after
-// a look-up that was too old, and its attempts go on counting.
-func (r *clientRun) retryPolicy(d decision) *retry.Policy {
-	if d.step.Kind != mapping.ClientStep {
-		return retry.NewPolicy(retry.Pace{Now: r.job.now})
-	}
-	if r.policy == nil {
-		r.policy = retry.NewPolicy(retry.Pace{Now: r.job.now})
-	}
-	return r.policy
+	return r.job.Service.CreateReserved(ctx, slot, requestOf(r.job.Service.Routes(), r.job.Service.LinkBody(), d.step, r.known)), tried, nil
 }
 
 // finish ends a step that is not sent again.
@@ -244,12 +237,6 @@ func (r *clientRun) problems() (found problem.List, err error) {
 		return r.addressProblems()
 	}
 	return found, nil
-}
-
-// nothingLeft reports whether nothing is left to be done for the client, by what the ledger
-// knew when the run was prepared.
-func (r *clientRun) nothingLeft() bool {
-	return r.settled != nil || r.failed == nil && !slices.ContainsFunc(r.decisions, func(d decision) bool { return d.action != unchanged })
 }
 
 // again returns a run of the same client by what the ledger knows now, with what holds on.
@@ -522,7 +509,7 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (stepOutcome,
 	return r.withContact(ctx, d.step, *d.step.Contact, func(contact *furtherContact) (o stepOutcome, err error) {
 		if contact.failed != nil {
 			o = *contact.failed
-			o.Step, o.answered, o.unanswered, o.wordless = d.step, false, false, false
+			o.Step, o.http, o.unanswered, o.wordless = d.step, 0, false, false
 			return o, nil
 		}
 		c := r.job.newClientRun(*d.step.Contact)
@@ -623,7 +610,7 @@ func (l *overlay) note(r *clientRun, o stepOutcome) {
 			}
 		}
 	}
-	if !r.job.hasContacts(r.plan) {
+	if r.plan.Role == "" && !r.job.Binding.ClientsAreContacts() { // no other client is about the same person
 		return
 	}
 	w := wantedOf(r.plan, first.step, r.job.Binding.Mapping().Name.Text)

@@ -26,7 +26,9 @@ type group struct {
 // isSettled reports whether nothing is left to be done for the clients of a group, by what
 // the ledger knew when it was read.
 func (g group) isSettled() bool {
-	return len(g.plans) == 1 && g.first != nil && g.first.nothingLeft()
+	r := g.first
+	return len(g.plans) == 1 && r != nil &&
+		(r.settled != nil || r.failed == nil && !slices.ContainsFunc(r.decisions, func(d decision) bool { return d.action != unchanged }))
 }
 
 // grouped yields the plans by groups. A contact has the id that the sheet gives the same person
@@ -166,7 +168,7 @@ func (j *Job) runGroup(ctx context.Context, g group, done func(clientOutcome) er
 // meanwhile, the client is read again, once.
 func (j *Job) runClient(ctx context.Context, r *clientRun) (outcome clientOutcome, err error) {
 	outcome, err = r.execute(ctx)
-	if isChanged(err) {
+	if _, changed := err.(*stepChanged); changed {
 		r = r.again()
 		r.taken = errors.As(err, new(ledger.Taken))
 		outcome, err = r.execute(ctx)
@@ -183,8 +185,8 @@ func (j *Job) runClient(ctx context.Context, r *clientRun) (outcome clientOutcom
 		outcome, err = r.execute(ctx)
 	}
 	if err == nil && (r.sent > 0 || r.lookedUp) && j.mode == carriesOut && !j.ends() {
-		failed, refused := outcome.failure()
-		j.observe(stoprule.Observation{Of: stoprule.Client, Bad: failed && (r.sent > 0 || outcome.unanswered()), Status: refused})
+		failed, refused := outcome.failure(r.sent > 0)
+		j.observe(stoprule.Observation{Of: stoprule.Client, Bad: failed, Status: refused})
 	}
 	return outcome, err
 }
@@ -219,19 +221,10 @@ const (
 	adviceAgain   = "claimsheet history CLIENT-KEY shows what was recorded. Run again when nothing else works on the client: only what is missing is sent."
 )
 
-// record puts a client's outcome where the workbooks are made from, and counts
-// it.
+// record puts a client's outcome where the workbooks are made from, and counts it. Rows keep
+// the cells that they keep showing. Where the client has rows in several sheets, the workbook of
+// each has all its steps, because it may be the only one at hand.
 func (j *Job) record(o clientOutcome) error {
-	j.retainPrior(&o)
-	if err := j.draft(o); err != nil {
-		return err
-	}
-	j.tally.count(o, len(j.Runs))
-	return nil
-}
-
-// retainPrior copies the cells that rows keep showing into an outcome.
-func (j *Job) retainPrior(o *clientOutcome) {
 	for i := range o.Rows {
 		row := &o.Rows[i]
 		if s, ok := j.Prior[rowOf(*row)]; ok {
@@ -239,16 +232,11 @@ func (j *Job) retainPrior(o *clientOutcome) {
 			row.FailedStep = cmp.Or(row.FailedStep, s.FailedStep)
 		}
 	}
-}
-
-// draft adds a client's rows to the drafts of their sheets. Where the client has rows in
-// several sheets, the workbook of each has all its steps, because it may be the only one
-// at hand.
-func (j *Job) draft(o clientOutcome) error {
 	for table, rows := range o.tables() {
 		if err := j.Drafts[table].Add(o.Number, o.Client.Key, rows, o.Lines); err != nil {
 			return err
 		}
 	}
+	j.tally.count(o, len(j.Runs))
 	return nil
 }

@@ -290,11 +290,3 @@ type cutOff string
 func (c cutOff) Error() string { return string(c) }
 
 func (c cutOff) Unwrap() error { return ErrCutOff }
-
-// waiting is why the gate is shut, "" when it is not.
-func (g *gate) waiting() string {
-	if g.open() {
-		return ""
-	}
-	return "waiting for the service to answer again"
-}

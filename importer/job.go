@@ -88,7 +88,7 @@ type Job struct {
 	Ledger      Ledger               // what is done, and where Do records it
 	Drafts      []*spool.Results     // for each sheet: where the results go
 	Journal     *journal.File        // where outcomes go that the ledger cannot take; nil for nowhere
-	Concurrency int                  // requests that the service may have in flight; see workers
+	Concurrency int                  // requests that the service may have in flight; see ClientsAtOnce
 	Limit       int                  // take the first clients only; 0 takes all
 	Only        mapping.Identity     // take this client only; the zero Identity takes all
 	NoLookup    bool                 // Forecast: do not ask the service which clients it knows
@@ -325,12 +325,6 @@ func (j *Job) looksUp(plan mapping.Plan) bool {
 	return !givesID(plan) && j.ifKnown(plan) != mapping.Create && len(lookup.By(plan.Lookup)) > 0
 }
 
-// hasContacts reports whether other runs of the job may be about the same person: a
-// contact, or a client who may be a contact of another one.
-func (j *Job) hasContacts(plan mapping.Plan) bool {
-	return plan.Role != "" || j.Binding.ClientsAreContacts()
-}
-
 // leavesOut is why a plan is not among those asked for, "" when it is.
 func (j *Job) leavesOut(plan mapping.Plan) string {
 	switch {
@@ -378,11 +372,6 @@ func (j *Job) readSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
 	return j.overlay.over(plan.Client, known), nil
 }
 
-// request is the call that carries a step out.
-func (j *Job) request(step *mapping.Step, known ids) apiclient.Request {
-	return requestOf(j.Service.Routes(), j.Service.LinkBody(), step, known)
-}
-
 // runID is the id of the run in which a plan is carried out: that of the sheet in
 // which its first row stands.
 func (j *Job) runID(plan mapping.Plan) string { return j.Runs[plan.Rows[0].Table()] }
@@ -418,16 +407,12 @@ func (j *Job) stamped(e ledger.Event) ledger.Event {
 	return e
 }
 
-// workers is how many clients are in work at a time. They are more than the
-// requests that may be in flight, so that the service has as many as it may have
-// while others are looked up and decided about. With one request in flight it is one
-// client after the other, in the order of the sheet.
-func (j *Job) workers() int { return ClientsAtOnce(j.Concurrency) }
-
 // mostAhead is how many clients more than requests in flight are in work at most.
 const mostAhead = 32
 
-// ClientsAtOnce is how many clients are in work at a time with so many requests in flight.
+// ClientsAtOnce is how many clients are in work at a time. They are more than the requests that
+// may be in flight, so that the service has as many as it may have while others are looked up and
+// decided about. With one request in flight it is one client after the other, in the order of the sheet.
 func ClientsAtOnce(concurrency int) int {
 	if concurrency <= 1 {
 		return 1
@@ -501,18 +486,11 @@ func (l *overlay) isPlanned(step string) bool {
 	return before
 }
 
-// person returns the step client of a client or contact, if the run would have
-// recorded it by then.
-func (l *overlay) person(who mapping.Identity) (step ledger.Step, noted bool) {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	step, noted = l.people[who]
-	return step, noted
-}
-
 // over returns the steps of a client as the run would have them by then.
 func (l *overlay) over(who mapping.Identity, known map[string]ledger.Step) map[string]ledger.Step {
-	step, noted := l.person(who)
+	l.mu.RLock()
+	step, noted := l.people[who]
+	l.mu.RUnlock()
 	if !noted || known[ledger.KindClient].To == ledger.Done {
 		return known
 	}

@@ -281,7 +281,7 @@ func (r *clientRun) isStale(d decision, asOf time.Time) bool {
 // may leave in between than lookupFresh allows. The look-up of the context that it returns
 // leaves in the slot, and so does the creating request.
 func (r *clientRun) inTurn(ctx context.Context) (context.Context, error) {
-	crowd := time.Duration(r.job.workers()) * r.job.Service.Spacing() // until all have sent a request
+	crowd := time.Duration(ClientsAtOnce(r.job.Concurrency)) * r.job.Service.Spacing() // until all have sent a request
 	if r.slot == nil && r.job.mode != dry && crowd > lookupFresh {
 		if err := r.job.lookups.Learn(ctx, r.plan); err != nil { // others may wait for that, and must not wait for this turn
 			return ctx, err
@@ -307,7 +307,7 @@ func (r *clientRun) find(ctx context.Context) error {
 		first.action, first.mapping, first.lookup = send, false, lookup.Result{ID: first.known.ID}
 		return r.applyLookUp(first)
 	case r.taken && first.action == needsOperator:
-	case r.job.revisits(r.plan, *first):
+	case first.action == needsOperator && r.job.ifKnown(r.plan) != mapping.Create:
 		return r.reconcile(ctx, first)
 	case first.action == send && r.job.looksUp(r.plan):
 		return r.findExisting(ctx, first)
@@ -511,6 +511,9 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 		return nil
 	}
 	was := j.sentLookup(r.plan, *d)
+	if len(lookup.By(was.Lookup)) == 0 {
+		return nil
+	}
 	o, owned, err := j.addressOwner(r.plan.Client, slices.Concat(was.asked, lookup.Asked(r.plan.Lookup)))
 	if err != nil {
 		return err
@@ -557,7 +560,10 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 	}
 	d.override(func(s *ledger.Step) { s.URL = event.URL })
 	d.adopt(found, j)
-	d.compareAdopted(j.Binding)
+	action := d.action
+	if d.compare(j.Binding); d.action == unchanged {
+		d.action = action // the client was asked for with the data that the sheet has now
+	}
 	r.known[d.step.Key] = found
 	return r.record(event)
 }
@@ -603,23 +609,6 @@ func (j *Job) lookUndecided(ctx context.Context, plan mapping.Plan, d decision, 
 		why = fmt.Sprintf("the address with which it was asked for is that of %s in the service, and the corrected one that of %s", sent.ID, now.ID)
 	}
 	return sent, now, why, err
-}
-
-// compareAdopted notes what differs where the client was asked for with other data
-// than the sheet has now.
-func (d *decision) compareAdopted(b *mapping.Binding) {
-	action := d.action
-	if d.compare(b); d.action == unchanged {
-		d.action = action
-	}
-}
-
-// revisits reports whether look-ups may settle a client step that is uncertain.
-func (j *Job) revisits(plan mapping.Plan, d decision) bool {
-	if d.action != needsOperator || d.step.Kind != mapping.ClientStep || j.ifKnown(plan) == mapping.Create {
-		return false
-	}
-	return len(lookup.By(j.sentLookup(plan, d).Lookup)) > 0
 }
 
 // ripe reports whether a step that a look-up has not found is old enough for a look-up to be

@@ -28,9 +28,8 @@ type stepOutcome struct {
 	Advice string
 
 	reason     string // why, in words that hold nothing personal; "" for none
-	answered   bool   // an answer came in this run
+	http       int    // the status of the answer that came in this run, 0 for none
 	unanswered bool   // a look-up got no answer in this run
-	http       int    // the status of the answer, 0 for none
 	wordless   bool   // it was a whole 2xx answer that lacks what was looked for
 	built      bool   // it was done before, or will be by then
 }
@@ -90,23 +89,30 @@ func (o clientOutcome) failures() (list []failure) {
 			continue
 		}
 		text := string(r.Status)
-		if i := slices.IndexFunc(o.Steps, func(s stepOutcome) bool { return s.Step.Key == r.FailedStep }); i >= 0 {
-			step, why := o.Steps[i].Step, o.Steps[i].reason
-			if text += " at the "; step.Kind == mapping.ClaimStep || step.Kind == mapping.ActivityStep {
-				text += string(step.Kind) + " “" + step.Title + "”"
-			} else {
-				text += step.Title
-			}
-			if o.Steps[i].unanswered {
-				why = "a look-up got no usable answer"
-			}
-			if why != "" {
-				text += ": " + why
+		for _, s := range o.Steps {
+			if s.Step.Key == r.FailedStep {
+				text += " at the " + s.inClearWords()
+				break
 			}
 		}
 		list = append(list, failure{rowOf(r), text})
 	}
 	return list
+}
+
+// inClearWords names a step and why it is not done, without anything personal.
+func (o stepOutcome) inClearWords() string {
+	name, why := o.Step.Title, o.reason
+	if o.Step.Kind == mapping.ClaimStep || o.Step.Kind == mapping.ActivityStep {
+		name = string(o.Step.Kind) + " “" + name + "”"
+	}
+	if o.unanswered {
+		why = "a look-up got no usable answer"
+	}
+	if why == "" {
+		return name
+	}
+	return name + ": " + why
 }
 
 // withoutLink reports whether a client is done, or in a dry run would be, and has no
@@ -121,24 +127,19 @@ func (o clientOutcome) withoutLink(m *mapping.Mapping) bool {
 	})
 }
 
-// unanswered reports whether a look-up got no answer, so that nothing was sent for
-// the client.
-func (o clientOutcome) unanswered() bool {
-	return slices.ContainsFunc(o.Steps, func(s stepOutcome) bool { return s.unanswered })
-}
-
-// failure reports whether a step failed in this run, and the 4xx that the first
-// one got, 0 for none.
-func (o clientOutcome) failure() (failed bool, refused int) {
-	for _, s := range o.Steps {
-		if s.Status == result.Failed && (s.answered || s.unanswered) {
-			if !failed && s.http/100 == 4 {
+// failure reports whether a client counts as failed in this run, for which something was sent or
+// not, and the 4xx that the first failed step got, 0 for none.
+func (o clientOutcome) failure(sent bool) (failed bool, refused int) {
+	failed = o.Status == result.Failed
+	for _, s := range slices.Backward(o.Steps) {
+		sent = sent || s.unanswered
+		if s.Status == result.Failed && (s.http != 0 || s.unanswered) {
+			if failed, refused = true, 0; s.http/100 == 4 {
 				refused = s.http
 			}
-			failed = true
 		}
 	}
-	return failed || o.Status == result.Failed, refused
+	return failed && sent, refused
 }
 
 // tables yields the sheets in which the client has rows, ascending, with those rows.
@@ -159,32 +160,25 @@ func (o clientOutcome) tables() iter.Seq2[int, []result.Row] {
 
 // outcomeOf makes the rows' results from the steps'.
 func outcomeOf(b *mapping.Binding, plan mapping.Plan, steps []stepOutcome) clientOutcome {
-	o := clientOutcome{Number: plan.Number, Client: plan.Client, Steps: steps}
-	client, url := "", ""
+	o := clientOutcome{Number: plan.Number, Client: plan.Client, Steps: steps, Rows: make([]result.Row, len(plan.Rows))}
+	client, contacts := "", map[mapping.Identity]string{}
 	for _, s := range steps {
+		o.URL = cmp.Or(s.URL, o.URL)
 		if s.Step.Kind == mapping.ClientStep {
 			client = s.ID
 		}
-		if s.URL != "" {
-			url = s.URL
+		if s.Step.Contact != nil {
+			contacts[s.Step.Contact.Client] = s.ID
 		}
 	}
-	o.URL = url
 	byRow := make(map[cell.Row]*result.Row, len(plan.Rows))
-	o.Rows = make([]result.Row, len(plan.Rows))
 	for i, row := range plan.Rows {
-		o.Rows[i] = rowResult(plan, row, client, url)
+		o.Rows[i] = rowResult(plan, row, client, o.URL)
 		byRow[row] = &o.Rows[i]
 	}
 	for _, s := range steps {
 		for _, row := range s.Step.Rows {
 			addStep(byRow[row], b, s)
-		}
-	}
-	contacts := map[mapping.Identity]string{}
-	for _, s := range steps {
-		if s.Step.Contact != nil {
-			contacts[s.Step.Contact.Client] = s.ID
 		}
 	}
 	showContacts(b, plan, o.Rows, contacts)
@@ -288,20 +282,15 @@ func invalidOutcome(b *mapping.Binding, plan mapping.Plan, made ids, url string)
 func waitsFor(b *mapping.Binding, plan mapping.Plan, byRow map[cell.Row][]string) string {
 	const most = 5
 	var bad []string
-	more := 0
 	for _, row := range plan.Rows {
-		switch {
-		case len(byRow[row]) == 0:
-		case len(bad) < most:
+		if len(byRow[row]) > 0 {
 			bad = append(bad, b.RowName(row))
-		default:
-			more++
 		}
 	}
-	switch {
-	case more > 0:
-		return fmt.Sprintf("waits for rows %s and %d more, which are invalid", strings.Join(bad, ", "), more)
-	case len(bad) > 1:
+	switch n := len(bad); {
+	case n > most:
+		return fmt.Sprintf("waits for rows %s and %d more, which are invalid", strings.Join(bad[:most], ", "), n-most)
+	case n > 1:
 		return "waits for rows " + strings.Join(bad, ", ") + ", which are invalid"
 	}
 	return "waits for row " + strings.Join(bad, "") + ", which is invalid"
@@ -330,9 +319,9 @@ func leftOut(plan mapping.Plan, made ids, url, why string) clientOutcome {
 func knownRows(plan mapping.Plan, made ids, url string) []result.Row {
 	claims := map[cell.Row][]string{}
 	note := func(key string, rows []cell.Row) {
-		if id := made[key]; id != "" {
-			for _, row := range rows {
-				claims[row] = append(claims[row], id)
+		for _, row := range rows {
+			if made[key] != "" {
+				claims[row] = append(claims[row], made[key])
 			}
 		}
 	}
@@ -355,13 +344,10 @@ func knownRows(plan mapping.Plan, made ids, url string) []result.Row {
 // withoutURL reports whether a client who should have got a redirect url has none.
 // For the first client of a run that means a wrong pointer, not a wrong row.
 func withoutURL(o clientOutcome, v1 bool) bool {
-	for _, s := range o.Steps {
+	return slices.ContainsFunc(o.Steps, func(s stepOutcome) bool {
 		link := s.Step.Kind == mapping.LinkStep || v1 && s.Step.Kind == mapping.ClientStep && s.Status == result.Done
-		if link && s.wordless {
-			return true
-		}
-	}
-	return false
+		return link && s.wordless
+	})
 }
 
 // The texts of the column "What to do".
@@ -406,17 +392,17 @@ const (
 // adviceUncertain says what to look for. The service cannot list claims or
 // activities, so a person looks in its dashboard.
 func adviceUncertain(step *mapping.Step) string {
-	client := "the client"
-	if step.Kind == mapping.ContactStep || step.Title != string(mapping.ClientStep) {
-		client = "the contact “" + step.Title + "”"
+	what := "the client"
+	switch {
+	case step.Kind == mapping.ClaimStep:
+		what = "the claim"
+	case step.Kind == mapping.ActivityStep:
+		what = "the activity “" + step.Title + "”"
+	case step.Kind == mapping.LinkStep:
+		what = "the magic link"
+	case step.Kind == mapping.ContactStep || step.Title != string(mapping.ClientStep):
+		what = "the contact “" + step.Title + "”"
 	}
-	what := map[mapping.StepKind]string{
-		mapping.ClientStep:   client,
-		mapping.ContactStep:  client,
-		mapping.ClaimStep:    "the claim",
-		mapping.ActivityStep: "the activity “" + step.Title + "”",
-		mapping.LinkStep:     "the magic link",
-	}[step.Kind]
 	return "Look in the service whether " + what + " exists. It is not sent again until you decide: claimsheet settle."
 }
 

@@ -48,7 +48,7 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 func (j *Job) runGroups(ctx context.Context, plans iter.Seq2[mapping.Plan, error], undone chan<- []mapping.Plan) {
 	var all errgroup.Group
 	defer all.Wait() // the functions return nil: Job.failed has the first error
-	all.SetLimit(j.workers())
+	all.SetLimit(ClientsAtOnce(j.Concurrency))
 	sideBySide := false
 	for group, err := range j.read(j.grouped(j.detectLostLedger(ctx, plans))) {
 		j.fail(err)
@@ -130,13 +130,14 @@ type Progress struct {
 func (j *Job) Progress() Progress {
 	var p Progress
 	p.Clients, p.Requests = j.tally.progress(j.Service.Sent())
-	if p.Waiting = j.gate.waiting(); p.Waiting == "" {
-		p.Waiting, p.Until = j.Service.Waiting()
-	}
-	if p.Waiting == "" && j.waiting.Load() > 0 {
+	p.Waiting, p.Until = j.Service.Waiting()
+	switch {
+	case !j.gate.open():
+		p.Waiting, p.Until = "waiting for the service to answer again", time.Time{}
+	case p.Waiting != "":
+	case j.waiting.Load() > 0:
 		p.Waiting = "another run is at work on the clients that are left"
-	}
-	if p.Waiting == "" && j.noWorker.Load() {
+	case j.noWorker.Load():
 		p.Waiting = "no worker is at work: start claimsheet worker"
 	}
 	return p

@@ -128,7 +128,7 @@ func isOvertaken(s ledger.Step) bool {
 
 // What the ledger knows of a client is read before its run and holds as a rule until the
 // run is over. Where a step has changed all the same, the ledger refuses what the run would
-// record, and the client is read again, once (Job.finishClient). Its rows say so when that
+// record, and the client is read again, once (Job.runClient). Its rows say so when that
 // does not help; the other clients go on.
 
 // stepChanged is returned when the ledger refuses an event: another process, or somebody
@@ -143,11 +143,6 @@ type stepChanged struct {
 func (s *stepChanged) Error() string { return "a step was changed meanwhile: " + s.why.Error() }
 
 func (s *stepChanged) Unwrap() error { return s.why }
-
-func isChanged(err error) bool {
-	_, ok := err.(*stepChanged)
-	return ok
-}
 
 // isRefusal reports whether the ledger refuses an event and goes on.
 func isRefusal(err error) bool {
@@ -282,10 +277,9 @@ func (r *clientRun) intend(d *decision) error {
 		intent.Via = ledger.ViaRepeatable
 	}
 	r.pending = append(r.pending, intent)
-	r.sent++
 	err := r.commit()
-	if isChanged(err) {
-		r.sent--
+	if _, changed := err.(*stepChanged); !changed {
+		r.sent++
 	}
 	return err
 }
@@ -397,7 +391,7 @@ func lineOf(step, kind string, s ledger.Step) result.Step {
 // stepOutcome is a step's outcome by the event that was recorded of it; the words
 // are the verdict's.
 func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verdict) stepOutcome {
-	o := stepOutcome{Step: d.step, Error: said(v), reason: v.Reason, Advice: v.Hint, answered: v.Status != 0, http: v.Status,
+	o := stepOutcome{Step: d.step, Error: said(v), reason: v.Reason, Advice: v.Hint, http: v.Status,
 		wordless: v.Effect == apiclient.Uncertain && apiclient.Readable(v.Status, v.Answer)}
 	switch event.To {
 	case ledger.Done:
