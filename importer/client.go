@@ -85,7 +85,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 				return o, err
 			}
 		}
-		d.override(func(s *ledger.Step) { s.To, s.NotFound = event.To, event.NotFound })
+		d.known.To, d.known.NotFound = event.To, event.NotFound
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -371,7 +372,7 @@ const (
 // decision is what is to be done about one step of a plan, and why.
 type decision struct {
 	step    *mapping.Step // the plan's, or a changed copy
-	known   *ledger.Step  // not to be changed; unknown when the ledger does not know the step
+	known   ledger.Step   // as the ledger has it, and what has changed since; the zero Step when it does not know the step
 	wanted  *wanted       // what the step asks for; nil until it is needed
 	action  action
 	why     string        // for changed, needsOperator, givenUp, rejected and heldBack
@@ -382,16 +383,6 @@ type decision struct {
 	shown   *mapping.Step // what reports show instead of step; nil for step itself
 	lookup  lookup.Result // of a client who is new to the ledger; zero when none was made
 	inRun   bool          // it was done in this run: for another client, before the client was read again, or by another process
-}
-
-// unknown is a step that the ledger does not know.
-var unknown = new(ledger.Step)
-
-// override makes the step known in another state than the ledger has it.
-func (d *decision) override(change func(*ledger.Step)) {
-	known := *d.known
-	change(&known)
-	d.known = &known
 }
 
 // reject keeps a client from being created.
@@ -458,10 +449,9 @@ func contactsNeeded(step *mapping.Step) []string {
 
 // decideStep is decide for one step, without what depends on the others.
 func decideStep(plan mapping.Plan, step *mapping.Step, known map[string]ledger.Step, b *mapping.Binding) decision {
-	d := decision{step: step, known: unknown}
-	if s, ok := known[step.Key]; ok {
-		before := s // most are new, and need no room
-		d.known, d.wanted = &before, wantedOf(plan, step, b.Mapping().Name.Text)
+	d := decision{step: step, known: known[step.Key]}
+	if d.known.To != "" {
+		d.wanted = wantedOf(plan, step, b.Mapping().Name.Text)
 	}
 	switch d.known.To {
 	case ledger.Done:
@@ -498,26 +488,27 @@ func decideLinks(before []decision, plan mapping.Plan, known map[string]ledger.S
 		}
 		return decideStep(plan, step, known, b)
 	}
-	key, newest, made := plan.Steps[len(plan.Steps)-1].Key, unknown, unknown
+	key := plan.Steps[len(plan.Steps)-1].Key
+	var newest, made ledger.Step
 	for k, s := range known {
 		if s.Kind != ledger.KindLink {
 			continue
 		}
-		if newest == unknown || askedFor(&s) > askedFor(newest) {
-			key, newest = k, &s
+		if newest.To == "" || askedFor(s) > askedFor(newest) {
+			key, newest = k, s
 		}
-		if s.To == ledger.Done && (made == unknown || askedFor(&s) > askedFor(made)) {
-			made = &s
+		if s.To == ledger.Done && (made.To == "" || askedFor(s) > askedFor(made)) {
+			made = s
 		}
 	}
-	if newest != unknown && b.Mapping().Link == mapping.LinkOnNewClaim && !inDoubt(newest.To) {
+	if newest.To != "" && b.Mapping().Link == mapping.LinkOnNewClaim && !inDoubt(newest.To) {
 		for _, d := range before {
 			if d.step.Kind == mapping.ClaimStep && d.isNewerThan(newest) {
 				key = mapping.FreshLinkKey(d.step.Key)
 			}
 		}
 	}
-	if made != unknown && made.StepID.Step != key {
+	if made.To != "" && made.StepID.Step != key {
 		earlier := link(made.StepID.Step)
 		earlier.advice = "" // it is about the newest
 		links = append(links, earlier)
@@ -533,7 +524,7 @@ func inDoubt(s ledger.State) bool {
 // askedFor returns the number of the event by which a link was asked for last. One
 // that is done may have been asked for again by hand. What a person decided about it
 // says nothing of when it was made.
-func askedFor(link *ledger.Step) int64 {
+func askedFor(link ledger.Step) int64 {
 	if link.To == ledger.Done && link.Via != ledger.ViaByHand {
 		return link.Ref.Last
 	}
@@ -543,7 +534,7 @@ func askedFor(link *ledger.Step) int64 {
 // isNewerThan reports whether a claim is created now, or was after a link was asked
 // for. The clock does not count, because it may have been set back. Of steps that
 // were taken over from a workbook nobody knows it.
-func (d *decision) isNewerThan(link *ledger.Step) bool {
+func (d *decision) isNewerThan(link ledger.Step) bool {
 	switch {
 	case d.action == send:
 		return true
@@ -556,7 +547,7 @@ func (d *decision) isNewerThan(link *ledger.Step) bool {
 // noteOlderLink notes the claims that are newer than the client's link, which is not
 // made again for them.
 func noteOlderLink(decisions []decision) {
-	var link *ledger.Step
+	var link ledger.Step
 	for _, d := range decisions {
 		if d.step.Kind == mapping.LinkStep && d.known.To == ledger.Done {
 			link = d.known
@@ -564,7 +555,7 @@ func noteOlderLink(decisions []decision) {
 	}
 	for i := range decisions {
 		d := &decisions[i]
-		if link != nil && d.step.Kind == mapping.ClaimStep && d.isNewerThan(link) && d.advice == "" {
+		if link.To != "" && d.step.Kind == mapping.ClaimStep && d.isNewerThan(link) && d.advice == "" {
 			d.advice = adviceOlderLink
 		}
 	}
@@ -836,11 +827,22 @@ func waitForDoubts(decisions []decision, known map[string]ledger.Step) {
 		if d.step.Kind != mapping.ClaimStep || d.action != send || d.step.KnownID != "" {
 			continue
 		}
-		entry, _ := entryOf(d.step.Key)
-		for _, name := range slices.Sorted(maps.Keys(known)) {
-			if other, key := entryOf(name); known[name].Kind == ledger.KindClaim && inDoubt(known[name].To) && other == entry {
-				d.action, d.why, d.advice = needsOperator, fmt.Sprintf("it is not sent while the client's claim “%s” is in doubt: it may be the same one", key), adviceOtherClaim
+		for other, was := range claimsOf(d.step, known) {
+			if inDoubt(was.To) {
+				d.action, d.why, d.advice = needsOperator, fmt.Sprintf("it is not sent while the client's claim “%s” is in doubt: it may be the same one", other), adviceOtherClaim
 				break
+			}
+		}
+	}
+}
+
+// claimsOf yields the keys and steps of a client's claims that are of the same entry as a new one.
+func claimsOf(claim *mapping.Step, known map[string]ledger.Step) iter.Seq2[string, ledger.Step] {
+	return func(yield func(string, ledger.Step) bool) {
+		entry, _ := entryOf(claim.Key)
+		for _, name := range slices.Sorted(maps.Keys(known)) {
+			if of, key := entryOf(name); known[name].Kind == ledger.KindClaim && of == entry && !yield(key, known[name]) {
+				return
 			}
 		}
 	}
@@ -943,10 +945,9 @@ func similarClaims(plan mapping.Plan, known map[string]ledger.Step, b *mapping.B
 		if _, was := known[step.Key]; step.Kind != mapping.ClaimStep || was {
 			continue
 		}
-		entry, key := entryOf(step.Key)
-		for _, name := range slices.Sorted(maps.Keys(known)) {
-			otherEntry, other := entryOf(name)
-			if was := known[name]; was.Kind != ledger.KindClaim || !mayExist(was.To) || otherEntry != entry || plainKey(other) != plainKey(key) {
+		_, key := entryOf(step.Key)
+		for other, was := range claimsOf(step, known) {
+			if !mayExist(was.To) || plainKey(other) != plainKey(key) {
 				continue
 			}
 			for _, row := range step.Rows {

@@ -160,7 +160,7 @@ func (r *clientRun) wasContact() bool {
 	first, ifKnown := &r.decisions[0], r.job.ifKnown(r.plan)
 	return (ifKnown == mapping.Skip || ifKnown == mapping.Fail) && (first.action == unchanged || first.action == changed) &&
 		first.isFound() && !first.known.IsOfSheet() && first.step.KnownID == "" &&
-		!slices.ContainsFunc(r.decisions[1:], func(d decision) bool { return d.step.Contact == nil && d.known != unknown })
+		!slices.ContainsFunc(r.decisions[1:], func(d decision) bool { return d.step.Contact == nil && d.known.To != "" })
 }
 
 // clash says that the client whom a look-up found under an id is another client of ours; "" if
@@ -213,7 +213,7 @@ func (j *Job) addressOwner(who mapping.Identity, asked []string) (owner addressO
 // when a column of the sheet was sorted alone; and of one who was given up.
 func (r *clientRun) addressProblems() (found problem.List, err error) {
 	first := &r.decisions[0]
-	isNew := first.action == send && first.known == unknown
+	isNew := first.action == send && first.known.To == ""
 	if r.plan.Role != "" || !isNew && first.action != changed || r.job.ifKnown(r.plan) == mapping.Create || r.job.mode == projects && isNew {
 		return nil, nil
 	}
@@ -249,7 +249,7 @@ func (o addressOwner) refusal(who mapping.Identity) (why, advice string) {
 // adopt makes the client step one that is done: a look-up found the client. In a
 // dry run it will be.
 func (d *decision) adopt(id string, j *Job) {
-	d.override(func(s *ledger.Step) { s.To, s.ID, s.Via = ledger.Done, id, ledger.ViaAdopted })
+	d.known.To, d.known.ID, d.known.Via = ledger.Done, id, ledger.ViaAdopted
 	d.action, d.why = adopted, ""
 	if j.mode == dry {
 		d.action = willAdopt
@@ -558,7 +558,7 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 		d.why = clash
 		return err
 	}
-	d.override(func(s *ledger.Step) { s.URL = event.URL })
+	d.known.URL = event.URL
 	d.adopt(found, j)
 	action := d.action
 	if d.compare(j.Binding); d.action == unchanged {
@@ -683,7 +683,7 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 	r.identify(&event, &d)
 	if t, taken, err := r.job.holder(event); err != nil {
 		return stepOutcome{}, err
-	} else if taken && d.step.Kind == mapping.ClaimStep && t.Holder.ClientKey == event.ClientKey && t.Holder.Mapping != event.Mapping && d.known == unknown {
+	} else if taken && d.step.Kind == mapping.ClaimStep && t.Holder.ClientKey == event.ClientKey && t.Holder.Mapping != event.Mapping && d.known.To == "" {
 		r.known[d.step.Key] = event.ID // the client's claim by another mapping
 		return stepOutcome{Step: d.step, Status: result.Unchanged, ID: event.ID}, nil
 	}

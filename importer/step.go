@@ -293,7 +293,7 @@ func (r *clientRun) withdraw(d *decision) {
 		event.To, event.Reason, event.NotFound = ledger.Uncertain, reasonNotRepeated, d.known.NotFound
 	}
 	r.pending = append(r.pending, event)
-	d.override(func(s *ledger.Step) { s.To = event.To })
+	d.known.To = event.To
 }
 
 // record makes an event durable at once, with what is pending.
