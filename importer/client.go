@@ -202,26 +202,36 @@ func (r *clientRun) judge(d decision, v *apiclient.Verdict) (event ledger.Event,
 	return event, taken, nil
 }
 
-// prepare decides what is to be done, given what the ledger knows of the client. What
-// fails is kept for execute.
-func (r *clientRun) prepare(known map[string]ledger.Step) {
+// readClient returns a run of a plan's client, prepared with what the ledger knows now.
+func (j *Job) readClient(plan mapping.Plan) *clientRun {
+	r := j.newClientRun(plan)
+	known, err := j.readSteps(plan)
+	r.prepare(known, err)
+	return r
+}
+
+// prepare decides what is to be done, given what the ledger knows of the client, or why it
+// cannot be read. What fails is kept for execute.
+func (r *clientRun) prepare(known map[string]ledger.Step, err error) {
 	defer r.recoverPanic(&r.failed)
-	if known, r.failed = r.ownerOfKnownID(known); r.failed != nil {
-		return
+	if err == nil {
+		known, err = r.ownerOfKnownID(known)
 	}
-	if r.steps, r.failed = r.job.reparse(r.plan, known); r.failed != nil {
-		return
+	if err == nil {
+		r.steps, err = r.job.reparse(r.plan, known)
 	}
-	r.decisions = decide(r.plan, r.steps, r.job.Binding)
-	if r.plan.Problems, r.failed = r.problems(); r.failed != nil {
-		return
+	if err == nil {
+		r.decisions = decide(r.plan, r.steps, r.job.Binding)
+		r.plan.Problems, err = r.problems()
 	}
-	if r.settled, r.failed = r.job.withoutSteps(r.plan, r.steps); r.failed != nil || r.settled != nil {
-		return
+	if err == nil {
+		r.settled, err = r.job.withoutSteps(r.plan, r.steps)
 	}
-	if r.failed = r.decideContacts(); r.failed == nil {
+	if err == nil && r.settled == nil {
+		err = r.decideContacts()
 		r.takeIDsOfDone()
 	}
+	r.failed = err
 }
 
 // problems are those of the plan, else what is wrong with it by what the ledger knows.
@@ -241,24 +251,12 @@ func (r *clientRun) problems() (found problem.List, err error) {
 
 // again returns a run of the same client by what the ledger knows now, with what holds on.
 func (r *clientRun) again() *clientRun {
-	again := r.job.newClientRun(r.plan)
-	again.leader = r.leader
-	if r.leader == r {
-		again.leader = again
+	again := r.job.readClient(r.plan)
+	if r.leader != r {
+		again.leader = r.leader
 	}
 	again.sent, again.answered, again.lookedUp = r.sent, r.answered, r.lookedUp
-	again.readAndPrepare()
 	return again
-}
-
-// readAndPrepare is prepare with what the ledger knows of the client now.
-func (r *clientRun) readAndPrepare() {
-	known, err := r.job.readSteps(r.plan)
-	if err != nil {
-		r.failed = err
-		return
-	}
-	r.prepare(known)
 }
 
 // execute does what is missing of the plan. An error means that the run cannot go on;
@@ -362,14 +360,22 @@ func (j *Job) withoutSteps(plan mapping.Plan, known map[string]ledger.Step) (*cl
 	for _, s := range slices.SortedFunc(maps.Values(known), func(a, b ledger.Step) int { return a.At.Compare(b.At) }) {
 		o.Lines = append(o.Lines, lineOf(s.StepID.Step, s.Kind, s))
 	}
-	contacts, err := j.knownContacts(plan)
 	ids := map[mapping.Identity]string{}
-	for _, c := range contacts {
-		ids[mapping.Identity{Space: c.Space, Key: c.Client}] = c.ID
-		o.Lines = append(o.Lines, lineOf(ledger.ContactStep(c.ClientKey), ledger.KindContact, c))
+	for _, c := range plan.Contacts {
+		if j.erased(c.Client) != "" {
+			continue
+		}
+		steps, err := j.knownSteps(mapping.Plan{Client: c.Client})
+		if err != nil {
+			return nil, err
+		}
+		if s, ok := steps[string(mapping.ClientStep)]; ok {
+			ids[c.Client] = s.ID
+			o.Lines = append(o.Lines, lineOf(ledger.ContactStep(s.ClientKey), ledger.KindContact, s))
+		}
 	}
 	showContacts(j.Binding, plan, o.Rows, ids)
-	return &o, err
+	return &o, nil
 }
 
 // skipReasons say why a row is left out.
@@ -451,25 +457,20 @@ func (r *clientRun) decideContact(d *decision) error {
 		return err
 	}
 	r.takeLatest(known)
-	r.decideOn(step, known)
+	for i := range r.decisions { // the activities on it
+		on := &r.decisions[i]
+		_, own, _ := mapping.ContactOf(on.step.Key)
+		s, ok := known[own]
+		if ok && on.step.On == step.Key && !(s.To == ledger.Sent && slices.Contains(r.job.Runs, s.Run)) { // else another client is sending it
+			*on = decideStep(r.plan, on.step, map[string]ledger.Step{on.step.Key: s}, r.job.Binding)
+		}
+	}
 	now := decide(plan, known, r.job.Binding)[0]
 	if now.known.To == ledger.Done || now.action == givenUp && d.action != unneeded {
 		now.step = step
 		*d = now
 	}
 	return nil
-}
-
-// decideOn decides about the activities on a contact, by what the ledger knows of it.
-func (r *clientRun) decideOn(contact *mapping.Step, known map[string]ledger.Step) {
-	for i := range r.decisions {
-		d := &r.decisions[i]
-		_, own, _ := mapping.ContactOf(d.step.Key)
-		s, ok := known[own]
-		if ok = ok && !(s.To == ledger.Sent && slices.Contains(r.job.Runs, s.Run)); ok && d.step.On == contact.Key { // else another client is sending it
-			*d = decideStep(r.plan, d.step, map[string]ledger.Step{d.step.Key: s}, r.job.Binding)
-		}
-	}
 }
 
 // withContact calls do while only this client works on a contact, in this process and in others.
@@ -512,9 +513,8 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (stepOutcome,
 			o.Step, o.http, o.unanswered, o.wordless = d.step, 0, false, false
 			return o, nil
 		}
-		c := r.job.newClientRun(*d.step.Contact)
+		c := r.job.readClient(*d.step.Contact)
 		c.leader, c.taken = r.leader, r.taken
-		c.readAndPrepare()
 		outcome, err := c.execute(ctx)
 		r.takeLatest(c.steps)
 		maps.Copy(r.latest, c.latest)
@@ -570,25 +570,6 @@ func (r *clientRun) createOnContact(ctx context.Context, d decision) (stepOutcom
 func (r *clientRun) plannedOutcome(d decision) stepOutcome {
 	r.job.tally.planned(d.step.Kind)
 	return stepOutcome{Step: d.step, Status: result.Planned}
-}
-
-// knownContacts are the steps by which the ledger knows the contacts of a client
-// for whom nothing is planned.
-func (j *Job) knownContacts(plan mapping.Plan) (list []ledger.Step, err error) {
-	for _, c := range plan.Contacts {
-		if j.erased(c.Client) != "" {
-			continue
-		}
-		known, err := j.knownSteps(mapping.Plan{Client: c.Client})
-		if err != nil {
-			return nil, err
-		}
-		if step, ok := known[string(mapping.ClientStep)]; ok {
-			step.Kind = ledger.KindContact
-			list = append(list, step)
-		}
-	}
-	return list, nil
 }
 
 // note adds what the run would have recorded of a client, by the outcome of its first step.

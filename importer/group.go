@@ -114,11 +114,12 @@ func (j *Job) preparedBy(plans []mapping.Plan, read func(context.Context, string
 	}
 	runs := make([]*clientRun, len(plans))
 	for i, plan := range plans {
-		if runs[i] = j.newClientRun(plan); err != nil {
-			runs[i].failed = err
-			continue
+		runs[i] = j.newClientRun(plan)
+		var steps map[string]ledger.Step
+		if err == nil {
+			steps = known[i]
 		}
-		runs[i].prepare(known[i])
+		runs[i].prepare(steps, err)
 	}
 	return runs
 }
@@ -149,8 +150,7 @@ func (j *Job) runGroup(ctx context.Context, g group, done func(clientOutcome) er
 	for i, plan := range g.plans {
 		r := g.first
 		if i > 0 || r == nil {
-			r = j.newClientRun(plan)
-			r.readAndPrepare()
+			r = j.readClient(plan)
 		}
 		outcome, err := j.runClient(ctx, r)
 		if err == nil {
