@@ -185,7 +185,7 @@ func (j *Job) runClient(ctx context.Context, r *clientRun) (outcome clientOutcom
 		outcome, err = r.execute(ctx)
 	}
 	if err == nil && (r.sent > 0 || r.lookedUp) && j.mode == carriesOut && !j.ends() {
-		failed, refused := outcome.failure(r.sent > 0)
+		failed, refused := outcome.seenByGuard(r.sent > 0)
 		j.observe(stoprule.Observation{Of: stoprule.Client, Bad: failed, Status: refused})
 	}
 	return outcome, err

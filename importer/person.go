@@ -424,7 +424,9 @@ func (r *clientRun) findCreated(ctx context.Context, d decision, event ledger.Ev
 	if silent { // no look-up, or none that was answered, says that there is nobody
 		return o, nil
 	}
-	return r.notFound(d, v), nil
+	event = r.notFound(d, v.Hint)
+	r.pending = append(r.pending, event)
+	return r.stepOutcome(d, event, v), nil
 }
 
 // contradicted makes a refusal uncertain: the service says that the client is
@@ -469,13 +471,12 @@ func (j *Job) foundInDoubt(plan mapping.Plan, id, url string) (event ledger.Even
 	return event, clash, err
 }
 
-// notFound records that look-ups find nobody, which a later run may believe.
-func (r *clientRun) notFound(d decision, v apiclient.Verdict) stepOutcome {
+// notFound is the event by which a client stays uncertain whom look-ups do not find. A later run may
+// believe that.
+func (r *clientRun) notFound(d decision, hint string) ledger.Event {
 	event := r.event(d, ledger.Uncertain)
-	event.NotFound = true
-	event.Reason = reasonWith(reasonNotFound, v.Hint)
-	r.pending = append(r.pending, event)
-	return r.stepOutcome(d, event, v)
+	event.NotFound, event.Reason = true, reasonWith(reasonNotFound, hint)
+	return event
 }
 
 // findAgain looks a client up once more before it is sent again although it may
@@ -534,7 +535,13 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 	case was.unproven:
 		why = reasonUnproven
 	case !j.ripe(*d):
-		return r.keepInDoubt(d)
+		d.advice = adviceNotFound // a later run decides about it
+		if d.known.NotFound {
+			d.why = cmp.Or(d.why, reasonNotFound) // the reason that was given first stays
+			return nil
+		}
+		d.why = reasonNotFound
+		return r.record(r.notFound(*d, ""))
 	case now.ID == "" && !givesID(r.plan) && !j.looksUp(r.plan):
 		why = "the sheet has no address any more by which the client could be looked up"
 	case now.ID == "":
@@ -565,20 +572,6 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 		d.action = action // the client was asked for with the data that the sheet has now
 	}
 	r.known[d.step.Key] = found
-	return r.record(event)
-}
-
-// keepInDoubt notes that look-ups do not find a client. A later run decides about it.
-func (r *clientRun) keepInDoubt(d *decision) error {
-	d.advice = adviceNotFound
-	if d.known.NotFound {
-		d.why = cmp.Or(d.why, reasonNotFound) // the reason that was given first stays
-		return nil
-	}
-	d.why = reasonNotFound
-	event := r.event(*d, ledger.Uncertain)
-	event.NotFound = true
-	event.Reason = reasonNotFound
 	return r.record(event)
 }
 

@@ -127,9 +127,9 @@ func (o clientOutcome) withoutLink(m *mapping.Mapping) bool {
 	})
 }
 
-// failure reports whether a client counts as failed in this run, for which something was sent or
+// seenByGuard reports whether a client counts as failed in this run, for which something was sent or
 // not, and the 4xx that the first failed step got, 0 for none.
-func (o clientOutcome) failure(sent bool) (failed bool, refused int) {
+func (o clientOutcome) seenByGuard(sent bool) (failed bool, refused int) {
 	failed = o.Status == result.Failed
 	for _, s := range slices.Backward(o.Steps) {
 		sent = sent || s.unanswered
@@ -244,7 +244,6 @@ func rowResult(plan mapping.Plan, row cell.Row, client, url string) result.Row {
 	return result.Row{Table: row.Table(), Row: row.Number(), Client: plan.Number, ClientID: client, URL: url}
 }
 
-// rowOf is the row of the run that a result belongs to.
 func rowOf(r result.Row) cell.Row { return cell.RowOf(r.Table, r.Row) }
 
 // invalidOutcome is that of a plan with problems: the rows that have one are
@@ -507,7 +506,6 @@ func (t *tally) listed() problem.List {
 		Hinted("every row of the sheet Results says what is wrong with it"))
 }
 
-// planned counts a request that a run would make.
 func (t *tally) planned(kind mapping.StepKind) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

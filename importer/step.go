@@ -229,7 +229,6 @@ func (r *clientRun) takeSlot(ctx context.Context) (ok bool) {
 	return true
 }
 
-// releaseSlot gives the slot back, if it is not used.
 func (r *clientRun) releaseSlot() {
 	r.slot.Release()
 	r.slot = nil
@@ -269,7 +268,6 @@ func (r *clientRun) identify(e *ledger.Event, d *decision) {
 	}
 }
 
-// intend makes the intent durable, together with what is pending.
 func (r *clientRun) intend(d *decision) error {
 	intent := r.event(*d, ledger.Sent)
 	r.identify(&intent, d)
@@ -296,13 +294,11 @@ func (r *clientRun) withdraw(d *decision) {
 	d.known.To = event.To
 }
 
-// record makes an event durable at once, with what is pending.
 func (r *clientRun) record(event ledger.Event) error {
 	r.pending = append(r.pending, event)
 	return r.commit()
 }
 
-// commit makes the pending events durable.
 func (r *clientRun) commit() error {
 	if len(r.pending) == 0 {
 		return nil
@@ -341,7 +337,6 @@ func (r *clientRun) note(events []ledger.Event) {
 	}
 }
 
-// takeLatest keeps the steps of a contact.
 func (r *clientRun) takeLatest(contact map[string]ledger.Step) {
 	for _, s := range contact {
 		r.latest[s.StepID] = s
@@ -356,34 +351,30 @@ func (r *clientRun) complete(o *clientOutcome) {
 // lines are the client's lines in the sheet Steps: one for each step of the plan. A step that
 // the ledger does not have is planned, or skipped.
 func (r *clientRun) lines(o clientOutcome) (lines []result.Step) {
+	dryRun := r.job.mode == dry
 	for _, s := range o.Steps {
-		state, wouldSend := string(result.Planned), s.Status == result.Planned && s.ID == "" // else it is taken over, and nothing is sent
-		switch {
-		case r.job.mode == dry && !wouldSend, s.Step.Kind == mapping.ContactStep && s.Step.Contact == nil: // that of an erased person
+		ofErased, wouldSend := s.Step.Kind == mapping.ContactStep && s.Step.Contact == nil, s.Status == result.Planned && s.ID == "" // else nothing is sent
+		if ofErased || dryRun && !wouldSend {
 			continue
-		case s.Status == result.Skipped:
-			state = result.StepSkipped
-		}
-		line := result.Step{Step: s.Step.Key, Kind: string(s.Step.Kind), State: state}
-		if r.job.mode == dry {
-			line.Title = s.Step.Title
 		}
 		known, ok := r.latest[r.job.stepID(r.plan.Client, s.Step)]
 		if !ok {
 			known, ok = r.steps[s.Step.Key]
 		}
-		if ok && r.job.mode != dry {
+		line := result.Step{Step: s.Step.Key, Kind: string(s.Step.Kind), State: string(result.Planned)}
+		if dryRun {
+			line.Title = s.Step.Title
+		} else if ok {
 			line = lineOf(s.Step.Key, line.Kind, known)
-			if s.Status == result.Skipped && known.To == ledger.Refused {
-				line.State = state
-			}
+		}
+		if s.Status == result.Skipped && (!ok || known.To == ledger.Refused) {
+			line.State = result.StepSkipped
 		}
 		lines = append(lines, line)
 	}
 	return lines
 }
 
-// lineOf is the line of a step that the ledger has.
 func lineOf(step, kind string, s ledger.Step) result.Step {
 	return result.Step{Step: step, Kind: kind, State: string(s.To), ID: s.ID, Attempts: s.Attempts, Status: s.Status, At: s.At}
 }
@@ -441,7 +432,6 @@ func said(v apiclient.Verdict) string {
 	return v.Reason + ": " + v.Detail
 }
 
-// noteCreated takes the id of what was created.
 func (r *clientRun) noteCreated(step *mapping.Step, id string) {
 	r.created[step.Key] = r.job.now()
 	r.known[step.Key] = id
@@ -546,7 +536,6 @@ func (j *Job) holder(e ledger.Event) (t ledger.Taken, taken bool, err error) {
 	return j.Ledger.StepWithID(uninterrupted, e)
 }
 
-// identityOf returns the client who has a taken id or url.
 func identityOf(t ledger.Taken) mapping.Identity {
 	return mapping.Identity{Space: t.Holder.Space, Key: t.Holder.Client}
 }

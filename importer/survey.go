@@ -168,7 +168,6 @@ func (g *Groups) root(client int32) int32 {
 	return client
 }
 
-// join makes the groups of two clients one.
 func (g *Groups) join(a, b int32) {
 	for int(max(a, b)) >= len(g.parent) {
 		g.parent = append(g.parent, int32(len(g.parent)))
@@ -200,7 +199,6 @@ type mention struct {
 	client int32
 }
 
-// add notes the people of a client's row.
 func (g *grouper) add(client int, p mapping.People) {
 	for _, address := range p.LookedUp {
 		key := fingerprint(address)
@@ -345,7 +343,6 @@ func inParallel[T, R any](items iter.Seq2[T, error], work func(T) []R) iter.Seq2
 	}
 }
 
-// chunked yields items n at a time.
 func chunked[T any](items iter.Seq2[T, error], n int) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
 		chunk := make([]T, 0, n)
