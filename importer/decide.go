@@ -887,15 +887,17 @@ func takenNames(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Bind
 	var found problem.List
 	for _, step := range wanted {
 		other, hint, part := "an earlier claim of the client", ". claimsheet history shows the client's claims", false
-		switch same := byName[step.Name]; {
-		case taken[step.Name]:
-		case len(same) == 1:
-			continue
-		case same[0] == step:
-			other, hint = "that of "+nameAt(b, same[1]).String(), ""
-		default:
-			other, hint = "that of "+nameAt(b, same[0]).String(), ""
-			part = step.Rows[0].Table() == same[0].Rows[0].Table() // each sheet's workbook lists its own
+		if same := byName[step.Name]; !taken[step.Name] {
+			of := same[0]
+			switch {
+			case len(same) == 1:
+				continue
+			case of == step:
+				of = same[1]
+			default:
+				part = step.Rows[0].Table() == of.Rows[0].Table() // each sheet's workbook lists its own
+			}
+			other, hint = "that of "+nameAt(b, of).String(), ""
 		}
 		p := problem.At(nameAt(b, step), "claim-name", "the claim has the same name as %s, and the names of one client's claims must differ", other).
 			Hinted("correct the cell; or add a column of the claim's key to its name, for example {Agreement no}%s", hint)

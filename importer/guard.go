@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/retry"
@@ -129,49 +130,32 @@ func advised(err error) error {
 // gate is what all workers pass before they send. It is shut while the service does
 // not answer.
 type gate struct {
-	mu   sync.Mutex
-	shut chan struct{} // nil while no probe is under way
+	shut atomic.Pointer[chan struct{}] // closed when the gate opens; nil while no probe is under way
 }
 
 // wait returns when the gate is open, or when ctx is done.
 func (g *gate) wait(ctx context.Context) {
-	for ctx.Err() == nil {
-		g.mu.Lock()
-		shut := g.shut
-		g.mu.Unlock()
-		if shut == nil {
-			return
-		}
+	for shut := g.shut.Load(); shut != nil && ctx.Err() == nil; shut = g.shut.Load() {
 		select {
-		case <-shut:
+		case <-*shut:
 		case <-ctx.Done():
 		}
 	}
 }
 
-// open reports whether nobody has to wait.
-func (g *gate) open() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.shut == nil
-}
+// open reports whether no worker has to wait.
+func (g *gate) open() bool { return g.shut.Load() == nil }
 
 // probe shuts the gate until ask says that the service answers; of several
 // callers one asks.
 func (g *gate) probe(ctx context.Context, ask func(context.Context) bool) {
-	g.mu.Lock()
-	if g.shut != nil {
-		g.mu.Unlock()
+	opens := make(chan struct{})
+	if !g.shut.CompareAndSwap(nil, &opens) {
 		return
 	}
-	open := make(chan struct{})
-	g.shut = open
-	g.mu.Unlock()
 	defer func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.shut = nil
-		close(open)
+		g.shut.Store(nil)
+		close(opens)
 	}()
 	for pace := retry.NewPolicy(retry.Pace{}); ctx.Err() == nil; {
 		if ask(ctx) {
