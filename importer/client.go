@@ -45,7 +45,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 		case how == stale && d.known.To != ledger.Uncertain:
 			return stepOutcome{}, errStale
 		case how == stale:
-			if o, over, err := r.findAgain(ctx, &d, verdict); over || err != nil {
+			if o, decided, err := r.findAgain(ctx, &d, verdict); decided || err != nil {
 				return o, err
 			}
 			continue
@@ -60,7 +60,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 		}
 		r.pending = append(r.pending, event)
 		r.job.seeVerdict(ctx, verdict)
-		next := policy.Next(verdict, r.isFresh(d.step), r.job.Service.Repeatable(apiclient.Kind(d.step.Kind)))
+		next := policy.Next(verdict, r.isJustCreated(d.step), r.job.Service.Repeatable(apiclient.Kind(d.step.Kind)))
 		if next.TooLong {
 			r.job.stop(tooLong(next.Wait))
 		}
@@ -81,7 +81,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 			retry.Sleep(ctx, next.Wait)
 		}
 		if verdict.Effect == apiclient.Uncertain {
-			if o, over, err := r.findAgain(ctx, &d, verdict); over || err != nil {
+			if o, decided, err := r.findAgain(ctx, &d, verdict); decided || err != nil {
 				return o, err
 			}
 		}
@@ -123,7 +123,7 @@ func (r *clientRun) attempt(ctx context.Context, d *decision) (v apiclient.Verdi
 		r.withdraw(d)
 		return v, withdrawn, nil
 	}
-	return r.job.Service.CreateReserved(ctx, slot, requestOf(r.job.Service.Routes(), r.job.Service.LinkBody(), d.step, r.known)), tried, nil
+	return r.job.Service.CreateReserved(ctx, slot, requestOf(r.job.Service.Routes(), r.job.Service.LinkBody(), d.step, r.ids)), tried, nil
 }
 
 // finish ends a step that is not sent again.
@@ -155,9 +155,9 @@ func (r *clientRun) waitForGate(ctx context.Context) (waited bool, err error) {
 // still answer that there is no such thing.
 const lagging = 60 * time.Second
 
-// isFresh reports whether the step's request holds the id of something that was
+// isJustCreated reports whether the step's request holds the id of something that was
 // created so recently that the service may not find it yet.
-func (r *clientRun) isFresh(step *mapping.Step) bool {
+func (r *clientRun) isJustCreated(step *mapping.Step) bool {
 	before := string(mapping.ClientStep)
 	switch {
 	case step.Kind == mapping.ClientStep:
@@ -225,9 +225,9 @@ func (r *clientRun) prepare(known map[string]ledger.Step, err error) {
 		r.plan.Problems, err = r.problems()
 	}
 	if err == nil {
-		r.settled, err = r.job.withoutSteps(r.plan, r.steps)
+		r.noWork, err = r.job.withoutSteps(r.plan, r.steps)
 	}
-	if err == nil && r.settled == nil {
+	if err == nil && r.noWork == nil {
 		err = r.decideContacts()
 		r.takeIDsOfDone()
 	}
@@ -262,14 +262,14 @@ func (r *clientRun) again() *clientRun {
 // execute does what is missing of the plan. An error means that the run cannot go on;
 // the clientOutcome says what became of the rows.
 func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err error) {
-	defer r.leaveDoubt()
+	defer r.closeIntent()
 	defer r.releaseSlot()
 	defer r.recoverPanic(&err)
 	switch {
 	case r.failed != nil:
 		return clientOutcome{}, r.failed
-	case r.settled != nil:
-		return *r.settled, nil
+	case r.noWork != nil:
+		return *r.noWork, nil
 	}
 	defer func() { r.job.canary.leave(&r.leads, r.answered) }()
 	ctx = lookup.WithRow(ctx, r.plan)
@@ -301,8 +301,8 @@ func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 		if err := r.find(ctx); err != nil {
 			return clientOutcome{}, err
 		}
-		if r.settled != nil {
-			return *r.settled, nil
+		if r.noWork != nil {
+			return *r.noWork, nil
 		}
 	}
 	steps, err := walk(r.decisions, func(d decision) (stepOutcome, error) { return r.create(ctx, d) })
@@ -419,7 +419,7 @@ func (r *clientRun) takeIDsOfDone() {
 			r.created[d.step.Key] = d.known.At // by another client, before the client was read again, or by another process
 		}
 		d.inRun = (sent || byRun && r.job.mode == projects) && d.step.Contact == nil
-		r.known[d.step.Key] = d.known.ID
+		r.ids[d.step.Key] = d.known.ID
 		r.reused = r.reused || d.isFound()
 	}
 }
@@ -506,7 +506,7 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (stepOutcome,
 		return stepOutcome{}, err
 	}
 	r.releaseSlot() // it would wait for its own
-	r.leaveDoubt()
+	r.closeIntent()
 	return r.withContact(ctx, d.step, *d.step.Contact, func(contact *furtherContact) (o stepOutcome, err error) {
 		if contact.failed != nil {
 			o = *contact.failed
@@ -528,7 +528,7 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (stepOutcome,
 			contact.failed = &o
 			return o, nil
 		}
-		r.known[d.step.Key] = o.ID
+		r.ids[d.step.Key] = o.ID
 		if at, ok := c.created[string(mapping.ClientStep)]; ok {
 			r.created[d.step.Key] = at
 		}

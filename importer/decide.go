@@ -357,7 +357,7 @@ const (
 	send          action = iota // unknown, or certainly not created: send it
 	unchanged                   // done before
 	changed                     // done before, with other data: nothing is sent
-	needsOperator               // may have been created: somebody has to find out
+	undecided                   // may have been created: somebody has to find out
 	givenUp                     // somebody gave it up
 	adopted                     // a look-up found the client in this run
 	willAdopt                   // a look-up of a dry run found the client
@@ -375,7 +375,7 @@ type decision struct {
 	known   ledger.Step   // as the ledger has it, and what has changed since; the zero Step when it does not know the step
 	wanted  *wanted       // what the step asks for; nil until it is needed
 	action  action
-	why     string        // for changed, needsOperator, givenUp, rejected and heldBack
+	why     string        // for changed, undecided, givenUp, rejected and heldBack
 	saying  string        // of rejected: why, in words that hold nothing personal; "" for none
 	advice  string        // what to do about it; "" for nothing
 	mapping bool          // the mapping, not a cell, made the data differ
@@ -459,7 +459,7 @@ func decideStep(plan mapping.Plan, step *mapping.Step, known map[string]ledger.S
 		d.noteURL(b.Mapping().V1())
 		d.compareKnownID(plan.Client)
 	case ledger.Sent, ledger.Uncertain:
-		if d.action, d.why = needsOperator, d.known.Reason; d.known.To == ledger.Sent {
+		if d.action, d.why = undecided, d.known.Reason; d.known.To == ledger.Sent {
 			d.why = "it is being sent, or the run that was sending it ended before it could record the answer"
 		}
 		if step.KnownID != "" {
@@ -585,7 +585,7 @@ func (d decision) outcome() stepOutcome {
 	case rejected:
 		o = stepOutcome{Step: d.step, Status: result.Failed, ID: d.lookup.ID, Error: d.why, reason: d.saying, Advice: d.advice,
 			unanswered: d.lookup.Failed != nil, http: d.lookup.Status()}
-	case needsOperator: // a redirect url that an answer held is shown with the id
+	case undecided: // a redirect url that an answer held is shown with the id
 		o.Status, o.URL = result.Uncertain, ""
 		if o.Advice == "" {
 			o.Advice = adviceUncertain(d.step)
@@ -829,7 +829,7 @@ func waitForDoubts(decisions []decision, known map[string]ledger.Step) {
 		}
 		for other, was := range claimsOf(d.step, known) {
 			if inDoubt(was.To) {
-				d.action, d.why, d.advice = needsOperator, fmt.Sprintf("it is not sent while the client's claim “%s” is in doubt: it may be the same one", other), adviceOtherClaim
+				d.action, d.why, d.advice = undecided, fmt.Sprintf("it is not sent while the client's claim “%s” is in doubt: it may be the same one", other), adviceOtherClaim
 				break
 			}
 		}

@@ -23,12 +23,12 @@ type group struct {
 	first *clientRun
 }
 
-// isSettled reports whether nothing is left to be done for the clients of a group, by what
+// nothingLeft reports whether nothing is left to be done for the clients of a group, by what
 // the ledger knew when it was read.
-func (g group) isSettled() bool {
+func (g group) nothingLeft() bool {
 	r := g.first
 	return len(g.plans) == 1 && r != nil &&
-		(r.settled != nil || r.failed == nil && !slices.ContainsFunc(r.decisions, func(d decision) bool { return d.action != unchanged }))
+		(r.noWork != nil || r.failed == nil && !slices.ContainsFunc(r.decisions, func(d decision) bool { return d.action != unchanged }))
 }
 
 // grouped yields the plans by groups. A contact has the id that the sheet gives the same person
@@ -132,14 +132,14 @@ func (r *clientRun) isUnchanged() bool {
 			return false
 		}
 	}
-	return len(r.steps) == 0 || r.settled == nil && r.failed == nil &&
+	return len(r.steps) == 0 || r.noWork == nil && r.failed == nil &&
 		!slices.ContainsFunc(r.decisions, func(d decision) bool { return d.action != unchanged || d.advice != "" })
 }
 
 // runGroup carries out the plans of a group one after the other, and calls done with the
 // outcome of each.
 func (j *Job) runGroup(ctx context.Context, g group, done func(clientOutcome) error) error {
-	if j.Ledger.Shared() && !g.isSettled() {
+	if j.Ledger.Shared() && !g.nothingLeft() {
 		unlock, err := j.lock(ctx, g.plans)
 		if err != nil {
 			return err
@@ -197,8 +197,8 @@ func (r *clientRun) changedOutcome(changed *stepChanged) (clientOutcome, error) 
 	switch {
 	case r.failed != nil:
 		return clientOutcome{}, r.failed
-	case r.settled != nil:
-		return *r.settled, nil
+	case r.noWork != nil:
+		return *r.noWork, nil
 	}
 	steps, _ := walk(r.decisions, func(d decision) (stepOutcome, error) { // which returns no error
 		o := stepOutcome{Step: d.step, Status: result.NotStarted, Error: "another step of the client was changed meanwhile", Advice: adviceAgain}

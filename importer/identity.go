@@ -382,7 +382,7 @@ func (j *Job) CheckMovedClaims(ctx context.Context, plans iter.Seq2[mapping.Plan
 	if has, err := j.Ledger.HasSteps(ctx, j.Environment, m.Name.Text, ledger.KindClaim+"/"); err != nil || !has {
 		return err
 	}
-	fresh, several, read := map[string]mapping.Identity{}, map[string]bool{}, 0
+	newClaims, several, read := map[string]mapping.Identity{}, map[string]bool{}, 0
 	for chunk, err := range chunked(plans, readAhead) {
 		if err != nil {
 			return err
@@ -400,29 +400,29 @@ func (j *Job) CheckMovedClaims(ctx context.Context, plans iter.Seq2[mapping.Plan
 				if _, was := known[i][step.Key]; was || step.Kind != mapping.ClaimStep || step.KnownID != "" {
 					continue
 				}
-				who, seen := fresh[step.Key]
+				who, seen := newClaims[step.Key]
 				several[step.Key] = several[step.Key] || seen && who != plan.Client
-				fresh[step.Key] = plan.Client
+				newClaims[step.Key] = plan.Client
 			}
 		}
-		if read += len(chunk); read >= mostRead || len(fresh) >= mostMoved {
+		if read += len(chunk); read >= mostRead || len(newClaims) >= mostMoved {
 			break
 		}
 	}
-	maps.DeleteFunc(fresh, func(key string, _ mapping.Identity) bool { return several[key] })
-	if len(fresh) < fewestMoved {
+	maps.DeleteFunc(newClaims, func(key string, _ mapping.Identity) bool { return several[key] })
+	if len(newClaims) < fewestMoved {
 		return nil
 	}
-	done, err := j.Ledger.ClientsWithSteps(ctx, j.Environment, m.Name.Text, slices.Sorted(maps.Keys(fresh)))
+	done, err := j.Ledger.ClientsWithSteps(ctx, j.Environment, m.Name.Text, slices.Sorted(maps.Keys(newClaims)))
 	moved := 0
-	for key, who := range fresh {
+	for key, who := range newClaims {
 		if of := done[key]; len(of) == 1 && of[0] != j.owner(who) {
 			moved++
 		}
 	}
-	if err != nil || moved*2 <= len(fresh) {
+	if err != nil || moved*2 <= len(newClaims) {
 		return err
 	}
-	return problem.New("claims-moved", "%d of the first %d new claims of the sheet are done under other clients: it looks as if a column was sorted alone, and they would be made again for the wrong clients", moved, len(fresh)).
+	return problem.New("claims-moved", "%d of the first %d new claims of the sheet are done under other clients: it looks as if a column was sorted alone, and they would be made again for the wrong clients", moved, len(newClaims)).
 		Hinted("compare the sheet with the last one; if these claims have other clients now, add --accept claims-moved")
 }

@@ -125,7 +125,7 @@ type Job struct {
 	guard        guard
 	canary       canary
 	gate         gate
-	inDoubt      chan struct{} // has room for mostInDoubt clients, from the commit of an intent to that of its outcome
+	openIntents  chan struct{} // has room for mostInDoubt clients, from the commit of an intent to that of its outcome
 	tally        tally
 	contacts     sync.Map // *furtherContact by mapping.Identity
 	erasures     ledger.Erasures
@@ -155,7 +155,7 @@ var uninterrupted = context.Background()
 // load reads from the ledger what counts for all clients.
 func (j *Job) load(ctx context.Context, keepGoing bool) (err error) {
 	j.lookups = lookup.New(j.Service, lookup.Options{FirstWait: j.FirstWait, Now: j.now, KeepGoing: keepGoing})
-	j.inDoubt, j.canary = make(chan struct{}, mostInDoubt(j.Concurrency)), newCanary()
+	j.openIntents, j.canary = make(chan struct{}, mostInDoubt(j.Concurrency)), newCanary()
 	known, err := j.Ledger.KnownClients(ctx, j.Environment, 1)
 	if j.knows = known > 0; err != nil {
 		return err

@@ -139,7 +139,7 @@ func (r *clientRun) applyLookUp(first *decision) error {
 		return nil
 	case ifKnown == mapping.Skip:
 		o := leftOut(r.plan, ids{string(mapping.ClientStep): found.ID}, "", adviceSkipped)
-		r.settled = &o
+		r.noWork = &o
 		return nil
 	}
 	clash, err := r.job.clash(r.plan, found.ID)
@@ -306,8 +306,8 @@ func (r *clientRun) find(ctx context.Context) error {
 	case r.wasContact():
 		first.action, first.mapping, first.lookup = send, false, lookup.Result{ID: first.known.ID}
 		return r.applyLookUp(first)
-	case r.taken && first.action == needsOperator:
-	case first.action == needsOperator && r.job.ifKnown(r.plan) != mapping.Create:
+	case r.taken && first.action == undecided:
+	case first.action == undecided && r.job.ifKnown(r.plan) != mapping.Create:
 		return r.reconcile(ctx, first)
 	case first.action == send && r.job.looksUp(r.plan):
 		return r.findExisting(ctx, first)
@@ -328,7 +328,7 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 	switch {
 	case err != nil:
 		return err
-	case r.settled != nil:
+	case r.noWork != nil:
 		r.lookedUp = true
 		return nil
 	case first.action == rejected:
@@ -340,7 +340,7 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 		return nil
 	}
 	id := first.lookup.ID
-	r.known[first.step.Key], r.reused = id, first.known.Attempts == 0
+	r.ids[first.step.Key], r.reused = id, first.known.Attempts == 0
 	event := r.job.foundEvent(r.plan, id)
 	r.identify(&event, first)
 	first.adopt(id, r.job)
@@ -481,7 +481,7 @@ func (r *clientRun) notFound(d decision, hint string) ledger.Event {
 
 // findAgain looks a client up once more before it is sent again although it may
 // have been created. Without an answer that finds nobody it is not sent.
-func (r *clientRun) findAgain(ctx context.Context, d *decision, v apiclient.Verdict) (o stepOutcome, over bool, err error) {
+func (r *clientRun) findAgain(ctx context.Context, d *decision, v apiclient.Verdict) (o stepOutcome, decided bool, err error) {
 	if d.step.Kind != mapping.ClientStep || !r.job.looksUp(r.plan) || ctx.Err() != nil {
 		return stepOutcome{}, false, nil
 	}
@@ -571,7 +571,7 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 	if d.compare(j.Binding); d.action == unchanged {
 		d.action = action // the client was asked for with the data that the sheet has now
 	}
-	r.known[d.step.Key] = found
+	r.ids[d.step.Key] = found
 	return r.record(event)
 }
 
@@ -677,7 +677,7 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 	if t, taken, err := r.job.holder(event); err != nil {
 		return stepOutcome{}, err
 	} else if taken && d.step.Kind == mapping.ClaimStep && t.Holder.ClientKey == event.ClientKey && t.Holder.Mapping != event.Mapping && d.known.To == "" {
-		r.known[d.step.Key] = event.ID // the client's claim by another mapping
+		r.ids[d.step.Key] = event.ID // the client's claim by another mapping
 		return stepOutcome{Step: d.step, Status: result.Unchanged, ID: event.ID}, nil
 	}
 	why, advice, err := r.refuseKnownID(d, event)
@@ -693,7 +693,7 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 		return stepOutcome{Step: d.step, Status: result.Failed, Error: why, Advice: advice}, nil
 	}
 	r.pending = append(r.pending, event)
-	r.known[d.step.Key] = event.ID
+	r.ids[d.step.Key] = event.ID
 	if d.step.Kind == mapping.ClientStep {
 		r.reused = true
 		skipActivities(r.decisions, r.job.Binding) // they come after this step

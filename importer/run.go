@@ -55,7 +55,7 @@ func (j *Job) runGroups(ctx context.Context, plans iter.Seq2[mapping.Plan, error
 		switch {
 		case j.failed.Load() != nil:
 			return
-		case j.Dispatch != nil && j.canary.passed() && ctx.Err() == nil && !group.isSettled():
+		case j.Dispatch != nil && j.canary.passed() && ctx.Err() == nil && !group.nothingLeft():
 			undone <- group.plans
 		case !sideBySide:
 			j.fail(j.runGroup(ctx, group, j.record))

@@ -175,54 +175,54 @@ func takenAnswer(kind, id string, t ledger.Taken) (reason, whose string) {
 // clientRun carries one client's plan out, in one goroutine: prepare first, then
 // execute.
 type clientRun struct {
-	job       *Job
-	plan      mapping.Plan
-	leader    *clientRun // the run that this one is part of: its own, or that of the client whose contact it creates
-	decisions []decision
-	known     ids
-	created   map[string]time.Time // when this run created what a step asked for, by step key
-	pending   []ledger.Event       // outcomes that the next commit takes along
-	policy    *retry.Policy        // by which the client step is sent again
-	inDoubt   bool                 // it has a place in Job.inDoubt
-	slot      *apiclient.Slot      // reserved for the client's creation, for which it is looked up first; else nil
-	sent      int                  // creating requests that went out, whatever came of them
-	reused    bool                 // a look-up found the client, and nothing was sent to create it
-	lookedUp  bool                 // the service was asked about the client, and nothing more
-	answered  bool                 // the service has answered a creating request
-	leads     bool                 // it goes first; see canary
-	taken     bool                 // what the run asked for is another step's: no look-up decides about what is in doubt now
+	job           *Job
+	plan          mapping.Plan
+	leader        *clientRun // the run that this one is part of: its own, or that of the client whose contact it creates
+	decisions     []decision
+	ids           ids
+	created       map[string]time.Time // when this run created what a step asked for, by step key
+	pending       []ledger.Event       // outcomes that the next commit takes along
+	policy        *retry.Policy        // by which the client step is sent again
+	hasOpenIntent bool                 // it has a place in Job.openIntents
+	slot          *apiclient.Slot      // reserved for the client's creation, for which it is looked up first; else nil
+	sent          int                  // creating requests that went out, whatever came of them
+	reused        bool                 // a look-up found the client, and nothing was sent to create it
+	lookedUp      bool                 // the service was asked about the client, and nothing more
+	answered      bool                 // the service has answered a creating request
+	leads         bool                 // it goes first; see canary
+	taken         bool                 // what the run asked for is another step's: no look-up decides about what is in doubt now
 
 	steps  map[string]ledger.Step        // what the ledger knew of the client
 	latest map[ledger.StepID]ledger.Step // what has changed since then, and the steps of contacts
 
-	settled *clientOutcome // that of a plan for which nothing is to be done
-	failed  error          // of prepare
+	noWork *clientOutcome // that of a plan for which nothing is to be done
+	failed error          // of prepare
 }
 
 func (j *Job) newClientRun(plan mapping.Plan) *clientRun {
-	r := &clientRun{job: j, plan: plan, known: ids{}, created: map[string]time.Time{}, latest: map[ledger.StepID]ledger.Step{}}
+	r := &clientRun{job: j, plan: plan, ids: ids{}, created: map[string]time.Time{}, latest: map[ledger.StepID]ledger.Step{}}
 	r.leader = r
 	return r
 }
 
 // takeSlot reserves a slot for the client's next request; ok is false when ctx is done before
-// that. Each client that waits for a slot has a place in Job.inDoubt, so a client with a slot
+// that. Each client that waits for a slot has a place in Job.openIntents, so a client with a slot
 // never waits for such a place.
 func (r *clientRun) takeSlot(ctx context.Context) (ok bool) {
 	if r.slot != nil {
 		return true
 	}
-	if !r.inDoubt { // else an outcome is not committed yet
+	if !r.hasOpenIntent { // else an outcome is not committed yet
 		select {
-		case r.job.inDoubt <- struct{}{}:
-			r.inDoubt = true
+		case r.job.openIntents <- struct{}{}:
+			r.hasOpenIntent = true
 		case <-ctx.Done():
 			return false
 		}
 	}
 	slot, err := r.job.Service.Reserve(ctx)
 	if err != nil {
-		r.leaveDoubt()
+		r.closeIntent()
 		return false
 	}
 	r.slot = slot
@@ -234,12 +234,12 @@ func (r *clientRun) releaseSlot() {
 	r.slot = nil
 }
 
-// leaveDoubt gives the client's place in Job.inDoubt back, unless an outcome waits for its
+// closeIntent gives the client's place in Job.openIntents back, unless an outcome waits for its
 // commit. While an intent is committed and its outcome is not known, do not call it.
-func (r *clientRun) leaveDoubt() {
-	if r.inDoubt && len(r.pending) == 0 {
-		r.inDoubt = false
-		<-r.job.inDoubt
+func (r *clientRun) closeIntent() {
+	if r.hasOpenIntent && len(r.pending) == 0 {
+		r.hasOpenIntent = false
+		<-r.job.openIntents
 	}
 }
 
@@ -307,7 +307,7 @@ func (r *clientRun) commit() error {
 	r.note(r.pending)
 	err := r.job.commit(r.pending)
 	if r.pending = r.pending[:0]; last.To != ledger.Sent || err != nil {
-		r.leaveDoubt()
+		r.closeIntent()
 	}
 	return err
 }
@@ -434,7 +434,7 @@ func said(v apiclient.Verdict) string {
 
 func (r *clientRun) noteCreated(step *mapping.Step, id string) {
 	r.created[step.Key] = r.job.now()
-	r.known[step.Key] = id
+	r.ids[step.Key] = id
 }
 
 // notStarted is the outcome of a step that was not sent before the run ended. said
