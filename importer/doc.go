@@ -20,7 +20,8 @@
 // Each file uses only those that stand before it here:
 //
 //	project.go   what became of steps, rows and clients, in words and counts
-//	decide.go    what a step asks for, and what is to be done about it, given what the ledger knows
+//	wanted.go    what a step asks for, its request, and what differs from what was sent
+//	decide.go    what is to be done about each step, given what the ledger knows
 //	survey.go    the first pass: rows of a client, clients of a group, ids of the sheet
 //	guard.go     when the answers end or pause a run; one client goes first
 //	job.go       a run: what it is given, and what its clients share; what a dry run adds to the ledger

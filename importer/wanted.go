@@ -1,0 +1,344 @@
+package importer
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"claimsheet/apiclient"
+	"claimsheet/importer/lookup"
+	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
+)
+
+// wanted is what a step asks for, as the ledger keeps it: enough to say what differs
+// from night to night, and whether a cell or the mapping made it differ. It holds no
+// template ids, because a template that is created again gets another one.
+type wanted struct {
+	Mapping  string            `json:"mapping"` // the mapping's name
+	Template string            `json:"template,omitempty"`
+	Status   string            `json:"status,omitempty"`
+	Resumes  bool              `json:"resumes,omitempty"` // the status came from a cell
+	Resume   sourceCells       `json:"resume,omitzero"`   // that cell
+	Workflow *mapping.Workflow `json:"workflow,omitempty"`
+	Values   []wantedValue     `json:"values,omitempty"`
+
+	// Of a client: how it was looked up, and all its addresses as lookup.Address
+	// writes them.
+	Lookup    *wantedLookup `json:"lookup,omitempty"`
+	Addresses []string      `json:"addresses,omitempty"`
+
+	own     string           // the mapping's name without the role of a contact; not kept
+	sources []mapping.Source // of Values; not kept
+	resume  mapping.Source   // of Status; not kept
+}
+
+// SentActivity returns the template's name and the status with which an activity was
+// asked for, from what the ledger keeps of its request. Both are "" for other steps,
+// and after a purge.
+func SentActivity(request []byte) (template, status string) {
+	var w wanted
+	if json.Unmarshal(request, &w) != nil {
+		return "", ""
+	}
+	return w.Template, w.Status
+}
+
+// wantedValue is one field or attribute; Value is "" where its cells are empty.
+type wantedValue struct {
+	Name  string `json:"name"`
+	Field string `json:"field,omitempty"`
+	Value string `json:"value,omitempty"`
+	sourceCells
+	Fold bool `json:"fold,omitempty"` // case makes no difference
+}
+
+// wantedLookup is how a client was looked up before it was created: the values in
+// the format of that time, and the addresses.
+type wantedLookup struct {
+	Email string             `json:"email,omitempty"`
+	Phone string             `json:"phone,omitempty"`
+	Mode  mapping.LookupMode `json:"mode,omitempty"`
+	Asked []string           `json:"asked,omitempty"`
+}
+
+// asked are the addresses by which a client is looked up; none for other steps.
+func (a wanted) asked() []string {
+	if a.Lookup == nil {
+		return nil
+	}
+	return a.Lookup.Asked
+}
+
+// sourceCells are the cells that something came from; none for a constant.
+type sourceCells struct {
+	Cells   []string `json:"cells,omitempty"`   // as a person reads them
+	Columns []string `json:"columns,omitempty"` // as the mapping names them
+}
+
+func (v wantedValue) same(other wantedValue) bool {
+	if v.Fold || other.Fold {
+		return v.Field == other.Field && strings.EqualFold(v.Value, other.Value)
+	}
+	return v.Field == other.Field && v.Value == other.Value
+}
+
+// wantedOf is what a step of a plan asks for.
+func wantedOf(plan mapping.Plan, step *mapping.Step, mappingName string) *wanted {
+	a := &wanted{Mapping: mappingName, own: mappingName}
+	if plan.Role != "" {
+		a.Mapping += "/" + plan.Role // what it asks of a client is something else
+	}
+	values := step.Payload()
+	a.Values, a.sources = make([]wantedValue, 0, len(values)), make([]mapping.Source, 0, len(values))
+	for _, v := range values {
+		a.Values = append(a.Values, wantedValue{v.Name, string(v.Value.Field), v.Value.Literal, sourceCells{v.Source.Texts, v.Source.Names}, v.Source.FoldCase})
+		a.sources = append(a.sources, v.Source)
+	}
+	switch step.Kind {
+	case mapping.ClientStep:
+		a.Addresses = lookup.Addresses(plan)
+		a.Lookup = &wantedLookup{plan.Lookup.Email, plan.Lookup.Phone, plan.Lookup.Mode, lookup.Asked(plan.Lookup)}
+	case mapping.ActivityStep:
+		a.Template, a.Status = step.Activity.TemplateName, string(step.Activity.Status)
+		a.resume = step.Activity.StatusSource
+		a.Resumes, a.Resume = len(a.resume.Columns) > 0, sourceCells{a.resume.Texts, a.resume.Names}
+		if step.Activity.Workflow != (mapping.Workflow{}) {
+			w := step.Activity.Workflow
+			a.Workflow = &w
+		}
+	}
+	return a
+}
+
+// digest covers what is sent to the service. It leaves out the workflow fields, which
+// are fixed when the step is first sent, and the cells, which may be written in
+// another way and mean the same.
+func (a wanted) digest() string {
+	values := make([]wantedValue, 0, len(a.Values))
+	for _, v := range a.Values {
+		if v.Fold {
+			v.Value = strings.ToLower(v.Value)
+		}
+		if v.Value != "" {
+			values = append(values, v)
+		}
+	}
+	slices.SortFunc(values, func(x, y wantedValue) int { return strings.Compare(x.Name, y.Name) })
+	b := make([]byte, 0, 512)
+	add := func(text string) {
+		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
+	}
+	add(a.Template)
+	add(a.Status)
+	for _, v := range values {
+		add(v.Name)
+		add(v.Field)
+		add(v.Value)
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+func (a wanted) json() []byte {
+	data, err := json.Marshal(a)
+	if err != nil {
+		panic("importer: plain data that does not marshal: " + err.Error())
+	}
+	return data
+}
+
+// cellChange is a value that a cell made differ.
+type cellChange struct {
+	name   string
+	source mapping.Source
+}
+
+// differs compares what was wanted then with what is wanted now: which values cells have
+// changed, which were not sent because the role in which a person was created has no value for
+// them, and whether the mapping asks for something else. What only one of the two has was changed
+// by the mapping. What only another mapping has, or takes from other columns, is no difference: a
+// client belongs to all mappings. But the roles of one mapping are compared by value: what a
+// person's other rows say is lost otherwise.
+func (now wanted) differs(then wanted, b *mapping.Binding) (edited, unsent []cellChange, byMapping bool) {
+	own, otherRole := now.Mapping == then.Mapping, now.inOtherRole(then)
+	byMapping = own && now.Template != then.Template
+	old := map[string]wantedValue{}
+	for _, v := range then.Values {
+		old[v.Name] = v
+	}
+	for i, v := range now.Values {
+		was, known := old[v.Name]
+		delete(old, v.Name)
+		switch {
+		case known && v.same(was):
+		case otherRole && (v.Value == "" || was.Value != "" && v.isDefault()):
+		case otherRole && was.Value == "":
+			unsent = append(unsent, cellChange{v.Name, now.sources[i]})
+		case otherRole, known && v.edited(was.sourceCells, now.sources[i], b):
+			edited = append(edited, cellChange{v.Name, now.sources[i]})
+		default:
+			byMapping = byMapping || own
+		}
+	}
+	return edited, unsent, byMapping || own && len(old) > 0
+}
+
+// inOtherRole reports whether a person was asked for in another role of the same
+// mapping: as a client, or as a contact of another entry.
+func (now wanted) inOtherRole(then wanted) bool {
+	return now.Mapping != then.Mapping && (then.Mapping == now.own || strings.HasPrefix(then.Mapping, now.own+"/"))
+}
+
+// isDefault reports whether the mapping gives a value because its cells are empty.
+func (v wantedValue) isDefault() bool {
+	return len(v.Cells) > 0 && strings.TrimSpace(strings.Join(v.Cells, "")) == ""
+}
+
+// movedByCell reports whether an activity has another status because of the cell that
+// says where the client resumes. Such a cell can only open an activity or close it.
+func (now wanted) movedByCell(then wanted, b *mapping.Binding) bool {
+	open := string(mapping.Open)
+	return now.Resumes && then.Resumes && (now.Status == open || then.Status == open) && now.Resume.edited(then.Resume, now.resume, b)
+}
+
+// edited reports whether a cell was edited. Where the mapping now reads another
+// column, the mapping made the difference, unless the column that it read then is
+// gone: then the column was renamed, and the mapping follows.
+func (now sourceCells) edited(then sourceCells, source mapping.Source, b *mapping.Binding) bool {
+	if len(now.Cells) == 0 || len(then.Cells) == 0 { // a constant, now or then
+		return false
+	}
+	was := make(map[string]string, len(then.Columns))
+	for i, column := range then.Columns {
+		was[column] = then.Cells[i]
+	}
+	var others []string // what is in columns that were not read then
+	for i, column := range now.Columns {
+		text, both := was[column]
+		switch {
+		case !both:
+			others = append(others, now.Cells[i])
+		case text != now.Cells[i]:
+			return true
+		}
+	}
+	for column, text := range was {
+		if !slices.Contains(now.Columns, column) && !slices.Contains(others, text) && !b.HasColumn(column, source.Row) {
+			return true
+		}
+	}
+	return false
+}
+
+// Preview returns the requests that would carry out a plan's steps, in their order, for
+// people to look at: “«id of …»” stands for each id that only the service's answers
+// give. linkBody is the body of a magic link, nil for none.
+func Preview(plan mapping.Plan, routes apiclient.Routes, linkBody json.RawMessage) []apiclient.Request {
+	known := ids{}
+	for i := range plan.Steps {
+		step, of := &plan.Steps[i], "client"
+		switch step.Kind {
+		case mapping.ClaimStep:
+			of = "claim " + step.Name
+		case mapping.ContactStep:
+			of = "contact " + step.Contact.Role
+		}
+		known[step.Key] = "«id of the " + of + "»"
+	}
+	list := make([]apiclient.Request, len(plan.Steps))
+	for i := range plan.Steps {
+		list[i] = requestOf(routes, linkBody, &plan.Steps[i], known)
+	}
+	return list
+}
+
+func requestOf(routes apiclient.Routes, linkBody json.RawMessage, step *mapping.Step, known ids) apiclient.Request {
+	switch step.Kind {
+	case mapping.ClientStep, mapping.ContactStep:
+		return routes.CreateClient(clientBody(step.Fields), !step.NotAdministrator)
+	case mapping.ClaimStep:
+		claimants := []string{known.person("")}
+		if step.Claimants != nil {
+			claimants = claimants[:0]
+			for _, key := range step.Claimants {
+				claimants = append(claimants, known.person(key))
+			}
+		}
+		return routes.CreateClaim(cmp.Or(step.AdministratorID, known.person(step.Administrator)), claimants, step.Name)
+	case mapping.LinkStep:
+		return routes.CreateLink(known.person(""), linkBody)
+	}
+	return routes.CreateActivity(known.person(step.On), known[step.Claim], activityOf(step.Activity))
+}
+
+func activityOf(a *mapping.Activity) apiclient.Activity {
+	out := apiclient.Activity{
+		TemplateID: a.TemplateID, Status: string(a.Status),
+		WorkflowName: a.Workflow.Name, WorkflowTemplateIdentifier: a.Workflow.TemplateIdentifier,
+	}
+	if a.Status != mapping.Open { // a back-filled activity has the field, even when its template has no attributes
+		out.Attributes = make([]apiclient.Attribute, 0, len(a.Attributes))
+	}
+	for _, attr := range a.Attributes {
+		out.Attributes = append(out.Attributes, apiclient.Attribute{
+			TemplateID: attr.TemplateID, Field: string(attr.Value.Field), Value: attr.Value.JSON(),
+		})
+	}
+	return out
+}
+
+// clientBody is the create payload: the fields in the mapping's order, dotted
+// names as nested objects and arrays.
+func clientBody(fields []mapping.Field) json.RawMessage {
+	var b bytes.Buffer
+	writeFields(&b, fields, 0)
+	return b.Bytes()
+}
+
+// writeFields writes the fields that share their first depth names as one object
+// or array. An element of an array of which no field has a value is left out.
+func writeFields(b *bytes.Buffer, fields []mapping.Field, depth int) {
+	ends := "{}"
+	if len(fields) > 0 {
+		if _, isArray := fields[0].Index(depth); isArray {
+			ends = "[]"
+			fields = slices.SortedStableFunc(slices.Values(fields), func(f, g mapping.Field) int {
+				i, _ := f.Index(depth)
+				j, _ := g.Index(depth)
+				return i - j
+			})
+		}
+	}
+	b.WriteByte(ends[0])
+	for first := true; len(fields) > 0; first = false {
+		name := fields[0].Path[depth]
+		var named, others []mapping.Field
+		for _, f := range fields {
+			if f.Path[depth] == name {
+				named = append(named, f)
+			} else {
+				others = append(others, f)
+			}
+		}
+		if !first {
+			b.WriteByte(',')
+		}
+		if ends == "{}" {
+			b.Write(cell.QuoteJSON(name))
+			b.WriteByte(':')
+		}
+		if len(named[0].Path) == depth+1 {
+			b.Write(named[0].Value.JSON())
+		} else {
+			writeFields(b, named, depth+1)
+		}
+		fields = others
+	}
+	b.WriteByte(ends[1])
+}
