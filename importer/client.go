@@ -8,33 +8,230 @@ import (
 	"slices"
 	"time"
 
+	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
+	"claimsheet/importer/retry"
+	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
 
-// prepare decides what is to be done, given what the ledger knows of the client. What
-// fails is kept for execute.
-func (r *clientRun) prepare(known map[string]ledger.Step) {
+// send creates what a step asks for: the intent is durable before the first byte
+// of its request, and so is the outcome of the step before. The request is sent
+// again only while it is proved that the service did not process it, or where the
+// environment allows it.
+func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
+	r.job.canary.enter(ctx, &r.leader.leads)
+	policy := retry.NewPolicy(retry.Pace{Now: r.job.now})
+	if d.step.Kind == mapping.ClientStep { // send is entered again after a look-up that was too old, and its attempts go on counting
+		r.policy = cmp.Or(r.policy, policy)
+		policy = r.policy
+	}
+	var verdict apiclient.Verdict // on the last attempt
+	for {
+		if waited, err := r.waitForGate(ctx); err != nil {
+			return stepOutcome{}, err
+		} else if waited && !d.lookup.At.IsZero() {
+			d.lookup.At = time.Unix(0, 0) // look it up again: somebody else may have created the client meanwhile
+		}
+		v, how, err := r.attempt(ctx, &d)
+		switch {
+		case err != nil:
+			return stepOutcome{}, err
+		case how == tooLate:
+			return r.job.notStarted(ctx, d, ""), nil
+		case how == stale && d.known.To != ledger.Uncertain:
+			return stepOutcome{}, errStale
+		case how == stale:
+			if o, decided, err := r.findAgain(ctx, &d, verdict); decided || err != nil {
+				return o, err
+			}
+			continue
+		case how == withdrawn:
+			continue
+		}
+		verdict = v
+		r.answered = r.answered || verdict.Status != 0
+		event, taken, err := r.judge(d, &verdict)
+		if err != nil {
+			return stepOutcome{}, err
+		}
+		r.pending = append(r.pending, event)
+		r.job.seeVerdict(ctx, verdict)
+		next := policy.Next(verdict, r.isJustCreated(d.step), r.job.Service.Repeatable(apiclient.Kind(d.step.Kind)))
+		if next.TooLong {
+			r.job.stop(tooLong(next.Wait))
+		}
+		switch {
+		case taken: // whoever has it, another attempt gets no better answer
+			o := r.stepOutcome(d, event, verdict)
+			o.wordless = false
+			return o, nil
+		case unsent(verdict) && event.To == ledger.Refused && ctx.Err() != nil:
+			return r.job.notStarted(ctx, d, verdict.Detail), nil
+		case !next.Again:
+			return r.finish(ctx, d, event, verdict)
+		}
+		if err := r.commit(); err != nil { // a wait may be long, and end with a kill
+			return stepOutcome{}, err
+		}
+		if !next.Shared {
+			retry.Sleep(ctx, next.Wait)
+		}
+		if verdict.Effect == apiclient.Uncertain {
+			if o, decided, err := r.findAgain(ctx, &d, verdict); decided || err != nil {
+				return o, err
+			}
+		}
+		d.known.To, d.known.NotFound = event.To, event.NotFound
+	}
+}
+
+// attempted says how an attempt to send a step's request ended.
+type attempted int
+
+const (
+	tried     attempted = iota // the request left, or it is proved that it did not
+	tooLate                    // the run was stopped before
+	stale                      // the look-up on which it rests is too old; there was no intent yet
+	withdrawn                  // the intent was taken back: by then it was not to be sent
+)
+
+// attempt makes the intent durable and sends the request once, in a slot that it gives back,
+// so that the queue does not wait for a client that has given up. If the look-up is stale it
+// keeps the slot, for the next one.
+func (r *clientRun) attempt(ctx context.Context, d *decision) (v apiclient.Verdict, how attempted, err error) {
+	asOf, inTurn := d.lookup.At, r.slot != nil
+	if !r.takeSlot(ctx) {
+		return v, tooLate, nil
+	}
+	slot := r.slot
+	slot.Guard(r.job.stillLocked)
+	if inTurn {
+		asOf = r.job.now() // no later look-up can be had, however long this one took
+	}
+	if r.isStale(*d, asOf) {
+		return v, stale, nil // the next look-up leaves in the slot
+	}
+	defer r.releaseSlot()
+	if err := r.intend(d); err != nil {
+		return v, withdrawn, err
+	}
+	if slot.Await(ctx); r.isStale(*d, asOf) || !r.job.gate.open() || !r.job.stillLocked() { // since the intent
+		r.withdraw(d)
+		return v, withdrawn, nil
+	}
+	return r.job.Service.CreateReserved(ctx, slot, requestOf(r.job.Service.Routes(), r.job.Service.LinkBody(), d.step, r.ids)), tried, nil
+}
+
+// finish ends a step that is not sent again.
+func (r *clientRun) finish(ctx context.Context, d decision, event ledger.Event, v apiclient.Verdict) (stepOutcome, error) {
+	effect := v.Effect
+	if event.To == ledger.Uncertain {
+		effect = apiclient.Uncertain
+	}
+	r.job.observe(stoprule.Observation{Of: stoprule.Step, Kind: d.step.Kind, Effect: effect})
+	return r.findCreated(ctx, d, event, v)
+}
+
+// waitForGate returns when the gate is open, and whether it was shut. What is known is
+// durable before that, and before a wait for the service: a wait may be long, and end with a
+// kill.
+func (r *clientRun) waitForGate(ctx context.Context) (waited bool, err error) {
+	waited = !r.job.gate.open()
+	if waited || r.job.Service.Queues() {
+		err = r.commit()
+	}
+	if waited {
+		r.releaseSlot() // who asks whether the service answers may need its place
+		r.job.gate.wait(ctx)
+	}
+	return waited, err
+}
+
+// lagging is how long after a thing was created the service's own copies may
+// still answer that there is no such thing.
+const lagging = 60 * time.Second
+
+// isJustCreated reports whether the step's request holds the id of something that was
+// created so recently that the service may not find it yet.
+func (r *clientRun) isJustCreated(step *mapping.Step) bool {
+	before := string(mapping.ClientStep)
+	switch {
+	case step.Kind == mapping.ClientStep:
+		return false
+	case step.Kind == mapping.ActivityStep && step.Claim != "":
+		before = step.Claim
+	}
+	return slices.ContainsFunc(append(contactsNeeded(step), before), func(key string) bool {
+		at, ok := r.created[key]
+		return ok && r.job.now().Sub(at) < lagging
+	})
+}
+
+// judge says what became of a step, as the event to record, by the verdict on its
+// last request. A step that an earlier request may have created stays uncertain,
+// whatever became of this one, until something was created. taken says that the answer has
+// the redirect url of another client, and no id.
+func (r *clientRun) judge(d decision, v *apiclient.Verdict) (event ledger.Event, taken bool, err error) {
+	if *v, err = r.reclassifyConflict(d, *v); err == nil {
+		*v, taken, err = r.takeURL(d, *v)
+	}
+	if err != nil {
+		return ledger.Event{}, false, err
+	}
+	to, via, reason := ledger.Uncertain, "", reasonWith(v.Reason, v.Hint)
+	switch {
+	case v.Effect == apiclient.Created:
+		to, via, reason = ledger.Done, ledger.ViaAnswer, ""
+		r.noteCreated(d.step, v.ID)
+	case v.Effect == apiclient.NotSent && d.known.To == ledger.Uncertain:
+		reason = reasonNotRepeated
+	case v.Effect == apiclient.Refused && d.known.To == ledger.Uncertain:
+		v.Reason += reasonEarlier
+		reason = reasonWith(v.Reason, v.Hint)
+	case v.Effect == apiclient.NotSent, v.Effect == apiclient.Refused:
+		to, reason = ledger.Refused, v.Reason
+	}
+	event = r.event(d, to)
+	event.Via, event.Reason = via, reason
+	event.NotFound = to == ledger.Uncertain && d.known.NotFound && unsent(*v) // what look-ups said of the attempt before still holds
+	event.ID, event.URL, event.Status, event.Answer = v.ID, v.URL, v.Status, v.Answer
+	return event, taken, nil
+}
+
+// readClient returns a run of a plan's client, prepared with what the ledger knows now.
+func (j *Job) readClient(plan mapping.Plan) *clientRun {
+	r := j.newClientRun(plan)
+	known, err := j.readSteps(plan)
+	r.prepare(known, err)
+	return r
+}
+
+// prepare decides what is to be done, given what the ledger knows of the client, or why it
+// cannot be read. What fails is kept for execute.
+func (r *clientRun) prepare(known map[string]ledger.Step, err error) {
 	defer r.recoverPanic(&r.failed)
-	if known, r.failed = r.ownerOfKnownID(known); r.failed != nil {
-		return
+	if err == nil {
+		known, err = r.ownerOfKnownID(known)
 	}
-	if r.steps, r.failed = r.job.reparse(r.plan, known); r.failed != nil {
-		return
+	if err == nil {
+		r.steps, err = r.job.reparse(r.plan, known)
 	}
-	r.decisions = decide(r.plan, r.steps, r.job.Binding)
-	if r.plan.Problems, r.failed = r.problems(); r.failed != nil {
-		return
+	if err == nil {
+		r.decisions = decide(r.plan, r.steps, r.job.Binding)
+		r.plan.Problems, err = r.problems()
 	}
-	if r.settled, r.failed = r.job.withoutSteps(r.plan, r.steps); r.failed != nil || r.settled != nil {
-		return
+	if err == nil {
+		r.noWork, err = r.job.withoutSteps(r.plan, r.steps)
 	}
-	if r.failed = r.decideContacts(); r.failed == nil {
+	if err == nil && r.noWork == nil {
+		err = r.decideContacts()
 		r.takeIDsOfDone()
 	}
+	r.failed = err
 }
 
 // problems are those of the plan, else what is wrong with it by what the ledger knows.
@@ -52,47 +249,29 @@ func (r *clientRun) problems() (found problem.List, err error) {
 	return found, nil
 }
 
-// nothingLeft reports whether nothing is left to be done for the client, by what the ledger
-// knew when the run was prepared.
-func (r *clientRun) nothingLeft() bool {
-	return r.settled != nil || r.failed == nil && !slices.ContainsFunc(r.decisions, func(d decision) bool { return d.action != unchanged })
-}
-
 // again returns a run of the same client by what the ledger knows now, with what holds on.
 func (r *clientRun) again() *clientRun {
-	again := r.job.newClientRun(r.plan)
-	again.leader = r.leader
-	if r.leader == r {
-		again.leader = again
+	again := r.job.readClient(r.plan)
+	if r.leader != r {
+		again.leader = r.leader
 	}
 	again.sent, again.answered, again.lookedUp = r.sent, r.answered, r.lookedUp
-	again.readAndPrepare()
 	return again
-}
-
-// readAndPrepare is prepare with what the ledger knows of the client now.
-func (r *clientRun) readAndPrepare() {
-	known, err := r.job.readSteps(r.plan)
-	if err != nil {
-		r.failed = err
-		return
-	}
-	r.prepare(known)
 }
 
 // execute does what is missing of the plan. An error means that the run cannot go on;
 // the clientOutcome says what became of the rows.
 func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err error) {
-	defer r.leaveDoubt()
+	defer r.closeIntent()
 	defer r.releaseSlot()
 	defer r.recoverPanic(&err)
 	switch {
 	case r.failed != nil:
 		return clientOutcome{}, r.failed
-	case r.settled != nil:
-		return *r.settled, nil
+	case r.noWork != nil:
+		return *r.noWork, nil
 	}
-	defer r.job.canary.leave(&r.answered)
+	defer func() { r.job.canary.leave(&r.leads, r.answered) }()
 	ctx = lookup.WithRow(ctx, r.plan)
 	first := r.decisions[0]
 	for {
@@ -119,8 +298,11 @@ func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err err
 // open, and then creates what is missing.
 func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 	if r.job.mode != projects {
-		if o, over, err := r.find(ctx); err != nil || over {
-			return o, err
+		if err := r.find(ctx); err != nil {
+			return clientOutcome{}, err
+		}
+		if r.noWork != nil {
+			return *r.noWork, nil
 		}
 	}
 	steps, err := walk(r.decisions, func(d decision) (stepOutcome, error) { return r.create(ctx, d) })
@@ -128,7 +310,7 @@ func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 		return clientOutcome{}, err
 	}
 	outcome := outcomeOf(r.job.Binding, r.plan, steps)
-	if r.job.canary.leads(&r.answered) && withoutURL(outcome, r.job.Binding.Mapping().V1()) {
+	if r.leads && r.answered && withoutURL(outcome, r.job.Binding.Mapping().V1()) {
 		r.job.stop(errNoURL)
 	}
 	return outcome, nil
@@ -178,14 +360,22 @@ func (j *Job) withoutSteps(plan mapping.Plan, known map[string]ledger.Step) (*cl
 	for _, s := range slices.SortedFunc(maps.Values(known), func(a, b ledger.Step) int { return a.At.Compare(b.At) }) {
 		o.Lines = append(o.Lines, lineOf(s.StepID.Step, s.Kind, s))
 	}
-	contacts, err := j.knownContacts(plan)
 	ids := map[mapping.Identity]string{}
-	for _, c := range contacts {
-		ids[mapping.Identity{Space: c.Space, Key: c.Client}] = c.ID
-		o.Lines = append(o.Lines, lineOf(ledger.ContactStep(c.ClientKey), ledger.KindContact, c))
+	for _, c := range plan.Contacts {
+		if j.erased(c.Client) != "" {
+			continue
+		}
+		steps, err := j.knownSteps(mapping.Plan{Client: c.Client})
+		if err != nil {
+			return nil, err
+		}
+		if s, ok := steps[string(mapping.ClientStep)]; ok {
+			ids[c.Client] = s.ID
+			o.Lines = append(o.Lines, lineOf(ledger.ContactStep(s.ClientKey), ledger.KindContact, s))
+		}
 	}
 	showContacts(j.Binding, plan, o.Rows, ids)
-	return &o, err
+	return &o, nil
 }
 
 // skipReasons say why a row is left out.
@@ -197,18 +387,13 @@ var skipReasons = map[mapping.SkipReason]string{
 // createdBefore are the ids that the ledger knows of a client. They are shown in
 // the workbook also where tonight's row is left out or wrong.
 func createdBefore(known map[string]ledger.Step) (made ids, url string) {
-	made.claims = map[string]string{}
+	made = ids{}
 	var link *ledger.Step // the one whose url came last
 	for key, step := range known {
 		if step.To != ledger.Done {
 			continue
 		}
-		switch step.Kind {
-		case ledger.KindClient:
-			made.client = step.ID
-		case ledger.KindClaim:
-			made.claims[key] = step.ID
-		}
+		made[key] = step.ID
 		switch {
 		case step.URL == "":
 		case step.Kind == ledger.KindLink && (link == nil || step.Ref.Last > link.Ref.Last):
@@ -233,7 +418,7 @@ func (r *clientRun) takeIDsOfDone() {
 			r.created[d.step.Key] = d.known.At // by another client, before the client was read again, or by another process
 		}
 		d.inRun = (sent || byRun && r.job.mode == projects) && d.step.Contact == nil
-		r.known.set(d.step, d.known.ID)
+		r.ids[d.step.Key] = d.known.ID
 		r.reused = r.reused || d.isFound()
 	}
 }
@@ -271,7 +456,14 @@ func (r *clientRun) decideContact(d *decision) error {
 		return err
 	}
 	r.takeLatest(known)
-	r.decideOn(step, known)
+	for i := range r.decisions { // the activities on it
+		on := &r.decisions[i]
+		_, own, _ := mapping.ContactOf(on.step.Key)
+		s, ok := known[own]
+		if ok && on.step.On == step.Key && !(s.To == ledger.Sent && slices.Contains(r.job.Runs, s.Run)) { // else another client is sending it
+			*on = decideStep(r.plan, on.step, map[string]ledger.Step{on.step.Key: s}, r.job.Binding)
+		}
+	}
 	now := decide(plan, known, r.job.Binding)[0]
 	if now.known.To == ledger.Done || now.action == givenUp && d.action != unneeded {
 		now.step = step
@@ -280,24 +472,13 @@ func (r *clientRun) decideContact(d *decision) error {
 	return nil
 }
 
-// decideOn decides about the activities on a contact, by what the ledger knows of it.
-func (r *clientRun) decideOn(contact *mapping.Step, known map[string]ledger.Step) {
-	for i := range r.decisions {
-		d := &r.decisions[i]
-		_, own, _ := mapping.ContactOf(d.step.Key)
-		s, ok := known[own]
-		if ok = ok && !(s.To == ledger.Sent && slices.Contains(r.job.Runs, s.Run)); ok && d.step.On == contact.Key { // else another client is sending it
-			*d = decideStep(r.plan, d.step, map[string]ledger.Step{d.step.Key: s}, r.job.Binding)
-		}
-	}
-}
-
 // withContact calls do while only this client works on a contact, in this process and in others.
 func (r *clientRun) withContact(ctx context.Context, step *mapping.Step, plan mapping.Plan, do func(*furtherContact) (stepOutcome, error)) (stepOutcome, error) {
 	if r.job.mode == carriesOut {
-		r.job.canary.enter(ctx, &r.leader.answered) // so that the client who goes first never waits for this one
+		r.job.canary.enter(ctx, &r.leader.leads) // so that the client who goes first never waits for this one
 	}
-	contact := r.job.contacts.of(plan.Client)
+	known, _ := r.job.contacts.LoadOrStore(plan.Client, &furtherContact{})
+	contact := known.(*furtherContact)
 	contact.mu.Lock()
 	defer contact.mu.Unlock()
 	waiting, stop := context.WithTimeout(ctx, contactPatience)
@@ -324,16 +505,15 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (stepOutcome,
 		return stepOutcome{}, err
 	}
 	r.releaseSlot() // it would wait for its own
-	r.leaveDoubt()
+	r.closeIntent()
 	return r.withContact(ctx, d.step, *d.step.Contact, func(contact *furtherContact) (o stepOutcome, err error) {
 		if contact.failed != nil {
 			o = *contact.failed
-			o.Step, o.answered, o.unanswered, o.wordless = d.step, false, false, false
+			o.Step, o.http, o.unanswered, o.wordless = d.step, 0, false, false
 			return o, nil
 		}
-		c := r.job.newClientRun(*d.step.Contact)
+		c := r.job.readClient(*d.step.Contact)
 		c.leader, c.taken = r.leader, r.taken
-		c.readAndPrepare()
 		outcome, err := c.execute(ctx)
 		r.takeLatest(c.steps)
 		maps.Copy(r.latest, c.latest)
@@ -347,7 +527,7 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (stepOutcome,
 			contact.failed = &o
 			return o, nil
 		}
-		r.known.set(d.step, o.ID)
+		r.ids[d.step.Key] = o.ID
 		if at, ok := c.created[string(mapping.ClientStep)]; ok {
 			r.created[d.step.Key] = at
 		}
@@ -391,25 +571,6 @@ func (r *clientRun) plannedOutcome(d decision) stepOutcome {
 	return stepOutcome{Step: d.step, Status: result.Planned}
 }
 
-// knownContacts are the steps by which the ledger knows the contacts of a client
-// for whom nothing is planned.
-func (j *Job) knownContacts(plan mapping.Plan) (list []ledger.Step, err error) {
-	for _, c := range plan.Contacts {
-		if j.erased(c.Client) != "" {
-			continue
-		}
-		known, err := j.knownSteps(mapping.Plan{Client: c.Client})
-		if err != nil {
-			return nil, err
-		}
-		if step, ok := known[string(mapping.ClientStep)]; ok {
-			step.Kind = ledger.KindContact
-			list = append(list, step)
-		}
-	}
-	return list, nil
-}
-
 // note adds what the run would have recorded of a client, by the outcome of its first step.
 func (l *overlay) note(r *clientRun, o stepOutcome) {
 	first := &r.decisions[0]
@@ -429,7 +590,7 @@ func (l *overlay) note(r *clientRun, o stepOutcome) {
 			}
 		}
 	}
-	if !r.job.hasContacts(r.plan) {
+	if r.plan.Role == "" && !r.job.Binding.ClientsAreContacts() { // no other client is about the same person
 		return
 	}
 	w := wantedOf(r.plan, first.step, r.job.Binding.Mapping().Name.Text)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -24,11 +25,12 @@ const (
 	send          action = iota // unknown, or certainly not created: send it
 	unchanged                   // done before
 	changed                     // done before, with other data: nothing is sent
-	needsOperator               // may have been created: somebody has to find out
+	undecided                   // may have been created: somebody has to find out
 	givenUp                     // somebody gave it up
 	adopted                     // a look-up found the client in this run
 	willAdopt                   // a look-up of a dry run found the client
 	idConflict                  // done, and the sheet gives another id than the ledger has
+	rejected                    // the client is new, and must not be created by what was found out
 	heldBack                    // new, but held back because of a difference elsewhere
 	erasedContact               // a further contact who was erased
 	unneeded                    // a further contact whom no claim needs that is sent: left out
@@ -38,26 +40,22 @@ const (
 // decision is what is to be done about one step of a plan, and why.
 type decision struct {
 	step    *mapping.Step // the plan's, or a changed copy
-	known   *ledger.Step  // not to be changed; unknown when the ledger does not know the step
+	known   ledger.Step   // as the ledger has it, and what has changed since; the zero Step when it does not know the step
 	wanted  *wanted       // what the step asks for; nil until it is needed
 	action  action
-	why     string        // for changed, needsOperator, givenUp and heldBack
+	why     string        // for changed, undecided, givenUp, rejected and heldBack
+	saying  string        // of rejected: why, in words that hold nothing personal; "" for none
 	advice  string        // what to do about it; "" for nothing
 	mapping bool          // the mapping, not a cell, made the data differ
 	moved   string        // how the activity is wanted in another status than it was sent in
 	shown   *mapping.Step // what reports show instead of step; nil for step itself
-	absent  lookup.Result // of a client to be sent: the look-up that found nobody; zero when none was made
+	lookup  lookup.Result // of a client who is new to the ledger; zero when none was made
 	inRun   bool          // it was done in this run: for another client, before the client was read again, or by another process
 }
 
-// unknown is a step that the ledger does not know.
-var unknown = new(ledger.Step)
-
-// override makes the step known in another state than the ledger has it.
-func (d *decision) override(change func(*ledger.Step)) {
-	known := *d.known
-	change(&known)
-	d.known = &known
+// reject keeps a client from being created.
+func (d *decision) reject(why, saying, advice string) {
+	d.action, d.why, d.saying, d.advice = rejected, why, saying, advice
 }
 
 // decide says for every step of a plan what is to be done, given what the ledger
@@ -119,10 +117,9 @@ func contactsNeeded(step *mapping.Step) []string {
 
 // decideStep is decide for one step, without what depends on the others.
 func decideStep(plan mapping.Plan, step *mapping.Step, known map[string]ledger.Step, b *mapping.Binding) decision {
-	d := decision{step: step, known: unknown}
-	if s, ok := known[step.Key]; ok {
-		before := s // most are new, and need no room
-		d.known, d.wanted = &before, wantedOf(plan, step, b.Mapping().Name.Text)
+	d := decision{step: step, known: known[step.Key]}
+	if d.known.To != "" {
+		d.wanted = wantedOf(plan, step, b.Mapping().Name.Text)
 	}
 	switch d.known.To {
 	case ledger.Done:
@@ -130,7 +127,7 @@ func decideStep(plan mapping.Plan, step *mapping.Step, known map[string]ledger.S
 		d.noteURL(b.Mapping().V1())
 		d.compareKnownID(plan.Client)
 	case ledger.Sent, ledger.Uncertain:
-		if d.action, d.why = needsOperator, d.known.Reason; d.known.To == ledger.Sent {
+		if d.action, d.why = undecided, d.known.Reason; d.known.To == ledger.Sent {
 			d.why = "it is being sent, or the run that was sending it ended before it could record the answer"
 		}
 		if step.KnownID != "" {
@@ -159,26 +156,27 @@ func decideLinks(before []decision, plan mapping.Plan, known map[string]ledger.S
 		}
 		return decideStep(plan, step, known, b)
 	}
-	key, newest, made := plan.Steps[len(plan.Steps)-1].Key, unknown, unknown
+	key := plan.Steps[len(plan.Steps)-1].Key
+	var newest, made ledger.Step
 	for k, s := range known {
 		if s.Kind != ledger.KindLink {
 			continue
 		}
-		if newest == unknown || askedFor(&s) > askedFor(newest) {
-			key, newest = k, &s
+		if newest.To == "" || askedFor(s) > askedFor(newest) {
+			key, newest = k, s
 		}
-		if s.To == ledger.Done && (made == unknown || askedFor(&s) > askedFor(made)) {
-			made = &s
+		if s.To == ledger.Done && (made.To == "" || askedFor(s) > askedFor(made)) {
+			made = s
 		}
 	}
-	if newest != unknown && b.Mapping().Link == mapping.LinkOnNewClaim && !inDoubt(newest.To) {
+	if newest.To != "" && b.Mapping().Link == mapping.LinkOnNewClaim && !inDoubt(newest.To) {
 		for _, d := range before {
 			if d.step.Kind == mapping.ClaimStep && d.isNewerThan(newest) {
 				key = mapping.FreshLinkKey(d.step.Key)
 			}
 		}
 	}
-	if made != unknown && made.StepID.Step != key {
+	if made.To != "" && made.StepID.Step != key {
 		earlier := link(made.StepID.Step)
 		earlier.advice = "" // it is about the newest
 		links = append(links, earlier)
@@ -194,7 +192,7 @@ func inDoubt(s ledger.State) bool {
 // askedFor returns the number of the event by which a link was asked for last. One
 // that is done may have been asked for again by hand. What a person decided about it
 // says nothing of when it was made.
-func askedFor(link *ledger.Step) int64 {
+func askedFor(link ledger.Step) int64 {
 	if link.To == ledger.Done && link.Via != ledger.ViaByHand {
 		return link.Ref.Last
 	}
@@ -204,7 +202,7 @@ func askedFor(link *ledger.Step) int64 {
 // isNewerThan reports whether a claim is created now, or was after a link was asked
 // for. The clock does not count, because it may have been set back. Of steps that
 // were taken over from a workbook nobody knows it.
-func (d *decision) isNewerThan(link *ledger.Step) bool {
+func (d *decision) isNewerThan(link ledger.Step) bool {
 	switch {
 	case d.action == send:
 		return true
@@ -217,7 +215,7 @@ func (d *decision) isNewerThan(link *ledger.Step) bool {
 // noteOlderLink notes the claims that are newer than the client's link, which is not
 // made again for them.
 func noteOlderLink(decisions []decision) {
-	var link *ledger.Step
+	var link ledger.Step
 	for _, d := range decisions {
 		if d.step.Kind == mapping.LinkStep && d.known.To == ledger.Done {
 			link = d.known
@@ -225,7 +223,7 @@ func noteOlderLink(decisions []decision) {
 	}
 	for i := range decisions {
 		d := &decisions[i]
-		if link != nil && d.step.Kind == mapping.ClaimStep && d.isNewerThan(link) && d.advice == "" {
+		if link.To != "" && d.step.Kind == mapping.ClaimStep && d.isNewerThan(link) && d.advice == "" {
 			d.advice = adviceOlderLink
 		}
 	}
@@ -252,7 +250,10 @@ func (d decision) outcome() stepOutcome {
 		o.Status = result.Skipped
 	case idConflict:
 		o.Status = result.Failed
-	case needsOperator: // a redirect url that an answer held is shown with the id
+	case rejected:
+		o = stepOutcome{Step: d.step, Status: result.Failed, ID: d.lookup.ID, Error: d.why, reason: d.saying, Advice: d.advice,
+			unanswered: d.lookup.Failed != nil, http: d.lookup.Status()}
+	case undecided: // a redirect url that an answer held is shown with the id
 		o.Status, o.URL = result.Uncertain, ""
 		if o.Advice == "" {
 			o.Advice = adviceUncertain(d.step)
@@ -268,7 +269,7 @@ func (d decision) outcome() stepOutcome {
 // create is called for the others.
 func walk(decisions []decision, create func(decision) (stepOutcome, error)) ([]stepOutcome, error) {
 	outcomes := make([]stepOutcome, 0, len(decisions))
-	b := blockers{of: map[string]*mapping.Step{}}
+	b := blockers{}
 	for _, d := range decisions {
 		o := d.outcome()
 		if d.action == send {
@@ -292,47 +293,44 @@ func walk(decisions []decision, create func(decision) (stepOutcome, error)) ([]s
 	return outcomes, nil
 }
 
-// blockers are the steps that later ones wait for. A failed step stops its own claim; a failed contact
-// stops the claims and activities that name it. Without the client nothing can be created, and what belongs
+// blockers are the first steps that later ones wait for, by what cannot go on: the client, a contact, the
+// steps of a claim, the activities on a contact, and "" for all that belongs to the client. A failed step stops its own claim;
+// a failed contact stops the claims and activities that name it. Without the client nothing can be created, and what belongs
 // to the client waits until every earlier step is done.
-type blockers struct {
-	client *mapping.Step
-	of     map[string]*mapping.Step // by the claim or contact that cannot go on
-	any    *mapping.Step
-}
+type blockers map[string]*mapping.Step
 
-func (b *blockers) add(step *mapping.Step) {
-	switch step.Kind {
-	case mapping.ClientStep:
-		b.client = step
-	case mapping.ContactStep:
-		b.of[step.Key] = step
+func (b blockers) add(step *mapping.Step) {
+	keys := []string{"", scopeOf(step)}
+	if step.Kind == mapping.ClientStep || step.Kind == mapping.ContactStep {
+		keys = append(keys, step.Key)
 	}
-	if scope := cmp.Or(step.Claim, "on "+step.On); b.of[scope] == nil {
-		b.of[scope] = step
-	}
-	if b.any == nil {
-		b.any = step
+	for _, key := range keys {
+		if b[key] == nil {
+			b[key] = step
+		}
 	}
 }
 
 // before returns the step that must be done before this one; nil for none.
-func (b *blockers) before(step *mapping.Step) *mapping.Step {
+func (b blockers) before(step *mapping.Step) *mapping.Step {
+	waitsFor := []string{string(mapping.ClientStep)}
 	switch {
-	case b.client != nil:
-		return b.client
 	case step.Kind == mapping.ContactStep:
-		return nil
 	case step.Claim != "" || step.On != "":
-		for _, contact := range contactsNeeded(step) {
-			if blocker := b.of[contact]; blocker != nil {
-				return blocker
-			}
-		}
-		return b.of[cmp.Or(step.Claim, "on "+step.On)]
+		waitsFor = append(append(waitsFor, contactsNeeded(step)...), scopeOf(step))
+	default:
+		waitsFor = append(waitsFor, "")
 	}
-	return b.any
+	for _, key := range waitsFor {
+		if b[key] != nil {
+			return b[key]
+		}
+	}
+	return nil
 }
+
+// scopeOf is the claim that a step belongs to, or the contact that an activity is on.
+func scopeOf(step *mapping.Step) string { return cmp.Or(step.Claim, "on "+step.On) }
 
 // reasonBlocked says which step a step waits for.
 func reasonBlocked(blocker *mapping.Step) string {
@@ -410,22 +408,23 @@ func (d *decision) compare(b *mapping.Binding) {
 		}
 		return
 	}
-	diff := d.wanted.differs(then, func(column string, src mapping.Source) bool { return b.HasColumn(column, src.Row) })
-	d.mapping = diff.mapping
-	var parts []string
-	switch {
-	case diff.byCell:
-		d.moved = fmt.Sprintf("“%s” was sent as %s and is now wanted as %s: %s",
-			d.step.Title, then.Status, d.wanted.Status, cells(b, d.wanted.resume))
-		parts = append(parts, d.moved)
-	case diff.status:
-		d.moved = fmt.Sprintf("“%s” was sent as %s, and the mapping now wants it as %s", d.step.Title, then.Status, d.wanted.Status)
+	if then.Status != d.wanted.Status { // an Open activity has no attributes: they do not differ, they are absent
+		if d.wanted.movedByCell(then, b) {
+			d.moved = fmt.Sprintf("“%s” was sent as %s and is now wanted as %s: %s", d.step.Title, then.Status, d.wanted.Status, cells(b, d.wanted.resume))
+			d.action, d.why = changed, d.moved
+			return
+		}
+		d.mapping, d.moved = true, fmt.Sprintf("“%s” was sent as %s, and the mapping now wants it as %s", d.step.Title, then.Status, d.wanted.Status)
+		return
 	}
-	for _, c := range diff.cells {
+	edited, unsent, byMapping := d.wanted.differs(then, b)
+	d.mapping = byMapping
+	var parts []string
+	for _, c := range edited {
 		parts = append(parts, "“"+c.name+"” differs: "+cells(b, c.source))
 	}
 	if !d.isFound() { // nothing was sent to create somebody who was found
-		for _, c := range diff.unsent {
+		for _, c := range unsent {
 			parts = append(parts, "“"+c.name+"” was not sent: "+cells(b, c.source))
 		}
 	}
@@ -496,11 +495,22 @@ func waitForDoubts(decisions []decision, known map[string]ledger.Step) {
 		if d.step.Kind != mapping.ClaimStep || d.action != send || d.step.KnownID != "" {
 			continue
 		}
-		entry, _ := entryOf(d.step.Key)
-		for _, name := range slices.Sorted(maps.Keys(known)) {
-			if other, key := entryOf(name); known[name].Kind == ledger.KindClaim && inDoubt(known[name].To) && other == entry {
-				d.action, d.why, d.advice = needsOperator, fmt.Sprintf("it is not sent while the client's claim “%s” is in doubt: it may be the same one", key), adviceOtherClaim
+		for other, was := range claimsOf(d.step, known) {
+			if inDoubt(was.To) {
+				d.action, d.why, d.advice = undecided, fmt.Sprintf("it is not sent while the client's claim “%s” is in doubt: it may be the same one", other), adviceOtherClaim
 				break
+			}
+		}
+	}
+}
+
+// claimsOf yields the keys and steps of a client's claims that are of the same entry as a new one.
+func claimsOf(claim *mapping.Step, known map[string]ledger.Step) iter.Seq2[string, ledger.Step] {
+	return func(yield func(string, ledger.Step) bool) {
+		entry, _ := entryOf(claim.Key)
+		for _, name := range slices.Sorted(maps.Keys(known)) {
+			if of, key := entryOf(name); known[name].Kind == ledger.KindClaim && of == entry && !yield(key, known[name]) {
+				return
 			}
 		}
 	}
@@ -524,39 +534,38 @@ func takenNames(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Bind
 	if len(plan.Problems) > 0 {
 		return nil
 	}
+	taken, byName := map[string]bool{}, map[string][]*mapping.Step{}
 	var wanted []*mapping.Step // the claims to be created
-	purged := map[string]bool{}
 	for i := range plan.Steps {
 		step := &plan.Steps[i]
 		if step.Kind != mapping.ClaimStep || step.KnownID != "" {
 			continue
 		}
 		switch was := known[step.Key]; {
-		case mayExist(was.To) && was.Data == nil && was.Via != ledger.ViaAdopted:
-			purged[step.Name] = true
-		case !mayExist(was.To) && was.To != ledger.Closed:
-			wanted = append(wanted, step)
+		case mayExist(was.To):
+			taken[step.Name] = taken[step.Name] || was.Data == nil && was.Via != ledger.ViaAdopted // its data were purged
+		case was.To != ledger.Closed:
+			wanted, byName[step.Name] = append(wanted, step), append(byName[step.Name], step)
 		}
 	}
 	if len(wanted) == 0 {
 		return nil
 	}
-	taken, byName := claimNames(known), map[string][]*mapping.Step{}
-	for _, step := range wanted {
-		byName[step.Name] = append(byName[step.Name], step)
-	}
+	maps.Copy(taken, claimNames(known))
 	var found problem.List
 	for _, step := range wanted {
 		other, hint, part := "an earlier claim of the client", ". claimsheet history shows the client's claims", false
-		switch same := byName[step.Name]; {
-		case taken[step.Name] || purged[step.Name]:
-		case len(same) == 1:
-			continue
-		case same[0] == step:
-			other, hint = "that of "+nameAt(b, same[1]).String(), ""
-		default:
-			other, hint = "that of "+nameAt(b, same[0]).String(), ""
-			part = step.Rows[0].Table() == same[0].Rows[0].Table() // each sheet's workbook lists its own
+		if same := byName[step.Name]; !taken[step.Name] {
+			of := same[0]
+			switch {
+			case len(same) == 1:
+				continue
+			case of == step:
+				of = same[1]
+			default:
+				part = step.Rows[0].Table() == of.Rows[0].Table() // each sheet's workbook lists its own
+			}
+			other, hint = "that of "+nameAt(b, of).String(), ""
 		}
 		p := problem.At(nameAt(b, step), "claim-name", "the claim has the same name as %s, and the names of one client's claims must differ", other).
 			Hinted("correct the cell; or add a column of the claim's key to its name, for example {Agreement no}%s", hint)
@@ -606,10 +615,9 @@ func similarClaims(plan mapping.Plan, known map[string]ledger.Step, b *mapping.B
 		if _, was := known[step.Key]; step.Kind != mapping.ClaimStep || was {
 			continue
 		}
-		entry, key := entryOf(step.Key)
-		for _, name := range slices.Sorted(maps.Keys(known)) {
-			otherEntry, other := entryOf(name)
-			if was := known[name]; was.Kind != ledger.KindClaim || !mayExist(was.To) || otherEntry != entry || plainKey(other) != plainKey(key) {
+		_, key := entryOf(step.Key)
+		for other, was := range claimsOf(step, known) {
+			if !mayExist(was.To) || plainKey(other) != plainKey(key) {
 				continue
 			}
 			for _, row := range step.Rows {

@@ -99,9 +99,9 @@ func TestDecideByState(t *testing.T) {
 		{ledger.Refused, true, send, ""},
 		{ledger.Done, false, unchanged, result.Unchanged},
 		{ledger.Done, true, changed, result.Changed},
-		{ledger.Sent, false, needsOperator, result.Uncertain},
-		{ledger.Uncertain, false, needsOperator, result.Uncertain},
-		{ledger.Uncertain, true, needsOperator, result.Uncertain},
+		{ledger.Sent, false, undecided, result.Uncertain},
+		{ledger.Uncertain, false, undecided, result.Uncertain},
+		{ledger.Uncertain, true, undecided, result.Uncertain},
 		{ledger.Closed, false, givenUp, result.Failed},
 		{ledger.Closed, true, givenUp, result.Failed},
 	} {

@@ -19,21 +19,15 @@
 //
 // Each file uses only those that stand before it here:
 //
-//	parallel.go  work on several items at once, in their order
+//	project.go   what became of steps, rows and clients, in words and counts
 //	wanted.go    what a step asks for, its request, and what differs from what was sent
-//	outcome.go   what became of steps, rows and clients, in words
 //	decide.go    what is to be done about each step, given what the ledger knows
-//	guard.go     when the answers end or pause a run; one client goes first
-//	tally.go     the counts of a run, and of the groups that workers have
 //	survey.go    the first pass: rows of a client, clients of a group, ids of the sheet
-//	dryrun.go    what a dry run adds to the ledger
-//	job.go       a run: what it is given, and what its clients share
-//	commit.go    events become durable, also where the ledger refuses them
-//	step.go      one client at work: the events, outcomes and lines of its steps
-//	reparse.go   answers that the ledger keeps are parsed again
+//	guard.go     when the answers end or pause a run; one client goes first
+//	job.go       a run: what it is given, and what its clients share; what a dry run adds to the ledger
+//	step.go      one client at work: events become durable, and outcomes and lines are made of them
 //	person.go    who a client is: ledger, id of the sheet, earlier attempt, look-up
-//	execute.go   a request is sent: intent, answer, verdict, another attempt
-//	client.go    the plan of one client, with its further contacts
+//	client.go    the plan of one client, with its further contacts; a request is sent
 //	group.go     clients who belong together, one after the other
 //	identity.go  what would create everything again is refused
 //	workers.go   groups are handed over to other processes, and carried out for them

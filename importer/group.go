@@ -11,6 +11,7 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
+	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -22,10 +23,12 @@ type group struct {
 	first *clientRun
 }
 
-// isSettled reports whether nothing is left to be done for the clients of a group, by what
+// nothingLeft reports whether nothing is left to be done for the clients of a group, by what
 // the ledger knew when it was read.
-func (g group) isSettled() bool {
-	return len(g.plans) == 1 && g.first != nil && g.first.nothingLeft()
+func (g group) nothingLeft() bool {
+	r := g.first
+	return len(g.plans) == 1 && r != nil &&
+		(r.noWork != nil || r.failed == nil && !slices.ContainsFunc(r.decisions, func(d decision) bool { return d.action != unchanged }))
 }
 
 // grouped yields the plans by groups. A contact has the id that the sheet gives the same person
@@ -64,32 +67,17 @@ func (j *Job) grouped(plans iter.Seq2[mapping.Plan, error]) iter.Seq2[[]mapping.
 // contact, who is read again before anything is sent. Where several processes write the
 // ledger, it is read again when the group is locked.
 func (j *Job) read(groups iter.Seq2[[]mapping.Plan, error]) iter.Seq2[group, error] {
-	return func(yield func(group, error) bool) {
-		for chunk, err := range inParallel(chunked(groups, readAhead), j.readGroups) {
-			if err != nil {
-				yield(group{}, err)
-				return
-			}
-			for _, g := range chunk {
-				if !yield(g, nil) {
-					return
-				}
-			}
+	return inParallel(chunked(groups, readAhead), func(chunk [][]mapping.Plan) []group {
+		first := make([]mapping.Plan, len(chunk))
+		for i, plans := range chunk {
+			first[i] = plans[0]
 		}
-	}
-}
-
-// readGroups reads from the ledger what it knows of the first client of each group, all at once.
-func (j *Job) readGroups(chunk [][]mapping.Plan) []group {
-	first := make([]mapping.Plan, len(chunk))
-	for i, plans := range chunk {
-		first[i] = plans[0]
-	}
-	groups := make([]group, len(chunk))
-	for i, r := range j.prepareClients(first) {
-		groups[i] = group{chunk[i], r}
-	}
-	return groups
+		read := make([]group, len(chunk))
+		for i, r := range j.prepareClients(first) {
+			read[i] = group{chunk[i], r}
+		}
+		return read
+	})
 }
 
 // prepareClients reads from the ledger what it knows of some clients, all at once: without data
@@ -122,16 +110,16 @@ func (j *Job) preparedBy(plans []mapping.Plan, read func(context.Context, string
 	}
 	known, err := make([]map[string]ledger.Step, len(plans)), error(nil)
 	if j.readsLedger() {
-		// A record of what was done is read whether or not the run is being stopped.
-		known, err = read(context.Background(), j.Environment, j.Binding.Mapping().Name.Text, owners)
+		known, err = read(uninterrupted, j.Environment, j.Binding.Mapping().Name.Text, owners)
 	}
 	runs := make([]*clientRun, len(plans))
 	for i, plan := range plans {
-		if runs[i] = j.newClientRun(plan); err != nil {
-			runs[i].failed = err
-			continue
+		runs[i] = j.newClientRun(plan)
+		var steps map[string]ledger.Step
+		if err == nil {
+			steps = known[i]
 		}
-		runs[i].prepare(known[i])
+		runs[i].prepare(steps, err)
 	}
 	return runs
 }
@@ -144,50 +132,43 @@ func (r *clientRun) isUnchanged() bool {
 			return false
 		}
 	}
-	return len(r.steps) == 0 || r.settled == nil && r.failed == nil &&
+	return len(r.steps) == 0 || r.noWork == nil && r.failed == nil &&
 		!slices.ContainsFunc(r.decisions, func(d decision) bool { return d.action != unchanged || d.advice != "" })
 }
 
-// carryOut carries out the plans of a group one after the other, and records their outcomes.
-// sent reports whether a creating request went out.
-func (j *Job) carryOut(ctx context.Context, g group) (sent bool, err error) {
-	return j.finishGroup(ctx, g, j.record)
-}
-
-// finishGroup carries out the plans of a group, and calls done with the outcome of each.
-func (j *Job) finishGroup(ctx context.Context, g group, done func(clientOutcome) error) (sent bool, err error) {
-	first := g.first
-	if j.Ledger.Shared() && !g.isSettled() {
+// runGroup carries out the plans of a group one after the other, and calls done with the
+// outcome of each.
+func (j *Job) runGroup(ctx context.Context, g group, done func(clientOutcome) error) error {
+	if j.Ledger.Shared() && !g.nothingLeft() {
 		unlock, err := j.lock(ctx, g.plans)
 		if err != nil {
-			return false, err
+			return err
 		}
 		defer unlock()
-		first = nil // read again what other processes may have done
+		g.first = nil // read again what other processes may have done
 	}
 	for i, plan := range g.plans {
-		r := first
+		r := g.first
 		if i > 0 || r == nil {
-			r = j.newClientRun(plan)
-			r.readAndPrepare()
+			r = j.readClient(plan)
 		}
-		outcome, of, err := j.finishClient(ctx, r)
-		if sent = sent || of; err != nil {
-			return sent, err
+		outcome, err := j.runClient(ctx, r)
+		if err == nil {
+			err = done(outcome)
 		}
-		if err := done(outcome); err != nil {
-			return sent, err
+		if err != nil {
+			return err
 		}
 	}
-	return sent, nil
+	return nil
 }
 
-// finishClient carries one client's plan out, and lets the guard see its outcome. Where the
-// ledger refuses to record a step, because somebody else has changed it meanwhile, the client
-// is read again, once.
-func (j *Job) finishClient(ctx context.Context, r *clientRun) (outcome clientOutcome, sent bool, err error) {
+// runClient carries one client's plan out, and lets the guard see its outcome. Where the
+// ledger refuses to record a step, because another process or a person has changed it
+// meanwhile, the client is read again, once.
+func (j *Job) runClient(ctx context.Context, r *clientRun) (outcome clientOutcome, err error) {
 	outcome, err = r.execute(ctx)
-	if isChanged(err) {
+	if _, changed := err.(*stepChanged); changed {
 		r = r.again()
 		r.taken = errors.As(err, new(ledger.Taken))
 		outcome, err = r.execute(ctx)
@@ -203,15 +184,11 @@ func (j *Job) finishClient(ctx context.Context, r *clientRun) (outcome clientOut
 		r = r.again()
 		outcome, err = r.execute(ctx)
 	}
-	if err != nil {
-		return outcome, r.sent > 0, err
+	if err == nil && (r.sent > 0 || r.lookedUp) && j.mode == carriesOut && !j.ends() {
+		failed, refused := outcome.seenByGuard(r.sent > 0)
+		j.observe(stoprule.Observation{Of: stoprule.Client, Bad: failed, Status: refused})
 	}
-	if failed, refused := outcome.failure(); (r.sent > 0 || r.lookedUp) && j.mode == carriesOut && !j.ends() {
-		if why := j.guard.finished(failed && (r.sent > 0 || outcome.unanswered()), refused); why != nil {
-			j.stop(why)
-		}
-	}
-	return outcome, r.sent > 0, nil
+	return outcome, err
 }
 
 // changedOutcome is the outcome of a client that is not carried out to its end, because one
@@ -220,8 +197,8 @@ func (r *clientRun) changedOutcome(changed *stepChanged) (clientOutcome, error) 
 	switch {
 	case r.failed != nil:
 		return clientOutcome{}, r.failed
-	case r.settled != nil:
-		return *r.settled, nil
+	case r.noWork != nil:
+		return *r.noWork, nil
 	}
 	steps, _ := walk(r.decisions, func(d decision) (stepOutcome, error) { // which returns no error
 		o := stepOutcome{Step: d.step, Status: result.NotStarted, Error: "another step of the client was changed meanwhile", Advice: adviceAgain}
@@ -244,19 +221,10 @@ const (
 	adviceAgain   = "claimsheet history CLIENT-KEY shows what was recorded. Run again when nothing else works on the client: only what is missing is sent."
 )
 
-// record puts a client's outcome where the workbooks are made from, and counts
-// it.
+// record puts a client's outcome where the workbooks are made from, and counts it. Rows keep
+// the cells that they keep showing. Where the client has rows in several sheets, the workbook of
+// each has all its steps, because it may be the only one at hand.
 func (j *Job) record(o clientOutcome) error {
-	j.retainPrior(&o)
-	if err := j.draft(o); err != nil {
-		return err
-	}
-	j.tally.count(o, len(j.Runs))
-	return nil
-}
-
-// retainPrior copies the cells that rows keep showing into an outcome.
-func (j *Job) retainPrior(o *clientOutcome) {
 	for i := range o.Rows {
 		row := &o.Rows[i]
 		if s, ok := j.Prior[rowOf(*row)]; ok {
@@ -264,16 +232,11 @@ func (j *Job) retainPrior(o *clientOutcome) {
 			row.FailedStep = cmp.Or(row.FailedStep, s.FailedStep)
 		}
 	}
-}
-
-// draft adds a client's rows to the drafts of their sheets. Where the client has rows in
-// several sheets, the workbook of each has all its steps, because it may be the only one
-// at hand.
-func (j *Job) draft(o clientOutcome) error {
-	for _, table := range o.tables() {
-		if err := j.Drafts[table].Add(o.Number, o.Client.Key, o.rowsOf(table), o.Lines); err != nil {
+	for table, rows := range o.tables() {
+		if err := j.Drafts[table].Add(o.Number, o.Client.Key, rows, o.Lines); err != nil {
 			return err
 		}
 	}
+	j.tally.count(o, len(j.Runs))
 	return nil
 }

@@ -8,11 +8,11 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/retry"
 	"claimsheet/importer/stoprule"
-	"claimsheet/mapping"
 )
 
 // SharedRules are the stop rules of a run that several processes carry out. They are safe for
@@ -46,36 +46,32 @@ type guard struct {
 // share has the guard use rules that other processes use too.
 func (g *guard) share(rules SharedRules) { g.shared, g.process = rules, rand.Text() }
 
-// observe takes an observation into account. pause says that the workers must wait until
-// the service answers a GET again.
+// observe takes an observation into account. pause says that the process must wait until
+// the service answers a GET again; only a verdict pauses it.
 func (g *guard) observe(o stoprule.Observation) (stop error, pause bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.shared != nil {
-		if g.unsaid = append(g.unsaid, o); !o.MayStop(g.rules.Through) {
-			return nil, false
-		}
-		return g.exchange()
+	if g.shared == nil {
+		pauses := g.rules.Pauses
+		return reasonOf(g.rules.Observe(o, g.most)), g.rules.Pauses > pauses
 	}
-	pauses := g.rules.Pauses
-	return reasonOf(g.rules.Observe(o, g.most)), g.rules.Pauses > pauses
+	if g.unsaid = append(g.unsaid, o); !o.MayStop(g.rules.Through) {
+		return nil, false
+	}
+	return g.exchange(o.Of == stoprule.Verdict)
 }
 
-// reasonOf is why the run stops, nil for "".
-func reasonOf(why string) error {
-	switch why {
-	case "":
-		return nil
-	case errSignal.Error():
-		return errSignal
-	}
-	return errors.New(why)
+// refresh exchanges observations with the other processes.
+func (g *guard) refresh() (stop error, pause bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.exchange(true)
 }
 
 // exchange adds to the shared rules what they do not have, and learns what the others have
-// seen. When it has failed once it is not tried again, because this process ends. g.mu is
-// held.
-func (g *guard) exchange() (stop error, pause bool) {
+// seen. When it has failed once it is not tried again, because this process ends. The caller
+// holds g.mu, and pauses if pauses is set and pause is returned.
+func (g *guard) exchange(pauses bool) (stop error, pause bool) {
 	if g.cutOff != nil {
 		return g.cutOff, false
 	}
@@ -91,17 +87,20 @@ func (g *guard) exchange() (stop error, pause bool) {
 	g.added, g.unsaid = g.added+len(g.unsaid), g.unsaid[:0]
 	g.due = g.due || now.Pauses > g.rules.Pauses
 	g.rules = now
-	return reasonOf(now.Stop), g.due
+	pause = g.due && pauses
+	g.due = g.due && !pauses
+	return reasonOf(now.Stop), pause
 }
 
-// refresh is exchange for a caller that does not hold g.mu. When pause is true, the caller
-// must pause.
-func (g *guard) refresh() (stop error, pause bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	stop, pause = g.exchange()
-	g.due = false
-	return stop, pause
+// reasonOf is why the run stops, nil for "".
+func reasonOf(why string) error {
+	switch why {
+	case "":
+		return nil
+	case errSignal.Error():
+		return errSignal
+	}
+	return errors.New(why)
 }
 
 // announce says in the shared rules that this process stops the run, and why.
@@ -110,55 +109,6 @@ func (g *guard) announce(why error) {
 		return
 	}
 	_, _ = g.observe(stoprule.Observation{Of: stoprule.Ended, Stop: advised(why).Error()}) // the reason comes back
-}
-
-// saw takes one verdict into account.
-func (g *guard) saw(v apiclient.Verdict) (stop error, pause bool) {
-	o := stoprule.Observation{Of: stoprule.Verdict, Effect: v.Effect, Status: v.Status}
-	if v.Stop {
-		o.Stop = hinted(errors.New(v.Reason), v.Hint).Error()
-	}
-	stop, pause = g.observe(o)
-	if pause {
-		g.paused()
-	}
-	return stop, pause
-}
-
-// paused notes that this process pauses.
-func (g *guard) paused() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.due = false
-}
-
-// allowed takes an answer into account that was not a 403.
-func (g *guard) allowed() { _, _ = g.observe(stoprule.Observation{Of: stoprule.Allowed}) } // never stops a run
-
-// ended takes a step into account that is not sent again in this run.
-func (g *guard) ended(kind mapping.StepKind, effect apiclient.Effect) (stop error) {
-	stop, _ = g.observe(stoprule.Observation{Of: stoprule.Step, Kind: kind, Effect: effect})
-	return stop
-}
-
-// gave takes an answer into account by which a step was created; taken says that it
-// holds an id or url that another step has.
-func (g *guard) gave(kind mapping.StepKind, taken bool) (stop error) {
-	stop, _ = g.observe(stoprule.Observation{Of: stoprule.Answer, Kind: kind, Bad: taken})
-	return stop
-}
-
-// made takes into account that a step was created after all: a look-up found it.
-func (g *guard) made(kind mapping.StepKind) {
-	_, _ = g.observe(stoprule.Observation{Of: stoprule.Found, Kind: kind, Effect: apiclient.Created}) // never stops a run
-}
-
-// finished takes into account a client for which something was sent, or that was only
-// looked up. refused is the 4xx that its first refused step or look-up got, 0 for
-// none.
-func (g *guard) finished(failed bool, refused int) (stop error) {
-	stop, _ = g.observe(stoprule.Observation{Of: stoprule.Client, Bad: failed, Status: refused})
-	return stop
 }
 
 // hinted returns err with a hint behind it, if there is one.
@@ -180,49 +130,32 @@ func advised(err error) error {
 // gate is what all workers pass before they send. It is shut while the service does
 // not answer.
 type gate struct {
-	mu   sync.Mutex
-	shut chan struct{} // nil while no probe is under way
+	shut atomic.Pointer[chan struct{}] // closed when the gate opens; nil while no probe is under way
 }
 
 // wait returns when the gate is open, or when ctx is done.
 func (g *gate) wait(ctx context.Context) {
-	for ctx.Err() == nil {
-		g.mu.Lock()
-		shut := g.shut
-		g.mu.Unlock()
-		if shut == nil {
-			return
-		}
+	for shut := g.shut.Load(); shut != nil && ctx.Err() == nil; shut = g.shut.Load() {
 		select {
-		case <-shut:
+		case <-*shut:
 		case <-ctx.Done():
 		}
 	}
 }
 
-// open reports whether nobody has to wait.
-func (g *gate) open() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.shut == nil
-}
+// open reports whether no worker has to wait.
+func (g *gate) open() bool { return g.shut.Load() == nil }
 
 // probe shuts the gate until ask says that the service answers; of several
 // callers one asks.
 func (g *gate) probe(ctx context.Context, ask func(context.Context) bool) {
-	g.mu.Lock()
-	if g.shut != nil {
-		g.mu.Unlock()
+	opens := make(chan struct{})
+	if !g.shut.CompareAndSwap(nil, &opens) {
 		return
 	}
-	open := make(chan struct{})
-	g.shut = open
-	g.mu.Unlock()
 	defer func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.shut = nil
-		close(open)
+		g.shut.Store(nil)
+		close(opens)
 	}()
 	for pace := retry.NewPolicy(retry.Pace{}); ctx.Err() == nil; {
 		if ask(ctx) {
@@ -234,60 +167,60 @@ func (g *gate) probe(ctx context.Context, ask func(context.Context) bool) {
 
 // canary lets one client go first: nothing is sent for another until a client is
 // finished for which the service has answered a creating request. So a pointer or a
-// mapping that is wrong for all clients does harm for one of them only. The zero
-// canary lets the first come.
+// mapping that is wrong for all clients does harm for one of them only.
 type canary struct {
-	mu     sync.Mutex
-	proven bool
-	leader *bool         // whether the service has answered for the client who goes first; nil before a client goes first
-	ended  chan struct{} // closed when the leader is through
+	turn     chan struct{} // has a token while no client goes first
+	answered chan struct{} // closed when the others may follow
 }
 
-// enter returns when something may be sent for a client, or when ctx is done. answered is set
-// when the service has answered a creating request for the client, who is known by its address.
-func (c *canary) enter(ctx context.Context, answered *bool) {
-	for {
-		c.mu.Lock()
-		if c.leader == nil && !c.proven {
-			c.leader, c.ended = answered, make(chan struct{})
-		}
-		free, ended := c.proven || c.leader == answered, c.ended
-		c.mu.Unlock()
-		if free {
-			return
-		}
-		select {
-		case <-ended:
-		case <-ctx.Done():
-			return
-		}
-	}
+func newCanary() canary {
+	c := canary{make(chan struct{}, 1), make(chan struct{})}
+	c.turn <- struct{}{}
+	return c
 }
 
-// passed reports whether others may follow: the service has answered for the first.
-func (c *canary) passed() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.proven
-}
-
-// leads reports whether the service has answered for a client before any other.
-func (c *canary) leads(answered *bool) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.leader == answered && *answered
-}
-
-// leave lets the others go on, if the client goes first. Where nothing reached the
-// service for it, the next client goes first.
-func (c *canary) leave(answered *bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.leader != answered {
+// enter returns when something may be sent for a client, or when ctx is done. leads is the
+// client's own: whether it goes first.
+func (c canary) enter(ctx context.Context, leads *bool) {
+	if *leads {
 		return
 	}
-	c.leader, c.proven = nil, *answered
-	close(c.ended)
+	select {
+	case <-c.answered:
+	case <-c.turn:
+		*leads = true
+	case <-ctx.Done():
+	}
+}
+
+// leave lets the others go on behind the client who goes first. Where the service has answered
+// nothing for it, the next client goes first.
+func (c canary) leave(leads *bool, answered bool) {
+	switch {
+	case !*leads:
+		return
+	case answered:
+		close(c.answered)
+	default:
+		c.turn <- struct{}{}
+	}
+	*leads = false
+}
+
+// pass lets every client go on at once.
+func (c canary) pass() {
+	<-c.turn
+	close(c.answered)
+}
+
+// passed reports whether others may follow.
+func (c canary) passed() bool {
+	select {
+	case <-c.answered:
+		return true
+	default:
+		return false
+	}
 }
 
 // Fault is a panic: a defect of Claimsheet. Its text says where it happened and of
@@ -341,11 +274,3 @@ type cutOff string
 func (c cutOff) Error() string { return string(c) }
 
 func (c cutOff) Unwrap() error { return ErrCutOff }
-
-// waiting is why the gate is shut, "" when it is not.
-func (g *gate) waiting() string {
-	if g.open() {
-		return ""
-	}
-	return "waiting for the service to answer again"
-}

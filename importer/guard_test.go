@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -50,50 +51,35 @@ func (f *fakeRules) Change(change func(*stoprule.Rules)) error {
 // TestGuardAlone: what a guard is told reaches the rules, which package stoprule tests, where
 // no other process carries the run out.
 func TestGuardAlone(t *testing.T) {
-	forbidden, unclear := apiclient.Verdict{Effect: apiclient.Refused, Status: 403}, apiclient.Verdict{Effect: apiclient.Uncertain}
-	saw := func(g *guard, verdicts ...apiclient.Verdict) (stop error, pause bool) {
-		for _, v := range verdicts {
-			stop, pause = g.saw(v)
-		}
-		return stop, pause
-	}
-	times := func(n int, do func() error) (stop error) {
-		for range n {
-			stop = do()
-		}
-		return stop
+	forbidden := stoprule.Observation{Of: stoprule.Verdict, Effect: apiclient.Refused, Status: 403}
+	unclear := stoprule.Observation{Of: stoprule.Verdict, Effect: apiclient.Uncertain}
+	times := func(n int, o stoprule.Observation) []stoprule.Observation {
+		return slices.Repeat([]stoprule.Observation{o}, n)
 	}
 	for name, c := range map[string]struct {
 		most  stoprule.MaxFailures
-		see   func(g *guard) (stop error, pause bool)
+		see   []stoprule.Observation
 		stop  string // part of the last error
 		pause bool
 	}{
-		"a stop with its hint": {stoprule.MaxFailures{Percent: 100}, func(g *guard) (error, bool) {
-			return saw(g, apiclient.Verdict{Stop: true, Reason: "401", Hint: "renew the token"})
-		}, "401; renew the token", false},
-		"three 403": {stoprule.Default, func(g *guard) (error, bool) { return saw(g, forbidden, forbidden, forbidden) }, "403 Forbidden", false},
-		"403 with a look-up between": {stoprule.Default, func(g *guard) (error, bool) {
-			_, _ = saw(g, forbidden, forbidden)
-			g.allowed()
-			return saw(g, forbidden)
-		}, "", false},
-		"three uncertain":    {stoprule.Default, func(g *guard) (error, bool) { return saw(g, unclear, unclear, unclear) }, "", true},
-		"four uncertain":     {stoprule.Default, func(g *guard) (error, bool) { return saw(g, unclear, unclear, unclear, unclear) }, "", false},
-		"three clients fail": {stoprule.Default, func(g *guard) (error, bool) { return times(3, func() error { return g.finished(true, 422) }), false }, "refused with HTTP 422", false},
-		"ten doubts": {stoprule.Default, func(g *guard) (error, bool) {
-			return times(10, func() error { return g.ended(mapping.LinkStep, apiclient.Uncertain) }), false
-		}, "10 steps of the kind link", false},
-		"ten doubts, and one was created": {stoprule.Default, func(g *guard) (error, bool) {
-			g.made(mapping.LinkStep)
-			return times(10, func() error { return g.ended(mapping.LinkStep, apiclient.Uncertain) }), false
-		}, "", false},
-		"two answers of other steps": {stoprule.Default, func(g *guard) (error, bool) {
-			return times(2, func() error { return g.gave(mapping.ClaimStep, true) }), false
-		}, "2 steps of the kind claim", false},
+		"a stop":                     {stoprule.MaxFailures{Percent: 100}, []stoprule.Observation{{Of: stoprule.Verdict, Stop: "401; renew the token"}}, "401; renew the token", false},
+		"three 403":                  {stoprule.Default, times(3, forbidden), "403 Forbidden", false},
+		"403 with a look-up between": {stoprule.Default, []stoprule.Observation{forbidden, forbidden, {Of: stoprule.Allowed}, forbidden}, "", false},
+		"three uncertain":            {stoprule.Default, times(3, unclear), "", true},
+		"four uncertain":             {stoprule.Default, times(4, unclear), "", false},
+		"three clients fail":         {stoprule.Default, times(3, stoprule.Observation{Of: stoprule.Client, Bad: true, Status: 422}), "refused with HTTP 422", false},
+		"ten doubts":                 {stoprule.Default, times(10, stoprule.Observation{Of: stoprule.Step, Kind: mapping.LinkStep, Effect: apiclient.Uncertain}), "10 steps of the kind link", false},
+		"ten doubts, and one was created": {stoprule.Default, append([]stoprule.Observation{{Of: stoprule.Found, Kind: mapping.LinkStep, Effect: apiclient.Created}},
+			times(10, stoprule.Observation{Of: stoprule.Step, Kind: mapping.LinkStep, Effect: apiclient.Uncertain})...), "", false},
+		"two answers of other steps": {stoprule.Default, times(2, stoprule.Observation{Of: stoprule.Answer, Kind: mapping.ClaimStep, Bad: true}), "2 steps of the kind claim", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			stop, pause := c.see(&guard{most: c.most})
+			g := guard{most: c.most}
+			var stop error
+			var pause bool
+			for _, o := range c.see {
+				stop, pause = g.observe(o)
+			}
 			if (stop != nil) != (c.stop != "") || stop != nil && !strings.Contains(stop.Error(), c.stop) || pause != c.pause {
 				t.Errorf("it stops with %v and pauses: %v; want %q, %v", stop, pause, c.stop, c.pause)
 			}
@@ -110,15 +96,19 @@ func TestGuardsShareRules(t *testing.T) {
 			a, b := guard{most: stoprule.MaxFailures{Count: 3}}, guard{most: stoprule.MaxFailures{Count: 3}}
 			a.share(rules)
 			b.share(rules)
+			finished := func(g *guard, failed bool) error {
+				stop, _ := g.observe(stoprule.Observation{Of: stoprule.Client, Bad: failed})
+				return stop
+			}
 			for n := range 20 { // until a share of the clients counts, each is said at once
-				if stop := b.finished(false, 0); stop != nil || rules.changes != n+1 {
+				if stop := finished(&b, false); stop != nil || rules.changes != n+1 {
 					t.Fatalf("%d changes after client %d (%v)", rules.changes, n+1, stop)
 				}
 			}
 			rules.changes = 0
 			for range 5 { // none of these is said at once
-				a.allowed()
-				if stop := b.finished(false, 0); stop != nil {
+				_, _ = a.observe(stoprule.Observation{Of: stoprule.Allowed})
+				if stop := finished(&b, false); stop != nil {
 					t.Fatalf("a client who succeeds stops the run: %v", stop)
 				}
 			}
@@ -126,11 +116,11 @@ func TestGuardsShareRules(t *testing.T) {
 				t.Errorf("%d changes for what can wait", rules.changes)
 			}
 			for _, g := range []*guard{&a, &b, &a} {
-				if stop := g.finished(true, 0); stop != nil {
+				if stop := finished(g, true); stop != nil {
 					t.Fatalf("it stops too early: %v", stop)
 				}
 			}
-			if stop := b.finished(true, 0); stop == nil || !strings.Contains(stop.Error(), "4 clients failed") {
+			if stop := finished(&b, true); stop == nil || !strings.Contains(stop.Error(), "4 clients failed") {
 				t.Errorf("the fourth failure stops with %v", stop)
 			}
 			if stop, _ := a.refresh(); stop == nil {
@@ -150,9 +140,9 @@ func TestGuardsPauseTogether(t *testing.T) {
 	var a, b guard
 	a.share(rules)
 	b.share(rules)
-	unclear := apiclient.Verdict{Effect: apiclient.Uncertain}
+	unclear := stoprule.Observation{Of: stoprule.Verdict, Effect: apiclient.Uncertain}
 	for i, g := range []*guard{&a, &b, &a} {
-		if _, pause := g.saw(unclear); pause != (i == 2) {
+		if _, pause := g.observe(unclear); pause != (i == 2) {
 			t.Errorf("answer %d: pause %v", i+1, pause)
 		}
 	}
@@ -193,7 +183,7 @@ func TestGuardIsCutOff(t *testing.T) {
 	var g guard
 	g.share(rules)
 	for range 3 {
-		if stop := g.finished(true, 422); !errors.Is(stop, ErrCutOff) || !errors.Is(stop, rules.err) {
+		if stop, _ := g.observe(stoprule.Observation{Of: stoprule.Client, Bad: true, Status: 422}); !errors.Is(stop, ErrCutOff) || !errors.Is(stop, rules.err) {
 			t.Errorf("it stops with %v", stop)
 		}
 	}
@@ -207,40 +197,41 @@ func TestGuardIsCutOff(t *testing.T) {
 // reached the service, and all once it has answered for one.
 func TestCanary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var c canary
-		first, second, third := new(bool), new(bool), new(bool) // whether the service has answered for them
+		c := newCanary()
+		var first, second, third bool // whether they go first
 		ctx := context.Background()
-		c.enter(ctx, first)
-		c.enter(ctx, first) // again, for its next step
+		c.enter(ctx, &first)
+		c.enter(ctx, &first) // again, for its next step
 		passed := make(chan *bool, 2)
-		for _, e := range []*bool{second, third} {
+		for _, leads := range []*bool{&second, &third} {
 			go func() {
-				c.enter(ctx, e)
-				passed <- e
+				c.enter(ctx, leads)
+				passed <- leads
 			}()
 		}
 		synctest.Wait()
 		if len(passed) != 0 {
 			t.Fatal("another client is sent beside the first")
 		}
-		c.leave(first)
+		c.leave(&first, false)
 		synctest.Wait()
-		if len(passed) != 1 {
+		if len(passed) != 1 || c.passed() {
 			t.Fatalf("%d clients go on after one who was not reached, want 1", len(passed))
 		}
 		leader := <-passed
-		*leader = true
-		if !c.leads(leader) || c.leads(first) {
+		if !*leader || first {
 			t.Error("it is not known who leads")
 		}
-		c.leave(leader)
+		c.leave(leader, true)
 		synctest.Wait()
-		if len(passed) != 1 {
+		if len(passed) != 1 || !c.passed() || second || third {
 			t.Error("the others wait though the service has answered")
 		}
 		ended, cancel := context.WithCancel(ctx)
 		cancel()
-		(&canary{leader: first, ended: make(chan struct{})}).enter(ended, second)
+		other := newCanary()
+		other.enter(ctx, &first)
+		other.enter(ended, &second)
 	})
 }
 
@@ -256,7 +247,7 @@ func TestGate(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		if g.open() || g.waiting() == "" {
+		if g.open() {
 			t.Error("the gate is open")
 		}
 		g.wait(t.Context())

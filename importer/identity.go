@@ -13,6 +13,7 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
+	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -43,23 +44,26 @@ func (j *Job) CheckIdentity(ctx context.Context, plans iter.Seq2[mapping.Plan, e
 	then, known := definitions[m.Name.Text]
 	if known {
 		if changes := j.Binding.Redefined(then); len(changes) > 0 {
-			return redefined(m, changes)
+			return newIdentity(m.At(m.Name.At), "the mapping “%s” has run before with %s: what is done would be done again", m.Name.Text, strings.Join(changes, " and ")).
+				Hinted("take the change of client.key, client.key_space, client.lookup or the claims' keys back; " +
+					"or add --accept new-identity if everything in the sheet should be created again under the new keys")
 		}
 		if err := j.checkActivities(ctx, then); err != nil {
 			return err
 		}
 	}
-	var alike map[string]string // the key spaces of mappings that this one may have been, by name
-	if !known {
-		alike = j.alike(definitions)
-	}
-	others := maps.Clone(definitions)
-	delete(others, m.Name.Text)
-	if len(others)+len(alike) == 0 {
+	delete(definitions, m.Name.Text)
+	if len(definitions) == 0 {
 		return nil
 	}
+	alike := map[string]string{} // the key spaces of mappings that this one may have been, by name
+	for name, definition := range definitions {
+		if space, same := j.Binding.SameAs(definition, name); same && !known {
+			alike[name] = space
+		}
+	}
 	for plan, err := range plans {
-		if err == nil && len(others) > 0 {
+		if err == nil {
 			err = j.checkClaims(ctx, plan)
 		}
 		if err == nil {
@@ -70,6 +74,11 @@ func (j *Job) CheckIdentity(ctx context.Context, plans iter.Seq2[mapping.Plan, e
 		}
 	}
 	return nil
+}
+
+// newIdentity is the problem of a mapping that would create again what is done.
+func newIdentity(at problem.Where, format string, args ...any) problem.Problem {
+	return problem.At(at, "new-identity", format, args...)
 }
 
 // checkClaims refuses claims that were created under another mapping's name.
@@ -85,21 +94,9 @@ func (j *Job) checkClaims(ctx context.Context, plan mapping.Plan) error {
 	if err != nil || !clash {
 		return err
 	}
-	return problem.At(m.At(m.Name.At), "new-identity",
-		"claims of this sheet are done under the mapping “%s”, or may be: under the name “%s” they would be made again", other, m.Name.Text).
+	return newIdentity(m.At(m.Name.At), "claims of this sheet are done under the mapping “%s”, or may be: under the name “%s” they would be made again",
+		other, m.Name.Text).
 		Hinted("use the name “%s” again; or add --accept new-identity if these are claims of their own", other)
-}
-
-// alike returns the mappings with this one's definition under another name, and
-// the key spaces of their clients.
-func (j *Job) alike(definitions map[string]string) map[string]string {
-	alike := map[string]string{}
-	for name, definition := range definitions {
-		if space, same := j.Binding.SameAs(definition, name); same {
-			alike[name] = space
-		}
-	}
-	return alike
 }
 
 // checkName refuses a mapping that is new to the ledger where another one with the
@@ -121,21 +118,11 @@ func (j *Job) checkName(ctx context.Context, plan mapping.Plan, alike map[string
 			if step.To == ledger.Refused || shared && key == string(mapping.ClientStep) {
 				continue
 			}
-			return problem.At(m.At(m.Name.At), "new-identity",
-				"the mapping “%s” is new, and “%s”, which is defined as it is, has run for clients of this sheet: what is done would be done again",
-				m.Name.Text, name).
+			return newIdentity(m.At(m.Name.At), "the mapping “%s” is new, and “%s”, which is defined as it is, has run for clients of this sheet: what is done would be done again", m.Name.Text, name).
 				Hinted("use the name “%s” again; or add --accept new-identity if everything should be created again for these clients", name)
 		}
 	}
 	return nil
-}
-
-// redefined refuses a mapping that would create everything again under new names.
-func redefined(m *mapping.Mapping, changes []string) error {
-	return problem.At(m.At(m.Name.At), "new-identity", "the mapping “%s” has run before with %s: what is done would be done again",
-		m.Name.Text, strings.Join(changes, " and ")).
-		Hinted("take the change of client.key, client.key_space, client.lookup or the claims' keys back; " +
-			"or add --accept new-identity if everything in the sheet should be created again under the new keys")
 }
 
 // detectLostLedger yields the plans. Where the ledger knows few clients of the
@@ -147,18 +134,20 @@ func (j *Job) detectLostLedger(ctx context.Context, plans iter.Seq2[mapping.Plan
 		next, stop := iter.Pull2(plans)
 		defer stop()
 		first, err := j.firstClients(ctx, next)
+		if err != nil {
+			yield(mapping.Plan{}, err)
+			return
+		}
 		for _, plan := range first {
-			if err == nil && !yield(plan, nil) {
+			if !yield(plan, nil) {
 				return
 			}
 		}
-		for err == nil {
-			plan, e, more := next()
-			if !more || !yield(plan, e) {
+		for {
+			if plan, err, more := next(); !more || !yield(plan, err) {
 				return
 			}
 		}
-		yield(mapping.Plan{}, err)
 	}
 }
 
@@ -175,30 +164,20 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 	}
 	var first []mapping.Plan
 	asked, known, unanswered, seen := 0, 0, 0, map[string]bool{}
-	for asked < sampleSize && len(first) < mostRead {
+	for asked < sampleSize && unanswered < sampleSize && len(first) < mostRead {
 		plan, err, more := next()
 		if err != nil {
-			return first, err
+			return nil, err
 		}
 		if !more {
 			break
 		}
 		first = append(first, plan)
-		if len(plan.Steps) == 0 || !j.looksUp(plan) || j.leavesOut(plan) != "" || anyOf(seen, lookup.Asked(plan.Lookup), lookup.Addresses(plan)) {
-			continue
-		}
-		steps, err := j.knownSteps(plan)
-		if err != nil {
-			return first, err
-		}
-		if anySent(steps) { // nothing is sent for it, or nobody asks
-			continue
-		}
-		if _, owned, err := j.addressOwner(plan.Client, lookup.Asked(plan.Lookup)); err != nil || owned {
+		if asks, err := j.asksFor(plan, seen); err != nil || !asks {
 			if err != nil {
-				return first, err
+				return nil, err
 			}
-			continue // it is another client's, and nobody asks
+			continue
 		}
 		found, err := j.lookups.Prefetch(ctx, plan)
 		if err != nil {
@@ -206,22 +185,19 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 			return first, nil // the clients are recorded as not started
 		}
 		j.seeLookUp(ctx, found)
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return first, nil
-		}
-		if found.Failed != nil { // says nothing
-			if unanswered++; unanswered == sampleSize {
-				return first, nil
-			}
+		case found.Failed != nil: // says nothing
+			unanswered++
 			continue
-		}
-		asked++
-		if found.ID != "" {
+		case found.ID != "":
 			known++
 		}
+		asked++
 	}
-	j.guard.allowed() // the clients' own runs let the guard see these answers again
-	if asked < minSample {
+	j.observe(stoprule.Observation{Of: stoprule.Allowed}) // the clients' own runs let the guard see these answers again
+	if asked < minSample || unanswered == sampleSize {
 		return first, nil
 	}
 	if known*2 > asked {
@@ -233,6 +209,33 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 		return first, fmt.Errorf("%w: %d of the first %d", ErrLostLedger, known, asked)
 	}
 	return first, j.trust()
+}
+
+// asksFor reports whether the run will look up the client of a plan. seen are the addresses of the
+// clients before.
+func (j *Job) asksFor(plan mapping.Plan, seen map[string]bool) (bool, error) {
+	if len(plan.Steps) == 0 || !j.looksUp(plan) || j.leavesOut(plan) != "" {
+		return false, nil
+	}
+	asked := lookup.Asked(plan.Lookup)
+	before := slices.ContainsFunc(asked, func(address string) bool { return seen[address] })
+	for _, address := range lookup.Addresses(plan) {
+		seen[address] = true
+	}
+	if before {
+		return false, nil
+	}
+	steps, err := j.knownSteps(plan)
+	if err != nil {
+		return false, err
+	}
+	for _, step := range steps {
+		if step.Attempts > 0 || step.To != ledger.Refused { // it may have been sent
+			return false, nil
+		}
+	}
+	_, owned, err := j.addressOwner(plan.Client, asked)
+	return !owned, err
 }
 
 // suspect reports whether the ledger may have taken the place of a lost one: it
@@ -280,26 +283,6 @@ func (j *Job) Wanted(plans iter.Seq2[mapping.Plan, error]) (result.Requests, err
 	return n, nil
 }
 
-// anySent reports whether a client's steps say more than that nothing was sent.
-func anySent(known map[string]ledger.Step) bool {
-	for _, step := range known {
-		if step.Attempts > 0 || step.To != ledger.Refused {
-			return true
-		}
-	}
-	return false
-}
-
-// anyOf reports whether one of the keys was seen before, and remembers all of a
-// client's.
-func anyOf(seen map[string]bool, keys, all []string) bool {
-	before := slices.ContainsFunc(keys, func(key string) bool { return seen[key] })
-	for _, key := range all {
-		seen[key] = true
-	}
-	return before
-}
-
 // checkActivities refuses activities that would create again, under another name,
 // what the ledger says is done. then is the mapping's definition as it was recorded.
 func (j *Job) checkActivities(ctx context.Context, then string) error {
@@ -310,7 +293,7 @@ func (j *Job) checkActivities(ctx context.Context, then string) error {
 			return err
 		}
 		if done {
-			return problem.At(m.At(r.At), "new-identity", "the activity that is “%s” now has run before as “%s”: what is done would be done again", r.Now, r.Was).
+			return newIdentity(m.At(r.At), "the activity that is “%s” now has run before as “%s”: what is done would be done again", r.Now, r.Was).
 				Hinted("take the change back; or add --accept new-identity if the activity should be created again for everybody")
 		}
 	}
@@ -331,7 +314,7 @@ func (j *Job) Growth(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) 
 	if len(grown) == 0 {
 		return nil, nil
 	}
-	if err := j.loadErased(ctx); err != nil {
+	if err := j.loadErased(); err != nil {
 		return nil, err
 	}
 	clients, open := make([]int, len(grown)), make([]bool, len(grown))
@@ -399,7 +382,7 @@ func (j *Job) CheckMovedClaims(ctx context.Context, plans iter.Seq2[mapping.Plan
 	if has, err := j.Ledger.HasSteps(ctx, j.Environment, m.Name.Text, ledger.KindClaim+"/"); err != nil || !has {
 		return err
 	}
-	fresh, several, read := map[string]mapping.Identity{}, map[string]bool{}, 0
+	newClaims, several, read := map[string]mapping.Identity{}, map[string]bool{}, 0
 	for chunk, err := range chunked(plans, readAhead) {
 		if err != nil {
 			return err
@@ -417,29 +400,29 @@ func (j *Job) CheckMovedClaims(ctx context.Context, plans iter.Seq2[mapping.Plan
 				if _, was := known[i][step.Key]; was || step.Kind != mapping.ClaimStep || step.KnownID != "" {
 					continue
 				}
-				who, seen := fresh[step.Key]
+				who, seen := newClaims[step.Key]
 				several[step.Key] = several[step.Key] || seen && who != plan.Client
-				fresh[step.Key] = plan.Client
+				newClaims[step.Key] = plan.Client
 			}
 		}
-		if read += len(chunk); read >= mostRead || len(fresh) >= mostMoved {
+		if read += len(chunk); read >= mostRead || len(newClaims) >= mostMoved {
 			break
 		}
 	}
-	maps.DeleteFunc(fresh, func(key string, _ mapping.Identity) bool { return several[key] })
-	if len(fresh) < fewestMoved {
+	maps.DeleteFunc(newClaims, func(key string, _ mapping.Identity) bool { return several[key] })
+	if len(newClaims) < fewestMoved {
 		return nil
 	}
-	done, err := j.Ledger.ClientsWithSteps(ctx, j.Environment, m.Name.Text, slices.Sorted(maps.Keys(fresh)))
+	done, err := j.Ledger.ClientsWithSteps(ctx, j.Environment, m.Name.Text, slices.Sorted(maps.Keys(newClaims)))
 	moved := 0
-	for key, who := range fresh {
+	for key, who := range newClaims {
 		if of := done[key]; len(of) == 1 && of[0] != j.owner(who) {
 			moved++
 		}
 	}
-	if err != nil || moved*2 <= len(fresh) {
+	if err != nil || moved*2 <= len(newClaims) {
 		return err
 	}
-	return problem.New("claims-moved", "%d of the first %d new claims of the sheet are done under other clients: it looks as if a column was sorted alone, and they would be made again for the wrong clients", moved, len(fresh)).
+	return problem.New("claims-moved", "%d of the first %d new claims of the sheet are done under other clients: it looks as if a column was sorted alone, and they would be made again for the wrong clients", moved, len(newClaims)).
 		Hinted("compare the sheet with the last one; if these claims have other clients now, add --accept claims-moved")
 }

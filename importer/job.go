@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,7 +31,6 @@ type Ledger interface {
 	StepsOfClients(ctx context.Context, environment, mapping string, owners []ledger.ClientKey) ([]map[string]ledger.Step, error)
 	BriefStepsOfClients(ctx context.Context, environment, mapping string, owners []ledger.ClientKey) ([]map[string]ledger.Step, error)
 	AnswersReadBy(ctx context.Context, environment, rules string) (before int64, err error)
-	StepsOfClient(ctx context.Context, owner ledger.ClientKey) ([]ledger.Step, error)
 	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
 	StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error)
 	AddressOwners(ctx context.Context, environment string, addresses []string) (map[string][]ledger.AddressOwner, error)
@@ -87,7 +86,7 @@ type Job struct {
 	Ledger      Ledger               // what is done, and where Do records it
 	Drafts      []*spool.Results     // for each sheet: where the results go
 	Journal     *journal.File        // where outcomes go that the ledger cannot take; nil for nowhere
-	Concurrency int                  // requests that the service may have in flight; see workers
+	Concurrency int                  // requests that the service may have in flight; see ClientsAtOnce
 	Limit       int                  // take the first clients only; 0 takes all
 	Only        mapping.Identity     // take this client only; the zero Identity takes all
 	NoLookup    bool                 // Forecast: do not ask the service which clients it knows
@@ -120,15 +119,16 @@ type Job struct {
 	overlay      overlay      // of a dry run
 	waiting      atomic.Int32 // groups that wait for other processes
 	cancel       context.CancelCauseFunc
+	failed       atomic.Pointer[error] // the first error after which the run cannot go on
 	guard        guard
 	canary       canary
 	gate         gate
-	inDoubt      chan struct{} // has room for mostInDoubt clients, from the commit of an intent to that of its outcome
+	openIntents  chan struct{} // has room for mostInDoubt clients, from the commit of an intent to that of its outcome
 	tally        tally
-	contacts     furtherContacts
+	contacts     sync.Map // *furtherContact by mapping.Identity
 	erasures     ledger.Erasures
 
-	dispatched dispatched
+	noWorker   atomic.Bool     // workers have groups, and none is at work
 	refreshing sync.WaitGroup  // what refreshRules does
 	ctx        context.Context // of a worker's job, until Leave
 }
@@ -146,10 +146,14 @@ const (
 // the rows' results are still complete.
 var ErrStopped = errors.New("the run was stopped")
 
+// uninterrupted is the context in which the ledger is asked about clients: what was done is
+// read whether or not the run is being stopped.
+var uninterrupted = context.Background()
+
 // load reads from the ledger what counts for all clients.
 func (j *Job) load(ctx context.Context, keepGoing bool) (err error) {
 	j.lookups = lookup.New(j.Service, lookup.Options{FirstWait: j.FirstWait, Now: j.now, KeepGoing: keepGoing})
-	j.inDoubt = make(chan struct{}, mostInDoubt(j.Concurrency))
+	j.openIntents, j.canary = make(chan struct{}, mostInDoubt(j.Concurrency)), newCanary()
 	known, err := j.Ledger.KnownClients(ctx, j.Environment, 1)
 	if j.knows = known > 0; err != nil {
 		return err
@@ -157,7 +161,7 @@ func (j *Job) load(ctx context.Context, keepGoing bool) (err error) {
 	if j.readByOthers, err = j.Ledger.AnswersReadBy(ctx, j.Environment, j.Service.ReadingRules()); err != nil {
 		return err
 	}
-	return j.loadErased(ctx)
+	return j.loadErased()
 }
 
 // stop ends the run: what is in flight is finished, nothing more is sent.
@@ -177,16 +181,32 @@ func (j *Job) stop(why error) {
 // nothing about the run.
 func (j *Job) ends() bool { return j.ctx != nil && j.ctx.Err() != nil }
 
-// react lets the guard see a verdict, and does what the guard says.
-func (j *Job) react(ctx context.Context, v apiclient.Verdict) {
-	if j.ends() && v.Effect == apiclient.NotSent {
-		return
+// fail ends the run with an error; the first one counts.
+func (j *Job) fail(err error) {
+	if err != nil && j.failed.CompareAndSwap(nil, &err) {
+		j.stop(err)
 	}
-	stop, pause := j.guard.saw(v)
+}
+
+// observe lets the guard see something, and stops the run if the guard says so.
+func (j *Job) observe(o stoprule.Observation) (pause bool) {
+	stop, pause := j.guard.observe(o)
 	if stop != nil {
 		j.stop(stop)
 	}
-	if pause {
+	return pause
+}
+
+// seeVerdict lets the guard see a verdict, and waits for the service if the guard says so.
+func (j *Job) seeVerdict(ctx context.Context, v apiclient.Verdict) {
+	if j.ends() && v.Effect == apiclient.NotSent {
+		return
+	}
+	o := stoprule.Observation{Of: stoprule.Verdict, Effect: v.Effect, Status: v.Status}
+	if v.Stop {
+		o.Stop = hinted(errors.New(v.Reason), v.Hint).Error()
+	}
+	if j.observe(o) {
 		j.gate.probe(ctx, j.answers)
 	}
 }
@@ -195,9 +215,9 @@ func (j *Job) react(ctx context.Context, v apiclient.Verdict) {
 func (j *Job) seeLookUp(ctx context.Context, found lookup.Result) {
 	switch {
 	case found.Status() == 403:
-		j.react(ctx, apiclient.Verdict{Effect: apiclient.Refused, Status: 403})
+		j.seeVerdict(ctx, apiclient.Verdict{Effect: apiclient.Refused, Status: 403})
 	case found.Failed == nil:
-		j.guard.allowed()
+		j.observe(stoprule.Observation{Of: stoprule.Allowed})
 	}
 }
 
@@ -288,9 +308,9 @@ func (j *Job) stillLocked() bool {
 // may have taken its clients over.
 const errLocksLost = cutOff("this process was paused, or cut off from the ledger's server, for so long that another one may have taken its clients over")
 
-// existing returns what the mapping says about clients that the service knows. Contacts are
+// ifKnown returns what the mapping says about clients that the service knows. Contacts are
 // always reused.
-func (j *Job) existing(plan mapping.Plan) mapping.Existing {
+func (j *Job) ifKnown(plan mapping.Plan) mapping.Existing {
 	if plan.Role != "" {
 		return mapping.Reuse
 	}
@@ -300,13 +320,7 @@ func (j *Job) existing(plan mapping.Plan) mapping.Existing {
 // looksUp reports whether the service is asked for a client that the ledger does
 // not know. It is not asked for one whose id the sheet gives.
 func (j *Job) looksUp(plan mapping.Plan) bool {
-	return !givesID(plan) && j.existing(plan) != mapping.Create && len(lookup.By(plan.Lookup)) > 0
-}
-
-// hasContacts reports whether other runs of the job may be about the same person: a
-// contact, or a client who may be a contact of another one.
-func (j *Job) hasContacts(plan mapping.Plan) bool {
-	return plan.Role != "" || j.Binding.ClientsAreContacts()
+	return !givesID(plan) && j.ifKnown(plan) != mapping.Create && len(lookup.By(plan.Lookup)) > 0
 }
 
 // leavesOut is why a plan is not among those asked for, "" when it is.
@@ -323,9 +337,8 @@ func (j *Job) leavesOut(plan mapping.Plan) string {
 
 // loadErased reads which clients were erased. Nothing is sent for them, and nothing
 // about them is recorded again.
-func (j *Job) loadErased(ctx context.Context) (err error) {
-	// What was promised to a person is read whether or not the run is being stopped.
-	j.erasures, err = j.Ledger.Erasures(context.WithoutCancel(ctx), j.Environment)
+func (j *Job) loadErased() (err error) {
+	j.erasures, err = j.Ledger.Erasures(uninterrupted, j.Environment)
 	return err
 }
 
@@ -349,18 +362,12 @@ func (j *Job) readSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
 	}
 	var known map[string]ledger.Step
 	if j.readsLedger() {
-		// A record of what was done is read whether or not the run is being stopped.
 		var err error
-		if known, err = j.Ledger.Steps(context.Background(), j.owner(plan.Client), j.Binding.Mapping().Name.Text); err != nil {
+		if known, err = j.Ledger.Steps(uninterrupted, j.owner(plan.Client), j.Binding.Mapping().Name.Text); err != nil {
 			return nil, err
 		}
 	}
 	return j.overlay.over(plan.Client, known), nil
-}
-
-// request is the call that carries a step out.
-func (j *Job) request(step *mapping.Step, known ids) apiclient.Request {
-	return requestOf(j.Service.Routes(), j.Service.LinkBody(), step, known)
 }
 
 // runID is the id of the run in which a plan is carried out: that of the sheet in
@@ -398,16 +405,12 @@ func (j *Job) stamped(e ledger.Event) ledger.Event {
 	return e
 }
 
-// workers is how many clients are in work at a time. They are more than the
-// requests that may be in flight, so that the service has as many as it may have
-// while others are looked up and decided about. With one request in flight it is one
-// client after the other, in the order of the sheet.
-func (j *Job) workers() int { return ClientsAtOnce(j.Concurrency) }
-
 // mostAhead is how many clients more than requests in flight are in work at most.
 const mostAhead = 32
 
-// ClientsAtOnce is how many clients are in work at a time with so many requests in flight.
+// ClientsAtOnce is how many clients are in work at a time. They are more than the requests that
+// may be in flight, so that the service has as many as it may have while others are looked up and
+// decided about. With one request in flight it is one client after the other, in the order of the sheet.
 func ClientsAtOnce(concurrency int) int {
 	if concurrency <= 1 {
 		return 1
@@ -425,67 +428,14 @@ func mostInDoubt(concurrency int) int {
 	return concurrency + max(1, concurrency/8)
 }
 
-// chunked yields items n at a time.
-func chunked[T any](items iter.Seq2[T, error], n int) iter.Seq2[[]T, error] {
-	return func(yield func([]T, error) bool) {
-		chunk := make([]T, 0, n)
-		for item, err := range items {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if chunk = append(chunk, item); len(chunk) == n {
-				if !yield(chunk, nil) {
-					return
-				}
-				chunk = make([]T, 0, n)
-			}
-		}
-		if len(chunk) > 0 {
-			yield(chunk, nil)
-		}
-	}
-}
-
 // readAhead is of how many clients a run reads from the ledger at once.
 const readAhead = 64
 
-// firstError keeps the first error and stops the run at it.
-type firstError struct {
-	mu   sync.Mutex
-	err  error
-	stop func(error)
-}
-
-func (f *firstError) set(err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err != nil && f.err == nil {
-		f.err = err
-		f.stop(err)
-	}
-}
-
-func (f *firstError) get() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.err
-}
-
-// furtherContacts are the contacts that a run has tried to create. Each is created by the
-// client who needs it first; others wait meanwhile, and do not try again in vain.
-type furtherContacts struct {
-	all sync.Map // *furtherContact by mapping.Identity
-}
-
+// furtherContact is a contact that a run has tried to create. It is created by the client who
+// needs it first; others wait meanwhile, and do not try again in vain.
 type furtherContact struct {
 	mu     sync.Mutex   // held while a client works on the contact
 	failed *stepOutcome // what became of it; nil while it may be tried
-}
-
-func (f *furtherContacts) of(who mapping.Identity) *furtherContact {
-	contact, _ := f.all.LoadOrStore(who, &furtherContact{})
-	return contact.(*furtherContact)
 }
 
 // Dispatcher hands plans over to workers. Its errors mean that the run cannot go on; what the
@@ -501,4 +451,76 @@ type Dispatcher interface {
 	// Check has other workers carry out what workers that are gone have begun. The error also says
 	// that fewer groups than out are left. It returns how many workers carry groups out.
 	Check(ctx context.Context, out int) (workers int, err error)
+}
+
+// A dry run is a run that creates and records nothing. What the run would have recorded by
+// then, as far as it matters for later clients, is in the overlay.
+
+// overlay is what a dry run adds to the ledger. It has of the clients no more than others may
+// meet: their addresses and ids, and the steps of those who may be contacts. A run has the
+// zero overlay, which adds nothing.
+type overlay struct {
+	mu        sync.RWMutex    // clients are prepared while others are noted
+	planned   map[string]bool // activities on further contacts, by the step's key
+	people    map[mapping.Identity]ledger.Step
+	addresses map[string]plannedOwner
+	ids       map[string]ledger.StepID // by kind and id
+}
+
+// plannedOwner is a client who would have an address by then, and whether the client is looked up
+// by it.
+type plannedOwner struct {
+	client   mapping.Identity
+	lookedUp bool
+}
+
+// isPlanned reports whether an earlier client has an activity on a further contact, and notes
+// that this one has it.
+func (l *overlay) isPlanned(step string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := l.planned[step]
+	l.planned[step] = true
+	return before
+}
+
+// over returns the steps of a client as the run would have them by then.
+func (l *overlay) over(who mapping.Identity, known map[string]ledger.Step) map[string]ledger.Step {
+	l.mu.RLock()
+	step, noted := l.people[who]
+	l.mu.RUnlock()
+	if !noted || known[ledger.KindClient].To == ledger.Done {
+		return known
+	}
+	above := map[string]ledger.Step{}
+	maps.Copy(above, known)
+	above[ledger.KindClient] = step
+	return above
+}
+
+// addressOwner returns the client who would have an address by then.
+func (l *overlay) addressOwner(address string) (owner plannedOwner, owned bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	owner, owned = l.addresses[address]
+	return owner, owned
+}
+
+// take notes the id with which a step would be done by then, unless another one has it.
+func (l *overlay) take(e ledger.Event) (holder ledger.StepID, taken bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	id := e.Kind + " " + e.ID
+	if holder, taken = l.ids[id]; !taken {
+		l.ids[id] = e.StepID
+	}
+	return holder, taken && holder != e.StepID
+}
+
+// holder returns another step that would be done with the id of an event by then.
+func (l *overlay) holder(e ledger.Event) (of ledger.StepID, found bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	of, found = l.ids[e.Kind+" "+e.ID]
+	return of, found && e.ID != "" && of != e.StepID
 }

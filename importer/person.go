@@ -15,83 +15,166 @@ import (
 	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
 	"claimsheet/importer/retry"
+	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
 
-// existing is what is known about a client that the service may have already: the
-// result of a look-up, and why the run cannot continue with that client.
-type existing struct {
-	lookup.Result
-	reason   string // "" for no reason
-	nameless string // the reason in words that hold nothing personal; "" for none
-	advice   string
-}
-
-// existingOf takes up what a look-up says.
-func existingOf(r lookup.Result) existing {
-	x := existing{Result: r}
-	switch {
-	case r.Failed != nil:
-		x.refuse("", r.Failed.Error(), adviceLookup)
-		if f, ok := errors.AsType[*apiclient.Failure](r.Failed); ok && f.Hint != "" {
-			x.advice = f.Hint
-		}
-	case r.Unclear != "":
-		x.refuse(r.Unclear, r.Unclear, adviceWhoIsIt)
+// reparse parses kept answers of a plan's client again: after a wire pointer was corrected, ids
+// and urls are taken from them and not asked for again. What was decided by settle stays as it is.
+func (j *Job) reparse(plan mapping.Plan, known map[string]ledger.Step) (map[string]ledger.Step, error) {
+	if j.mode == projects {
+		return known, nil
 	}
-	return x
+	for range 2 {
+		events, err := j.parseAllAgain(known)
+		if err != nil || len(events) == 0 || j.mode == dry { // a dry run records nothing
+			return known, err
+		}
+		if err = j.Ledger.Append(events...); !isRefusal(err) {
+			return known, err
+		}
+		if known, err = j.readSteps(plan); err != nil { // what somebody else has recorded meanwhile
+			return nil, err
+		}
+	}
+	return known, nil
 }
 
-func (x *existing) refuse(nameless, reason, advice string) {
-	x.nameless, x.reason, x.advice = nameless, reason, advice
+// parseAllAgain replaces the steps whose answers now say something else, and returns the events
+// that record it.
+func (j *Job) parseAllAgain(known map[string]ledger.Step) (events []ledger.Event, err error) {
+	for key, step := range known {
+		again, isNews := j.parseAgain(step, known[ledger.KindClient].ID)
+		if !isNews {
+			continue
+		}
+		event := j.stamped(ledger.Event{StepID: step.StepID, To: again.To, Run: j.Runs[0], Kind: step.Kind, Via: again.Via,
+			Status: again.Event.Status, ID: again.ID, URL: again.URL})
+		t, taken, err := j.holder(event)
+		if err != nil {
+			return nil, err
+		}
+		if taken { // it stays as it is, and the reason says whose the id is
+			reason, whose := takenAnswer(step.Kind, again.ID, t)
+			again = step
+			again.Reason = reasonWith(reason+": "+whose, hintTaken)
+		} else {
+			again.At = event.At // the run stays: nothing is sent in this one
+			events = append(events, event)
+		}
+		known[key] = again
+	}
+	return events, nil
+}
+
+// parseAgain returns a step as its answer describes it by the wire pointers of now.
+// isNews reports whether that differs from the ledger.
+func (j *Job) parseAgain(step ledger.Step, clientID string) (again ledger.Step, isNews bool) {
+	if step.Answer == nil || step.Event.Status/100 != 2 || step.Via == ledger.ViaByHand || isOvertaken(step) {
+		return step, false
+	}
+	if step.To == ledger.Done && !j.Service.Reads(apiclient.Kind(step.Kind)) {
+		return step, false // its answer has nothing that could be corrected
+	}
+	request := apiclient.Request{Kind: apiclient.Kind(step.Kind)} // as far as a relative url in the answer depends on it
+	switch routes := j.Service.Routes(); step.Kind {
+	case ledger.KindClient:
+		request = routes.CreateClient(nil, false)
+	case ledger.KindLink:
+		request = routes.CreateLink(clientID, nil)
+	}
+	v := j.Service.JudgeStored(request, apiclient.StoredAnswer(step.Event.Status, step.Answer))
+	again = step
+	again.To, again.Via = ledger.Done, ledger.ViaAnswer
+	again.ID, again.URL = cmp.Or(v.ID, step.ID), cmp.Or(v.URL, step.URL)
+	switch {
+	case step.To == ledger.Uncertain:
+		isNews = v.Effect == apiclient.Created
+	case step.To == ledger.Done && step.Via == ledger.ViaAdopted:
+		// Everything else was built on the id that a look-up found.
+		isNews = again.ID == step.ID && again.URL != step.URL
+	case step.To == ledger.Done && v.Effect == apiclient.Created:
+		isNews = again.ID != step.ID || again.URL != step.URL
+	}
+	return again, isNews
+}
+
+// knownSteps is what the ledger knows of a plan's client, after kept answers have
+// been parsed again.
+func (j *Job) knownSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
+	known, err := j.readSteps(plan)
+	if err != nil {
+		return nil, err
+	}
+	return j.reparse(plan, known)
+}
+
+// whyUnclear is why a look-up does not say who the client is; "" when it does.
+func whyUnclear(found lookup.Result) string {
+	if found.Failed != nil {
+		return found.Failed.Error()
+	}
+	return found.Unclear
 }
 
 const reasonKnown = "the service knows this client already"
 
-// applyExisting does what the mapping says about a client that the service knows,
-// and refuses one for which x has or gets a reason. over says that nothing more has
-// to be done for the client.
-func (r *clientRun) applyExisting(x existing) (o clientOutcome, over bool, err error) {
-	policy := r.job.existing(r.plan)
-	if x.reason == "" && x.ID != "" {
-		if policy == mapping.Skip {
-			return leftOut(r.plan, ids{client: x.ID}, "", adviceSkipped), true, nil
+// applyLookUp does what the mapping says about what the look-up of a client found: the client
+// is left out, rejected, or stays as decided.
+func (r *clientRun) applyLookUp(first *decision) error {
+	found, ifKnown := first.lookup, r.job.ifKnown(r.plan)
+	switch {
+	case found.Failed != nil:
+		advice := adviceLookup
+		if f, ok := errors.AsType[*apiclient.Failure](found.Failed); ok && f.Hint != "" {
+			advice = f.Hint
 		}
-		if err := r.job.checkFound(r.plan, &x); err != nil {
-			return clientOutcome{}, false, err
-		}
-		if policy == mapping.Fail && x.reason == "" {
-			x.refuse(reasonKnown, reasonKnown, adviceKnown)
-		}
+		first.reject(found.Failed.Error(), "", advice)
+		return nil
+	case found.Unclear != "":
+		first.reject(found.Unclear, found.Unclear, adviceWhoIsIt)
+		return nil
+	case found.ID == "":
+		return nil
+	case ifKnown == mapping.Skip:
+		o := leftOut(r.plan, ids{string(mapping.ClientStep): found.ID}, "", adviceSkipped)
+		r.noWork = &o
+		return nil
 	}
-	if x.reason == "" {
-		return clientOutcome{}, false, nil
+	clash, err := r.job.clash(r.plan, found.ID)
+	switch {
+	case clash != "":
+		first.reject(clash, reasonClash, adviceWhoIsIt)
+		first.lookup.ID = "" // it is another client's
+	case ifKnown == mapping.Fail:
+		first.reject(reasonKnown, reasonKnown, adviceKnown)
 	}
-	return r.refused(x), true, nil
+	return err
 }
 
 // wasContact reports whether the ledger has a client only because a look-up found it as a contact of
 // another client: for its own rows, it is one whom the service knew already. It matters where such clients
 // are not reused.
 func (r *clientRun) wasContact() bool {
-	first, policy := &r.decisions[0], r.job.existing(r.plan)
-	return (policy == mapping.Skip || policy == mapping.Fail) && (first.action == unchanged || first.action == changed) &&
+	first, ifKnown := &r.decisions[0], r.job.ifKnown(r.plan)
+	return (ifKnown == mapping.Skip || ifKnown == mapping.Fail) && (first.action == unchanged || first.action == changed) &&
 		first.isFound() && !first.known.IsOfSheet() && first.step.KnownID == "" &&
-		!slices.ContainsFunc(r.decisions[1:], func(d decision) bool { return d.step.Contact == nil && d.known != unknown })
+		!slices.ContainsFunc(r.decisions[1:], func(d decision) bool { return d.step.Contact == nil && d.known.To != "" })
 }
 
-// checkFound refuses a client that a look-up found under the id of another client.
-func (j *Job) checkFound(plan mapping.Plan, x *existing) error {
-	event := j.foundEvent(plan, x.ID)
+// clash says that the client whom a look-up found under an id is another client of ours; "" if
+// no other has the id.
+func (j *Job) clash(plan mapping.Plan, id string) (why string, err error) {
+	event := j.foundEvent(plan, id)
 	t, taken, err := j.holder(event)
 	if j.mode == dry && err == nil && !taken {
 		t.Holder, taken = j.overlay.take(event)
 	}
-	if taken {
-		x.refuse(reasonClash, clashReason(plan.Client, identityOf(t)), adviceWhoIsIt)
+	if !taken {
+		return "", err
 	}
-	return err
+	return clashReason(plan.Client, identityOf(t)), err
 }
 
 // addressOwner is a client who has an address.
@@ -105,8 +188,7 @@ type addressOwner struct {
 func (j *Job) addressOwner(who mapping.Identity, asked []string) (owner addressOwner, owned bool, err error) {
 	var owners map[string][]ledger.AddressOwner
 	if j.readsLedger() && len(asked) > 0 {
-		// It is read whether or not the run is being stopped.
-		if owners, err = j.Ledger.AddressOwners(context.Background(), j.Environment, asked); err != nil {
+		if owners, err = j.Ledger.AddressOwners(uninterrupted, j.Environment, asked); err != nil {
 			return owner, false, err
 		}
 	}
@@ -131,8 +213,8 @@ func (j *Job) addressOwner(who mapping.Identity, asked []string) (owner addressO
 // when a column of the sheet was sorted alone; and of one who was given up.
 func (r *clientRun) addressProblems() (found problem.List, err error) {
 	first := &r.decisions[0]
-	isNew := first.action == send && first.known == unknown
-	if r.plan.Role != "" || !isNew && first.action != changed || r.job.existing(r.plan) == mapping.Create || r.job.mode == projects && isNew {
+	isNew := first.action == send && first.known.To == ""
+	if r.plan.Role != "" || !isNew && first.action != changed || r.job.ifKnown(r.plan) == mapping.Create || r.job.mode == projects && isNew {
 		return nil, nil
 	}
 	o, owned, err := r.job.addressOwner(r.plan.Client, lookup.Asked(r.plan.Lookup))
@@ -164,23 +246,10 @@ func (o addressOwner) refusal(who mapping.Identity) (why, advice string) {
 	return fmt.Sprintf("%s has the same %s, and may have been created by an earlier attempt", other, what), adviceDoubtful
 }
 
-// refused is the outcome of a client for which nothing is sent because of what
-// was found out.
-func (r *clientRun) refused(x existing) clientOutcome {
-	steps, _ := walk(r.decisions, func(d decision) (stepOutcome, error) {
-		o := stepOutcome{Step: d.step, Status: result.Failed, Error: x.reason, reason: x.nameless, Advice: x.advice, unanswered: x.Failed != nil, http: x.Status()}
-		if d.step.Kind == mapping.ClientStep && x.reason == reasonKnown {
-			o.ID = x.ID
-		}
-		return o, nil
-	})
-	return outcomeOf(r.job.Binding, r.plan, steps)
-}
-
 // adopt makes the client step one that is done: a look-up found the client. In a
 // dry run it will be.
 func (d *decision) adopt(id string, j *Job) {
-	d.override(func(s *ledger.Step) { s.To, s.ID, s.Via = ledger.Done, id, ledger.ViaAdopted })
+	d.known.To, d.known.ID, d.known.Via = ledger.Done, id, ledger.ViaAdopted
 	d.action, d.why = adopted, ""
 	if j.mode == dry {
 		d.action = willAdopt
@@ -198,10 +267,10 @@ const lookupFresh = 5 * time.Second
 // isStale reports whether a client has to be looked up again before it is sent, if its look-up
 // counts from asOf.
 func (r *clientRun) isStale(d decision, asOf time.Time) bool {
-	if d.absent.At.IsZero() {
+	if d.lookup.At.IsZero() {
 		return false
 	}
-	if paused, _ := r.job.Service.PauseEnd(); !paused.Equal(d.absent.Pause) {
+	if paused, _ := r.job.Service.PauseEnd(); !paused.Equal(d.lookup.Pause) {
 		return true
 	}
 	spacing := r.job.Service.Spacing()
@@ -212,12 +281,12 @@ func (r *clientRun) isStale(d decision, asOf time.Time) bool {
 // may leave in between than lookupFresh allows. The look-up of the context that it returns
 // leaves in the slot, and so does the creating request.
 func (r *clientRun) inTurn(ctx context.Context) (context.Context, error) {
-	crowd := time.Duration(r.job.workers()) * r.job.Service.Spacing() // until all have sent a request
+	crowd := time.Duration(ClientsAtOnce(r.job.Concurrency)) * r.job.Service.Spacing() // until all have sent a request
 	if r.slot == nil && r.job.mode != dry && crowd > lookupFresh {
 		if err := r.job.lookups.Learn(ctx, r.plan); err != nil { // others may wait for that, and must not wait for this turn
 			return ctx, err
 		}
-		r.job.canary.enter(ctx, &r.leader.answered)
+		r.job.canary.enter(ctx, &r.leader.leads)
 		r.takeSlot(ctx)
 	}
 	return apiclient.WithSlot(ctx, r.slot), nil
@@ -227,87 +296,82 @@ func (r *clientRun) inTurn(ctx context.Context) (context.Context, error) {
 // on which it rests is too old.
 var errStale = errors.New("the look-up is too old")
 
-// find finds out whether the service knows the client already, as far as the
-// ledger leaves that open, and does what the mapping says of known clients. over
-// says that nothing more has to be done for the client.
-func (r *clientRun) find(ctx context.Context) (o clientOutcome, over bool, err error) {
+// find finds out whether the service knows the client already, as far as the ledger leaves that
+// open, and does what the mapping says of known clients.
+func (r *clientRun) find(ctx context.Context) error {
 	first := &r.decisions[0]
 	ctx = apiclient.WithSlot(ctx, r.slot)
 	switch {
 	case ctx.Err() != nil:
 	case r.wasContact():
-		id := first.known.ID
-		first.action = send // refused says it of steps that would be sent
-		return r.applyExisting(existing{Result: lookup.Result{ID: id}})
-	case r.taken && first.action == needsOperator:
-	case r.job.revisits(r.plan, *first):
-		return clientOutcome{}, false, r.reconcile(ctx, first)
+		first.action, first.mapping, first.lookup = send, false, lookup.Result{ID: first.known.ID}
+		return r.applyLookUp(first)
+	case r.taken && first.action == undecided:
+	case first.action == undecided && r.job.ifKnown(r.plan) != mapping.Create:
+		return r.reconcile(ctx, first)
 	case first.action == send && r.job.looksUp(r.plan):
 		return r.findExisting(ctx, first)
 	}
-	return clientOutcome{}, false, nil
+	return nil
 }
 
-// findExisting asks the service whether it knows a client who is new to the ledger.
-func (r *clientRun) findExisting(ctx context.Context, first *decision) (o clientOutcome, over bool, err error) {
-	x, err := r.lookUp(ctx)
-	if err != nil {
-		return clientOutcome{}, false, err
+// findExisting asks the service whether it knows a client who is new to the ledger. One whose
+// address another client has is rejected.
+func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
+	owner, owned, err := r.job.addressOwner(r.plan.Client, lookup.Asked(r.plan.Lookup))
+	if owned {
+		why, advice := owner.refusal(r.plan.Client)
+		first.reject(why, "another client has the same address", advice)
+	} else if err == nil {
+		err = r.lookUp(ctx, first)
 	}
-	o, over, err = r.applyExisting(x)
-	if err != nil {
-		return clientOutcome{}, false, err
-	}
-	r.lookedUp = over
 	switch {
-	case over && o.Status != result.Skipped:
+	case err != nil:
+		return err
+	case r.noWork != nil:
+		r.lookedUp = true
+		return nil
+	case first.action == rejected:
+		r.lookedUp = true
 		event := r.event(*first, ledger.Refused)
 		event.Reason = "nothing was created: see the workbook"
-		return o, over, r.record(event)
-	case over:
-		return o, over, nil
-	case x.ID == "":
-		first.absent = x.Result
-		return o, over, nil
+		return r.record(event)
+	case first.lookup.ID == "":
+		return nil
 	}
-	r.known.client, r.reused = x.ID, first.known.Attempts == 0
-	event := r.job.foundEvent(r.plan, x.ID)
+	id := first.lookup.ID
+	r.ids[first.step.Key], r.reused = id, first.known.Attempts == 0
+	event := r.job.foundEvent(r.plan, id)
 	r.identify(&event, first)
-	first.adopt(x.ID, r.job)
+	first.adopt(id, r.job)
 	if r.reused {
 		skipActivities(r.decisions, r.job.Binding)
 	}
-	return o, over, r.record(event)
+	return r.record(event)
 }
 
-// lookUp looks a client up who is new to the ledger. One whose address another client has is
-// refused.
-func (r *clientRun) lookUp(ctx context.Context) (x existing, err error) {
+// lookUp looks a client up who is new to the ledger.
+func (r *clientRun) lookUp(ctx context.Context, first *decision) error {
 	j := r.job
-	o, owned, err := j.addressOwner(r.plan.Client, lookup.Asked(r.plan.Lookup))
-	if err != nil {
-		return x, err
-	}
-	if owned {
-		why, advice := o.refusal(r.plan.Client)
-		x.refuse("another client has the same address", why, advice)
-		return x, nil
-	}
-	if j.mode == dry && j.NoLookup {
+	if j.NoLookup {
 		j.tally.lookUp(r.plan.Lookup, len(lookup.By(r.plan.Lookup)))
-		return x, nil
+		return nil
 	}
-	if ctx, err = r.inTurn(ctx); err != nil {
-		return x, err
+	ctx, err := r.inTurn(ctx)
+	if err != nil {
+		return err
 	}
-	found, err := j.lookups.Find(ctx, r.plan)
+	first.lookup, err = j.lookups.Find(ctx, r.plan)
 	switch {
 	case j.mode == dry:
-		j.tally.lookUp(r.plan.Lookup, found.Looks)
+		j.tally.lookUp(r.plan.Lookup, first.lookup.Looks)
 	case err == nil && j.mode == carriesOut:
-		j.seeLookUp(ctx, found)
+		j.seeLookUp(ctx, first.lookup)
 	}
-	return existingOf(found), err
+	if err != nil {
+		return err
+	}
+	return r.applyLookUp(first)
 }
 
 // believable is how old an uncertain attempt must be before a look-up that finds
@@ -360,7 +424,9 @@ func (r *clientRun) findCreated(ctx context.Context, d decision, event ledger.Ev
 	if silent { // no look-up, or none that was answered, says that there is nobody
 		return o, nil
 	}
-	return r.notFound(d, v), nil
+	event = r.notFound(d, v.Hint)
+	r.pending = append(r.pending, event)
+	return r.stepOutcome(d, event, v), nil
 }
 
 // contradicted makes a refusal uncertain: the service says that the client is
@@ -378,46 +444,60 @@ func (r *clientRun) contradicted(d decision, v apiclient.Verdict) stepOutcome {
 // is false when another client has that id. The redirect url is that of the answer,
 // which may lack nothing but the id.
 func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (o stepOutcome, ok bool, err error) {
-	event := r.job.foundEvent(r.plan, id)
-	event.URL = v.URL
-	t, taken, err := r.job.holderOfFound(&event)
-	if err != nil || taken {
-		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: clashReason(r.plan.Client, identityOf(t)), reason: reasonClash, Advice: adviceWhoIsIt}, false, err
+	event, clash, err := r.job.foundInDoubt(r.plan, id, v.URL)
+	if err != nil || clash != "" {
+		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: clash, reason: reasonClash, Advice: adviceWhoIsIt}, false, err
 	}
 	r.pending = append(r.pending, event)
-	r.job.guard.made(d.step.Kind)
+	r.job.observe(stoprule.Observation{Of: stoprule.Found, Kind: d.step.Kind, Effect: apiclient.Created})
 	r.noteCreated(d.step, id)
 	return r.stepOutcome(d, event, v), true, nil
 }
 
-// notFound records that look-ups find nobody, which a later run may believe.
-func (r *clientRun) notFound(d decision, v apiclient.Verdict) stepOutcome {
+// foundInDoubt is the event by which a client becomes done whose creation was in doubt and
+// whom a look-up found, with the redirect url that an answer brought, unless another client has
+// that url by now. clash says that another client has the id; "" for none.
+func (j *Job) foundInDoubt(plan mapping.Plan, id, url string) (event ledger.Event, clash string, err error) {
+	event = j.foundEvent(plan, id)
+	event.URL = url
+	t, taken, err := j.holder(event)
+	if taken && t.URL {
+		event.URL = ""
+		t, taken, err = j.holder(event)
+	}
+	if taken {
+		clash = clashReason(plan.Client, identityOf(t))
+	}
+	return event, clash, err
+}
+
+// notFound is the event by which a client stays uncertain whom look-ups do not find. A later run may
+// believe that.
+func (r *clientRun) notFound(d decision, hint string) ledger.Event {
 	event := r.event(d, ledger.Uncertain)
-	event.NotFound = true
-	event.Reason = reasonWith(reasonNotFound, v.Hint)
-	r.pending = append(r.pending, event)
-	return r.stepOutcome(d, event, v)
+	event.NotFound, event.Reason = true, reasonWith(reasonNotFound, hint)
+	return event
 }
 
 // findAgain looks a client up once more before it is sent again although it may
 // have been created. Without an answer that finds nobody it is not sent.
-func (r *clientRun) findAgain(ctx context.Context, d *decision, v apiclient.Verdict) (o stepOutcome, over bool, err error) {
+func (r *clientRun) findAgain(ctx context.Context, d *decision, v apiclient.Verdict) (o stepOutcome, decided bool, err error) {
 	if d.step.Kind != mapping.ClientStep || !r.job.looksUp(r.plan) || ctx.Err() != nil {
 		return stepOutcome{}, false, nil
 	}
-	sent, now, err := r.job.lookUndecided(apiclient.WithSlot(ctx, r.slot), r.plan, *d, r.job.sentLookup(r.plan, *d))
+	sent, now, why, err := r.job.lookUndecided(apiclient.WithSlot(ctx, r.slot), r.plan, *d, r.job.sentLookup(r.plan, *d))
 	switch {
 	case err != nil:
 		return stepOutcome{}, false, err
-	case sent.reason != "":
-		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: sent.reason, reason: sent.nameless, Advice: adviceNotFound, unanswered: sent.Failed != nil}, true, nil
+	case why != "":
+		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: why, reason: sent.Unclear, Advice: adviceNotFound, unanswered: sent.Failed != nil}, true, nil
 	case sent.ID != "":
 		o, _, err = r.adoptCreated(*d, v, sent.ID)
 		return o, true, err
 	case now.ID != "":
 		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: "a look-up finds " + now.ID + " by the address of the row, and nobody by the one that was sent", Advice: adviceNotFound}, true, nil
 	}
-	d.absent = now.Result
+	d.lookup = now
 	return stepOutcome{}, false, nil
 }
 
@@ -432,6 +512,9 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 		return nil
 	}
 	was := j.sentLookup(r.plan, *d)
+	if len(lookup.By(was.Lookup)) == 0 {
+		return nil
+	}
 	o, owned, err := j.addressOwner(r.plan.Client, slices.Concat(was.asked, lookup.Asked(r.plan.Lookup)))
 	if err != nil {
 		return err
@@ -440,116 +523,85 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 		d.why, d.advice = o.refusal(r.plan.Client)
 		return nil
 	}
-	sent, now, err := j.lookUndecided(ctx, r.plan, *d, was)
+	sent, now, why, err := j.lookUndecided(ctx, r.plan, *d, was)
 	if err != nil {
 		return err
 	}
 	found := sent.ID
 	switch {
-	case sent.reason != "" || found != "":
+	case why != "" || found != "":
 	case was.unknown:
-		sent.reason = reasonForgotten
+		why = reasonForgotten
 	case was.unproven:
-		sent.reason = reasonUnproven
-	case j.ripe(*d) && now.ID == "" && !givesID(r.plan) && !j.looksUp(r.plan):
-		sent.reason = "the sheet has no address any more by which the client could be looked up"
-	case j.ripe(*d) && now.ID == "":
-		d.action, d.absent = send, now.Result
+		why = reasonUnproven
+	case !j.ripe(*d):
+		d.advice = adviceNotFound // a later run decides about it
+		if d.known.NotFound {
+			d.why = cmp.Or(d.why, reasonNotFound) // the reason that was given first stays
+			return nil
+		}
+		d.why = reasonNotFound
+		return r.record(r.notFound(*d, ""))
+	case now.ID == "" && !givesID(r.plan) && !j.looksUp(r.plan):
+		why = "the sheet has no address any more by which the client could be looked up"
+	case now.ID == "":
+		d.action, d.lookup = send, now
 		return nil
-	case j.ripe(*d) && !givesID(r.plan) && j.existing(r.plan) != mapping.Reuse:
-		sent.reason = reasonKnown
-	case j.ripe(*d):
+	case !givesID(r.plan) && j.ifKnown(r.plan) != mapping.Reuse:
+		why = reasonKnown
+	default:
 		found = now.ID
-		err = j.checkFound(r.plan, &now)
-		sent.reason = now.reason
+		why, err = j.clash(r.plan, found)
 	}
-	switch {
-	case err != nil:
-		return err
-	case sent.reason != "":
-		d.why = sent.reason
-		return nil
-	case found != "":
-		return r.adoptEarlier(d, found)
+	if given := d.step.KnownID; err == nil && why == "" && given != "" && !sameID(given, found) {
+		why = fmt.Sprintf("a look-up finds %s, and the sheet gives the id %s", found, given)
 	}
-	d.advice = adviceNotFound // a later run decides about it
-	if d.known.NotFound {
-		d.why = cmp.Or(d.why, reasonNotFound) // the reason that was given first stays
-		return nil
-	}
-	d.why = reasonNotFound
-	event := r.event(*d, ledger.Uncertain)
-	event.NotFound = true
-	event.Reason = reasonNotFound
-	return r.record(event)
-}
-
-// adoptEarlier adopts the client that an earlier run asked for.
-func (r *clientRun) adoptEarlier(d *decision, id string) error {
-	if given := d.step.KnownID; given != "" && !sameID(given, id) {
-		d.why = fmt.Sprintf("a look-up finds %s, and the sheet gives the id %s", id, given)
-		return nil
-	}
-	event := r.job.foundEvent(r.plan, id)
-	event.URL = d.known.URL
-	t, taken, err := r.job.holderOfFound(&event)
-	if err != nil || taken {
-		d.why = clashReason(r.plan.Client, identityOf(t))
+	if err != nil || why != "" {
+		d.why = why
 		return err
 	}
-	d.override(func(s *ledger.Step) { s.URL = event.URL })
-	d.adopt(id, r.job)
-	d.compareAdopted(r.job.Binding)
-	r.known.client = id
+	event, clash, err := j.foundInDoubt(r.plan, found, d.known.URL)
+	if err != nil || clash != "" {
+		d.why = clash
+		return err
+	}
+	d.known.URL = event.URL
+	d.adopt(found, j)
+	action := d.action
+	if d.compare(j.Binding); d.action == unchanged {
+		d.action = action // the client was asked for with the data that the sheet has now
+	}
+	r.ids[d.step.Key] = found
 	return r.record(event)
 }
 
 // lookUndecided looks a client up whose creation is in doubt: sent is what the
 // addresses find with which it was asked for; now is what the addresses of the
 // sheet find, which is the same where they were not corrected. Before "nobody" is
-// acted upon, the service is asked twice. sent.reason is why the answers do not say
+// acted upon, the service is asked twice. why says that the answers do not say
 // what became of the client.
-func (j *Job) lookUndecided(ctx context.Context, plan mapping.Plan, d decision, was sentLookup) (sent, now existing, err error) {
-	ask := func(addresses mapping.Lookup, fields map[string]string) (existing, error) {
-		r, err := j.lookups.FindBy(ctx, addresses, fields)
+func (j *Job) lookUndecided(ctx context.Context, plan mapping.Plan, d decision, was sentLookup) (sent, now lookup.Result, why string, err error) {
+	ask := func(addresses mapping.Lookup, fields map[string]string) (lookup.Result, error) {
+		found, err := j.lookups.FindBy(ctx, addresses, fields)
 		if j.mode == dry {
-			j.tally.lookUp(addresses, r.Looks)
+			j.tally.lookUp(addresses, found.Looks)
 		}
-		return existingOf(r), err
+		return found, err
 	}
 	sent, err = ask(was.Lookup, was.fields)
 	if err == nil && sent.Nobody() && j.ripe(d) {
 		sent, err = ask(was.Lookup, was.fields)
 	}
+	why = whyUnclear(sent)
 	if now = sent; err != nil || !was.corrected || len(lookup.Asked(plan.Lookup)) == 0 {
-		return sent, now, err
+		return sent, now, why, err
 	}
 	now, err = ask(plan.Lookup, lookup.Fields(plan))
-	switch {
-	case sent.reason != "":
-	case now.reason != "":
-		sent.reason = now.reason
-	case sent.ID != "" && now.ID != "" && sent.ID != now.ID:
-		sent.reason = fmt.Sprintf("the address with which it was asked for is that of %s in the service, and the corrected one that of %s", sent.ID, now.ID)
+	why = cmp.Or(why, whyUnclear(now))
+	if why == "" && sent.ID != "" && now.ID != "" && sent.ID != now.ID {
+		why = fmt.Sprintf("the address with which it was asked for is that of %s in the service, and the corrected one that of %s", sent.ID, now.ID)
 	}
-	return sent, now, err
-}
-
-// compareAdopted notes what differs where the client was asked for with other data
-// than the sheet has now.
-func (d *decision) compareAdopted(b *mapping.Binding) {
-	action := d.action
-	if d.compare(b); d.action == unchanged {
-		d.action = action
-	}
-}
-
-// revisits reports whether look-ups may settle a client step that is uncertain.
-func (j *Job) revisits(plan mapping.Plan, d decision) bool {
-	if d.action != needsOperator || d.step.Kind != mapping.ClientStep || j.existing(plan) == mapping.Create {
-		return false
-	}
-	return len(lookup.By(j.sentLookup(plan, d).Lookup)) > 0
+	return sent, now, why, err
 }
 
 // ripe reports whether a step that a look-up has not found is old enough for a look-up to be
@@ -602,8 +654,7 @@ func (r *clientRun) ownerOfKnownID(known map[string]ledger.Step) (map[string]led
 	if !givesID(r.plan) || known[string(mapping.ClientStep)].To != "" || !j.readsLedger() {
 		return known, nil
 	}
-	// It is read whether or not the run is being stopped.
-	holder, isKnown, err := j.Ledger.StepWithID(context.Background(), ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Environment: j.Environment}}, Kind: ledger.KindClient, ID: r.plan.Steps[0].KnownID})
+	holder, isKnown, err := j.Ledger.StepWithID(uninterrupted, ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Environment: j.Environment}}, Kind: ledger.KindClient, ID: r.plan.Steps[0].KnownID})
 	if !isKnown || err != nil {
 		return known, err
 	}
@@ -622,8 +673,8 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 	r.identify(&event, &d)
 	if t, taken, err := r.job.holder(event); err != nil {
 		return stepOutcome{}, err
-	} else if taken && d.step.Kind == mapping.ClaimStep && t.Holder.ClientKey == event.ClientKey && t.Holder.Mapping != event.Mapping && d.known == unknown {
-		r.known.set(d.step, event.ID) // the client's claim by another mapping
+	} else if taken && d.step.Kind == mapping.ClaimStep && t.Holder.ClientKey == event.ClientKey && t.Holder.Mapping != event.Mapping && d.known.To == "" {
+		r.ids[d.step.Key] = event.ID // the client's claim by another mapping
 		return stepOutcome{Step: d.step, Status: result.Unchanged, ID: event.ID}, nil
 	}
 	why, advice, err := r.refuseKnownID(d, event)
@@ -639,7 +690,7 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 		return stepOutcome{Step: d.step, Status: result.Failed, Error: why, Advice: advice}, nil
 	}
 	r.pending = append(r.pending, event)
-	r.known.set(d.step, event.ID)
+	r.ids[d.step.Key] = event.ID
 	if d.step.Kind == mapping.ClientStep {
 		r.reused = true
 		skipActivities(r.decisions, r.job.Binding) // they come after this step

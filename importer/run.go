@@ -30,12 +30,11 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 	if err := j.load(ctx, j.MaxFailures.Lifted()); err != nil {
 		return err
 	}
-	fatal := &firstError{stop: j.stop}
-	undone, endDispatch := j.beginDispatch(ctx, fatal)
-	j.carryOutAll(ctx, plans, undone, fatal)
+	undone, endDispatch := j.beginDispatch(ctx)
+	j.runGroups(ctx, plans, undone)
 	endDispatch()
-	if err := fatal.get(); err != nil {
-		return err
+	if err := j.failed.Load(); err != nil {
+		return *err
 	}
 	if cause := context.Cause(ctx); errors.Is(cause, ErrStopped) {
 		return cause
@@ -43,35 +42,31 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 	return nil
 }
 
-// carryOutAll carries plans out, group by group. With a Dispatcher, groups go to undone as
-// soon as the service has answered for a first client.
-func (j *Job) carryOutAll(ctx context.Context, plans iter.Seq2[mapping.Plan, error], undone chan<- []mapping.Plan, fatal *firstError) {
-	var g errgroup.Group
-	g.SetLimit(j.workers())
-	proven := false
+// runGroups carries plans out, group by group: one after the other until the service has
+// answered for a client, then side by side. With a Dispatcher, groups go to undone as soon as
+// the first client has gone ahead.
+func (j *Job) runGroups(ctx context.Context, plans iter.Seq2[mapping.Plan, error], undone chan<- []mapping.Plan) {
+	var all errgroup.Group
+	defer all.Wait() // the functions return nil: Job.failed has the first error
+	all.SetLimit(ClientsAtOnce(j.Concurrency))
+	sideBySide := false
 	for group, err := range j.read(j.grouped(j.detectLostLedger(ctx, plans))) {
-		if err != nil {
-			fatal.set(err)
-		}
+		j.fail(err)
 		switch {
-		case fatal.get() != nil:
-			_ = g.Wait() // the functions return nil: fatal has the first error
+		case j.failed.Load() != nil:
 			return
-		case j.Dispatch != nil && j.canary.passed() && ctx.Err() == nil && !group.isSettled():
+		case j.Dispatch != nil && j.canary.passed() && ctx.Err() == nil && !group.nothingLeft():
 			undone <- group.plans
-		case !proven:
-			sent, err := j.carryOut(ctx, group)
-			proven = sent || j.lookups.Answered()
-			fatal.set(err)
+		case !sideBySide:
+			j.fail(j.runGroup(ctx, group, j.record))
+			sideBySide = j.canary.passed() || j.lookups.Answered()
 		default:
-			g.Go(func() error {
-				_, err := j.carryOut(ctx, group)
-				fatal.set(err)
+			all.Go(func() error {
+				j.fail(j.runGroup(ctx, group, j.record))
 				return nil
 			})
 		}
 	}
-	_ = g.Wait()
 }
 
 // Troubled are the first rows that failed or are uncertain, each with its step and the
@@ -87,17 +82,22 @@ func (j *Job) Troubled() problem.List {
 // Summary is what the run came to, and every problem of its rows. Call it
 // after Do or Forecast.
 func (j *Job) Summary(dryRun bool) (result.Summary, problem.List, bool) {
-	s := j.tally.summary
-	s.Run, s.DryRun = j.Runs[0], dryRun
+	s := j.summary()
+	s.DryRun = dryRun
 	sent := j.Service.Sent()
 	if dryRun {
 		addRequests(&s.Requests, apiclient.ReadTemplates, sent[apiclient.ReadTemplates])
 	} else {
-		for kind, n := range j.dispatched.sent(sent) {
+		for kind, n := range j.tally.sent(sent) {
 			addRequests(&s.Requests, kind, n)
 		}
 	}
 	return s, j.tally.listed(), j.tally.mapping
+}
+
+func (j *Job) summary() result.Summary {
+	of := j.tally.whole
+	return result.Summary{Run: j.Runs[0], Rows: of.rows, Clients: of.clients, WithoutLink: of.withoutLink, Requests: j.tally.requests}
 }
 
 // OfSheet is the summary of a whole run cut down to one of its sheets. Requests
@@ -105,7 +105,7 @@ func (j *Job) Summary(dryRun bool) (result.Summary, problem.List, bool) {
 func (j *Job) OfSheet(whole result.Summary, table int) result.Summary {
 	whole.Run = j.Runs[table]
 	if len(j.Runs) > 1 {
-		var of sheetTally // zero for a sheet without rows
+		var of counts // zero for a sheet without rows
 		if j.tally.sheets != nil {
 			of = j.tally.sheets[table]
 		}
@@ -128,16 +128,17 @@ type Progress struct {
 // Progress returns how far Do or Forecast has come. It may be called from any
 // goroutine.
 func (j *Job) Progress() Progress {
-	p := Progress{Clients: j.tally.clients()}
-	p.Requests = total(j.dispatched.sent(j.Service.Sent()))
-	if p.Waiting = j.gate.waiting(); p.Waiting == "" {
-		p.Waiting, p.Until = j.Service.Waiting()
-	}
-	if p.Waiting == "" && j.waiting.Load() > 0 {
+	var p Progress
+	p.Clients, p.Requests = j.tally.progress(j.Service.Sent())
+	p.Waiting, p.Until = j.Service.Waiting()
+	switch {
+	case !j.gate.open():
+		p.Waiting, p.Until = "waiting for the service to answer again", time.Time{}
+	case p.Waiting != "":
+	case j.waiting.Load() > 0:
 		p.Waiting = "another run is at work on the clients that are left"
-	}
-	if p.Waiting == "" {
-		p.Waiting = j.dispatched.waiting()
+	case j.noWorker.Load():
+		p.Waiting = "no worker is at work: start claimsheet worker"
 	}
 	return p
 }
@@ -162,22 +163,20 @@ func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]
 func (j *Job) Project(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) (result.Summary, problem.List, error) {
 	j.knows, j.mode = true, projects
 	j.lookups = lookup.New(j.Service, lookup.Options{Now: j.now})
-	if err := j.loadErased(ctx); err != nil {
+	if err := j.loadErased(); err != nil {
 		return result.Summary{}, nil, err
 	}
-	for runs, err := range inParallel(chunked(plans, readAhead), j.prepareClients) {
+	for r, err := range inParallel(chunked(plans, readAhead), j.prepareClients) {
+		var outcome clientOutcome
+		if err == nil {
+			outcome, err = r.execute(ctx)
+		}
+		if err == nil {
+			err = j.record(outcome)
+		}
 		if err != nil {
 			return result.Summary{}, nil, err
 		}
-		for _, r := range runs {
-			outcome, err := r.execute(ctx)
-			if err == nil {
-				err = j.record(outcome)
-			}
-			if err != nil {
-				return result.Summary{}, nil, err
-			}
-		}
 	}
-	return j.tally.summary, j.tally.listed(), ctx.Err()
+	return j.summary(), j.tally.listed(), ctx.Err()
 }

@@ -6,92 +6,240 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/importer/retry"
+	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 )
+
+// commit makes events durable, in the ledger or, when that cannot be written any
+// more, in the journal. Where the ledger refuses one it returns stepChanged.
+func (j *Job) commit(events []ledger.Event) error {
+	if j.mode != carriesOut {
+		return nil
+	}
+	err := j.append(events)
+	switch {
+	case err == nil:
+		j.seeAnswers(events, nil)
+	case errors.Is(err, ledger.ErrStopped):
+		return errors.Join(err, j.Journal.Keep(events...))
+	case isRefusal(err):
+		return j.commitApart(events, err)
+	}
+	return err
+}
+
+// append is Ledger.Append. After a panic the ledger counts as one that cannot be written:
+// it is unknown whether it has the events.
+func (j *Job) append(events []ledger.Event) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%w: %w", ledger.ErrStopped, Caught(v))
+		}
+	}()
+	return j.Ledger.Append(events...)
+}
+
+// commitApart makes the outcomes of a refused call durable one by one: one of its events
+// must not take another's id with it. An intent is left out, so its request is not sent.
+func (j *Job) commitApart(events []ledger.Event, refusal error) error {
+	changed := &stepChanged{step: events[len(events)-1].StepID, why: refusal}
+	var errs []error // an error about one outcome does not take another's id with it either
+	for i, e := range events {
+		if e.To == ledger.Sent {
+			continue
+		}
+		err := refusal
+		if len(events) > 1 {
+			err = j.append([]ledger.Event{e})
+		}
+		j.seeAnswers([]ledger.Event{e}, err)
+		if isRefusal(err) {
+			changed.step, changed.why = e.StepID, err
+			err = j.commitOvertaken(e, err)
+		}
+		switch {
+		case errors.Is(err, ledger.ErrStopped):
+			return errors.Join(append(errs, err, j.Journal.Keep(events[i:]...))...)
+		case err != nil:
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	return changed
+}
+
+// seeAnswers lets the guard see whether the answers by which steps were created held what
+// other steps have. At the second such answer in a row the run stops.
+func (j *Job) seeAnswers(events []ledger.Event, refusal error) {
+	taken, isTaken := errors.AsType[ledger.Taken](refusal)
+	for _, e := range events {
+		if e.To != ledger.Done || e.Via != ledger.ViaAnswer || refusal != nil && !(isTaken && !taken.Address && taken.Step == e.StepID) {
+			continue
+		}
+		j.observe(stoprule.Observation{Of: stoprule.Answer, Kind: mapping.StepKind(e.Kind), Bad: isTaken})
+	}
+}
+
+// commitOvertaken makes an outcome durable that the ledger refuses. What the service has
+// created is recorded as uncertain, so that no run sends it again. An outcome without an answer
+// says nothing that the ledger lacks, and a refused request has created nothing.
+func (j *Job) commitOvertaken(e ledger.Event, refusal error) error {
+	if e.Status == 0 || e.To == ledger.Refused {
+		return nil
+	}
+	err := j.append([]ledger.Event{overtaken(e, refusal)})
+	if isRefusal(err) { // it is refused in every way
+		return errors.Join(fmt.Errorf("an answer cannot be recorded: %w", err), j.Journal.Keep(e))
+	}
+	return err
+}
+
+// reasonOvertaken begins the reason of a step that the service has created after somebody
+// had decided about it, or another process had concluded something else.
+const reasonOvertaken = "the service created it, and meanwhile another process or a decision (claimsheet settle) had changed the step"
+
+// overtaken is the outcome by which a step becomes uncertain that the service has created:
+// with the id, or without it where another step has that.
+func overtaken(e ledger.Event, refusal error) ledger.Event {
+	e.To, e.Via, e.Reason = ledger.Uncertain, ledger.ViaJournal, reasonOvertaken
+	if t, ok := errors.AsType[ledger.Taken](refusal); ok {
+		reason, _ := takenAnswer(e.Kind, e.ID, t)
+		e.Reason, e.ID, e.URL = reasonWith(reason, hintTaken), "", ""
+	} else if e.ID != "" {
+		e.Reason += "; its id there is " + e.ID
+	}
+	return e
+}
+
+// isOvertaken reports whether a step is uncertain by overtaken. A person decides about it,
+// also where its answer can be read; a client may be found by a look-up before that.
+func isOvertaken(s ledger.Step) bool {
+	return s.To == ledger.Uncertain && strings.HasPrefix(s.Reason, reasonOvertaken)
+}
+
+// What the ledger knows of a client is read before its run and holds as a rule until the
+// run is over. Where a step has changed all the same, the ledger refuses what the run would
+// record, and the client is read again, once (Job.runClient). Its rows say so when that
+// does not help; the other clients go on.
+
+// stepChanged is returned when the ledger refuses an event: another process, or somebody
+// who decided by hand, has changed the step since this run read it. What the service
+// answered is kept all the same. Wrapped in another error, it is no more than a part of what
+// ends the run.
+type stepChanged struct {
+	step ledger.StepID
+	why  error // wraps ledger.ErrTransition or ledger.Taken
+}
+
+func (s *stepChanged) Error() string { return "a step was changed meanwhile: " + s.why.Error() }
+
+func (s *stepChanged) Unwrap() error { return s.why }
+
+// isRefusal reports whether the ledger refuses an event and goes on.
+func isRefusal(err error) bool {
+	return (errors.Is(err, ledger.ErrTransition) || errors.As(err, new(ledger.Taken))) && !errors.Is(err, ledger.ErrStopped)
+}
+
+// holderOf names the step that has a taken id or url.
+func holderOf(t ledger.Taken) string {
+	client := fmt.Sprintf("the client with the key “%s”", t.Holder.Client)
+	if at, ok := ledger.Erased(t.Holder.Client); ok {
+		client = "a client who was erased on " + at.Format(time.DateOnly)
+	}
+	if t.Holder.Step != ledger.KindClient {
+		return fmt.Sprintf("the step %s of %s", t.Holder.Step, client)
+	}
+	return client
+}
+
+// takenAnswer says that the service gave a step what another step has: reason
+// without names, whose with them. The id is named, a url never, because it is a
+// credential.
+func takenAnswer(kind, id string, t ledger.Taken) (reason, whose string) {
+	whose = "it is that of " + holderOf(t)
+	if t.URL {
+		return "the service gave it a redirect url that it had given to another client", whose
+	}
+	return fmt.Sprintf("the service gave it the id of another %s", kind), "id " + id + "; " + whose
+}
 
 // clientRun carries one client's plan out, in one goroutine: prepare first, then
 // execute.
 type clientRun struct {
-	job       *Job
-	plan      mapping.Plan
-	leader    *clientRun // the run that this one is part of: its own, or that of the client whose contact it creates
-	decisions []decision
-	known     ids
-	created   map[string]time.Time // when this run created what a step asked for, by step key
-	pending   []ledger.Event       // outcomes that the next commit takes along
-	policy    *retry.Policy        // by which the client step is sent again
-	inDoubt   bool                 // it has a place in Job.inDoubt
-	slot      *apiclient.Slot      // reserved for the client's creation, for which it is looked up first; else nil
-	sent      int                  // creating requests that went out, whatever came of them
-	reused    bool                 // a look-up found the client, and nothing was sent to create it
-	lookedUp  bool                 // the service was asked about the client, and nothing more
-	answered  bool                 // the service has answered a creating request
-	taken     bool                 // what the run asked for is another step's: no look-up decides about what is in doubt now
+	job           *Job
+	plan          mapping.Plan
+	leader        *clientRun // the run that this one is part of: its own, or that of the client whose contact it creates
+	decisions     []decision
+	ids           ids
+	created       map[string]time.Time // when this run created what a step asked for, by step key
+	pending       []ledger.Event       // outcomes that the next commit takes along
+	policy        *retry.Policy        // by which the client step is sent again
+	hasOpenIntent bool                 // it has a place in Job.openIntents
+	slot          *apiclient.Slot      // reserved for the client's creation, for which it is looked up first; else nil
+	sent          int                  // creating requests that went out, whatever came of them
+	reused        bool                 // a look-up found the client, and nothing was sent to create it
+	lookedUp      bool                 // the service was asked about the client, and nothing more
+	answered      bool                 // the service has answered a creating request
+	leads         bool                 // it goes first; see canary
+	taken         bool                 // what the run asked for is another step's: no look-up decides about what is in doubt now
 
 	steps  map[string]ledger.Step        // what the ledger knew of the client
 	latest map[ledger.StepID]ledger.Step // what has changed since then, and the steps of contacts
 
-	settled *clientOutcome // that of a plan for which nothing is to be done
-	failed  error          // of prepare
+	noWork *clientOutcome // that of a plan for which nothing is to be done
+	failed error          // of prepare
 }
 
 func (j *Job) newClientRun(plan mapping.Plan) *clientRun {
-	r := &clientRun{job: j, plan: plan, known: newIDs(), created: map[string]time.Time{}}
+	r := &clientRun{job: j, plan: plan, ids: ids{}, created: map[string]time.Time{}, latest: map[ledger.StepID]ledger.Step{}}
 	r.leader = r
 	return r
 }
 
 // takeSlot reserves a slot for the client's next request; ok is false when ctx is done before
-// that. Whoever waits for a slot has a place in Job.inDoubt: so no one who has a slot waits
-// for such a place.
+// that. Each client that waits for a slot has a place in Job.openIntents, so a client with a slot
+// never waits for such a place.
 func (r *clientRun) takeSlot(ctx context.Context) (ok bool) {
 	if r.slot != nil {
 		return true
 	}
-	if !r.enterDoubt(ctx) {
-		return false
+	if !r.hasOpenIntent { // else an outcome is not committed yet
+		select {
+		case r.job.openIntents <- struct{}{}:
+			r.hasOpenIntent = true
+		case <-ctx.Done():
+			return false
+		}
 	}
 	slot, err := r.job.Service.Reserve(ctx)
 	if err != nil {
-		r.leaveDoubt()
+		r.closeIntent()
 		return false
 	}
 	r.slot = slot
 	return true
 }
 
-// releaseSlot gives the slot back, if it is not used.
 func (r *clientRun) releaseSlot() {
 	r.slot.Release()
 	r.slot = nil
 }
 
-// enterDoubt waits until a request of the client may be in doubt; ok is false when ctx is
-// done before that.
-func (r *clientRun) enterDoubt(ctx context.Context) (ok bool) {
-	if r.inDoubt {
-		return true // with an outcome that is not committed yet
-	}
-	select {
-	case r.job.inDoubt <- struct{}{}:
-		r.inDoubt = true
-	case <-ctx.Done():
-	}
-	return r.inDoubt
-}
-
-// leaveDoubt gives the client's place in Job.inDoubt back, unless an outcome waits for its
+// closeIntent gives the client's place in Job.openIntents back, unless an outcome waits for its
 // commit. While an intent is committed and its outcome is not known, do not call it.
-func (r *clientRun) leaveDoubt() {
-	if r.inDoubt && len(r.pending) == 0 {
-		r.inDoubt = false
-		<-r.job.inDoubt
+func (r *clientRun) closeIntent() {
+	if r.hasOpenIntent && len(r.pending) == 0 {
+		r.hasOpenIntent = false
+		<-r.job.openIntents
 	}
 }
 
@@ -115,12 +263,11 @@ func (r *clientRun) wanted(d *decision) *wanted {
 func (r *clientRun) identify(e *ledger.Event, d *decision) {
 	w := r.wanted(d)
 	e.Data, e.Digest, e.Addresses = w.json(), w.digest(), w.Addresses
-	if r.job.existing(r.plan) != mapping.Create {
+	if r.job.ifKnown(r.plan) != mapping.Create {
 		e.LookedUp = w.asked()
 	}
 }
 
-// intend makes the intent durable, together with what is pending.
 func (r *clientRun) intend(d *decision) error {
 	intent := r.event(*d, ledger.Sent)
 	r.identify(&intent, d)
@@ -128,10 +275,9 @@ func (r *clientRun) intend(d *decision) error {
 		intent.Via = ledger.ViaRepeatable
 	}
 	r.pending = append(r.pending, intent)
-	r.sent++
 	err := r.commit()
-	if isChanged(err) {
-		r.sent--
+	if _, changed := err.(*stepChanged); !changed {
+		r.sent++
 	}
 	return err
 }
@@ -145,16 +291,14 @@ func (r *clientRun) withdraw(d *decision) {
 		event.To, event.Reason, event.NotFound = ledger.Uncertain, reasonNotRepeated, d.known.NotFound
 	}
 	r.pending = append(r.pending, event)
-	d.override(func(s *ledger.Step) { s.To = event.To })
+	d.known.To = event.To
 }
 
-// record makes an event durable at once, with what is pending.
 func (r *clientRun) record(event ledger.Event) error {
 	r.pending = append(r.pending, event)
 	return r.commit()
 }
 
-// commit makes the pending events durable.
 func (r *clientRun) commit() error {
 	if len(r.pending) == 0 {
 		return nil
@@ -163,7 +307,7 @@ func (r *clientRun) commit() error {
 	r.note(r.pending)
 	err := r.job.commit(r.pending)
 	if r.pending = r.pending[:0]; last.To != ledger.Sent || err != nil {
-		r.leaveDoubt()
+		r.closeIntent()
 	}
 	return err
 }
@@ -178,9 +322,6 @@ func (r *clientRun) recoverPanic(err *error) {
 
 // note keeps what events make of their steps.
 func (r *clientRun) note(events []ledger.Event) {
-	if r.latest == nil {
-		r.latest = map[ledger.StepID]ledger.Step{}
-	}
 	for _, e := range events {
 		s, known := r.latest[e.StepID]
 		if !known && e.ClientKey == r.job.owner(r.plan.Client) {
@@ -196,11 +337,7 @@ func (r *clientRun) note(events []ledger.Event) {
 	}
 }
 
-// takeLatest keeps the steps of a contact.
 func (r *clientRun) takeLatest(contact map[string]ledger.Step) {
-	if r.latest == nil {
-		r.latest = map[ledger.StepID]ledger.Step{}
-	}
 	for _, s := range contact {
 		r.latest[s.StepID] = s
 	}
@@ -214,34 +351,30 @@ func (r *clientRun) complete(o *clientOutcome) {
 // lines are the client's lines in the sheet Steps: one for each step of the plan. A step that
 // the ledger does not have is planned, or skipped.
 func (r *clientRun) lines(o clientOutcome) (lines []result.Step) {
+	dryRun := r.job.mode == dry
 	for _, s := range o.Steps {
-		state, wouldSend := string(result.Planned), s.Status == result.Planned && s.ID == "" // else it is taken over, and nothing is sent
-		switch {
-		case r.job.mode == dry && !wouldSend, s.Step.Kind == mapping.ContactStep && s.Step.Contact == nil: // that of an erased person
+		ofErased, wouldSend := s.Step.Kind == mapping.ContactStep && s.Step.Contact == nil, s.Status == result.Planned && s.ID == "" // else nothing is sent
+		if ofErased || dryRun && !wouldSend {
 			continue
-		case s.Status == result.Skipped:
-			state = result.StepSkipped
-		}
-		line := result.Step{Step: s.Step.Key, Kind: string(s.Step.Kind), State: state}
-		if r.job.mode == dry {
-			line.Title = s.Step.Title
 		}
 		known, ok := r.latest[r.job.stepID(r.plan.Client, s.Step)]
 		if !ok {
 			known, ok = r.steps[s.Step.Key]
 		}
-		if ok && r.job.mode != dry {
+		line := result.Step{Step: s.Step.Key, Kind: string(s.Step.Kind), State: string(result.Planned)}
+		if dryRun {
+			line.Title = s.Step.Title
+		} else if ok {
 			line = lineOf(s.Step.Key, line.Kind, known)
-			if s.Status == result.Skipped && known.To == ledger.Refused {
-				line.State = state
-			}
+		}
+		if s.Status == result.Skipped && (!ok || known.To == ledger.Refused) {
+			line.State = result.StepSkipped
 		}
 		lines = append(lines, line)
 	}
 	return lines
 }
 
-// lineOf is the line of a step that the ledger has.
 func lineOf(step, kind string, s ledger.Step) result.Step {
 	return result.Step{Step: step, Kind: kind, State: string(s.To), ID: s.ID, Attempts: s.Attempts, Status: s.Status, At: s.At}
 }
@@ -249,7 +382,7 @@ func lineOf(step, kind string, s ledger.Step) result.Step {
 // stepOutcome is a step's outcome by the event that was recorded of it; the words
 // are the verdict's.
 func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verdict) stepOutcome {
-	o := stepOutcome{Step: d.step, Error: said(v), reason: v.Reason, Advice: v.Hint, answered: v.Status != 0, http: v.Status,
+	o := stepOutcome{Step: d.step, Error: said(v), reason: v.Reason, Advice: v.Hint, http: v.Status,
 		wordless: v.Effect == apiclient.Uncertain && apiclient.Readable(v.Status, v.Answer)}
 	switch event.To {
 	case ledger.Done:
@@ -299,10 +432,9 @@ func said(v apiclient.Verdict) string {
 	return v.Reason + ": " + v.Detail
 }
 
-// noteCreated takes the id of what was created.
 func (r *clientRun) noteCreated(step *mapping.Step, id string) {
 	r.created[step.Key] = r.job.now()
-	r.known.set(step, id)
+	r.ids[step.Key] = id
 }
 
 // notStarted is the outcome of a step that was not sent before the run ended. said
@@ -389,9 +521,7 @@ func (r *clientRun) takeURL(d decision, v apiclient.Verdict) (answer apiclient.V
 	if err != nil || !taken {
 		return v, false, err
 	}
-	if why := r.job.guard.gave(d.step.Kind, true); why != nil {
-		r.job.stop(why)
-	}
+	r.job.observe(stoprule.Observation{Of: stoprule.Answer, Kind: d.step.Kind, Bad: true})
 	v.Effect, v.Hint, v.URL = apiclient.Uncertain, hintTaken, ""
 	v.Reason, v.Detail = takenAnswer(string(d.step.Kind), "", t)
 	return v, true, nil
@@ -403,21 +533,9 @@ func (j *Job) holder(e ledger.Event) (t ledger.Taken, taken bool, err error) {
 	if other, found := j.overlay.holder(e); found {
 		return ledger.Taken{Step: e.StepID, Holder: other}, true, nil
 	}
-	// It is read whether or not the run is being stopped.
-	return j.Ledger.StepWithID(context.Background(), e)
+	return j.Ledger.StepWithID(uninterrupted, e)
 }
 
-// holderOfFound is holder of a client that a look-up found, with the redirect url that an
-// earlier answer brought. A url that another client has by now does not come along.
-func (j *Job) holderOfFound(e *ledger.Event) (t ledger.Taken, taken bool, err error) {
-	if t, taken, err = j.holder(*e); taken && t.URL {
-		e.URL = ""
-		return j.holder(*e)
-	}
-	return t, taken, err
-}
-
-// identityOf returns the client who has a taken id or url.
 func identityOf(t ledger.Taken) mapping.Identity {
 	return mapping.Identity{Space: t.Holder.Space, Key: t.Holder.Client}
 }
@@ -436,8 +554,7 @@ func (r *clientRun) reclassifyConflict(d decision, v apiclient.Verdict) (apiclie
 	if v.Effect != apiclient.Refused || v.Retry != apiclient.Never || v.Status != 409 {
 		return v, nil
 	}
-	// What was done is read whether or not the run is being stopped.
-	events, err := r.job.Ledger.Events(context.Background(), r.job.stepID(r.plan.Client, d.step))
+	events, err := r.job.Ledger.Events(uninterrupted, r.job.stepID(r.plan.Client, d.step))
 	if err != nil || !doubted(events) {
 		return v, err
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"iter"
+	"runtime"
 	"strings"
+	"sync"
 
 	"claimsheet/importer/spool"
 	"claimsheet/mapping"
@@ -38,29 +40,36 @@ func Take(ctx context.Context, b *mapping.Binding, rows *spool.Rows, convert boo
 	}
 	whose := func(record cell.Record) client {
 		row := read(record)
-		c := clientOf(row.Client)
-		c.invalid, c.notes, c.people = convert && len(row.Problems) > 0, row.Notes, b.People(row)
+		c := client{invalid: convert && len(row.Problems) > 0, notes: row.Notes, people: b.People(row)}
+		if c.known = row.Client != (mapping.Identity{}); c.known {
+			c.key = fingerprint(row.Client)
+		}
 		for _, id := range b.KnownIDsOf(row) { // who have the same one belong together, too
 			c.people.LookedUp = append(c.people.LookedUp, mapping.Identity{Space: "known " + string(id.Kind), Key: strings.ToLower(id.ID)})
 		}
 		return c
 	}
-	var people grouper
-	work := func(b *spool.Batch) []client { return clientsOf(b, whose) }
-	for who, err := range inParallel(rows.Batches(), work) {
+	people := grouper{asked: map[[16]byte]int32{}}
+	work := func(batch *spool.Batch) []client {
+		defer batch.Release()
+		list := make([]client, len(batch.Records))
+		for i, record := range batch.Records {
+			list[i] = whose(record)
+		}
+		return list
+	}
+	for c, err := range inParallel(rows.Batches(), work) {
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range who {
-			if number := s.add(c); number > 0 {
-				people.add(number, c.people)
-			}
+		if number := s.add(c); number > 0 {
+			people.add(number, c.people)
 		}
 	}
-	s.Clients, s.Groups = len(s.numbers), people.groups(s.numbers)
+	s.Clients, s.Groups = len(s.numbers), people.joined(s.numbers)
 	return s, nil
 }
 
@@ -71,22 +80,6 @@ type client struct {
 	key     [16]byte
 	notes   []mapping.CellNote
 	people  mapping.People
-}
-
-func clientOf(who mapping.Identity) client {
-	if who == (mapping.Identity{}) {
-		return client{}
-	}
-	return client{known: true, key: fingerprint(who)}
-}
-
-func clientsOf(b *spool.Batch, whose func(cell.Record) client) []client {
-	defer b.Release()
-	list := make([]client, len(b.Records))
-	for i, record := range b.Records {
-		list[i] = whose(record)
-	}
-	return list
 }
 
 // add notes the sheet's next row, and returns its client's number, 0 for none.
@@ -123,8 +116,8 @@ func (s *Survey) Plans(b *mapping.Binding, rows *spool.Rows) iter.Seq2[mapping.P
 	return s.PlansSeen(b, rows, func(cell.Record, mapping.ConvertedRow) {})
 }
 
-// PlansSeen is Plans that shows each row to see, before the plan of its client comes. see
-// is called on every core; it must not keep the record.
+// PlansSeen is Plans that calls see with each row, before the plan of its client comes, on every core.
+// see must not keep the record.
 func (s *Survey) PlansSeen(b *mapping.Binding, rows *spool.Rows, see func(cell.Record, mapping.ConvertedRow)) iter.Seq2[mapping.Plan, error] {
 	work := func(batch *spool.Batch) []mapping.Plan {
 		defer batch.Release()
@@ -141,19 +134,7 @@ func (s *Survey) PlansSeen(b *mapping.Binding, rows *spool.Rows, see func(cell.R
 		}
 		return plans
 	}
-	return func(yield func(mapping.Plan, error) bool) {
-		for plans, err := range inParallel(rows.Grouped(&s.rows), work) {
-			if err != nil {
-				yield(mapping.Plan{}, err)
-				return
-			}
-			for _, p := range plans {
-				if !yield(p, nil) {
-					return
-				}
-			}
-		}
-	}
+	return inParallel(rows.Grouped(&s.rows), work)
 }
 
 // RowProblems returns what is wrong with the rows of a plan, as a dry run reports it of a
@@ -174,7 +155,7 @@ func (s *Survey) RowProblems(b *mapping.Binding, plan mapping.Plan) problem.List
 // Groups says which clients of the sheets belong to one group. In the zero value every
 // client is a group alone.
 type Groups struct {
-	parent []int32       // by client number: another member of the group, or the client itself
+	parent []int32       // by client number: the member to which all of the group lead; while rows are surveyed, one on the way
 	sizes  map[int32]int // of the groups with several clients, by the member that all lead to
 }
 
@@ -187,20 +168,27 @@ func (g *Groups) root(client int32) int32 {
 	return client
 }
 
+func (g *Groups) join(a, b int32) {
+	for int(max(a, b)) >= len(g.parent) {
+		g.parent = append(g.parent, int32(len(g.parent)))
+	}
+	g.parent[g.root(a)] = g.root(b)
+}
+
 // size returns the group of a client and how many clients it has.
 func (g *Groups) size(client int) (group int32, clients int) {
-	if client == 0 || len(g.sizes) == 0 {
+	if client == 0 || client >= len(g.parent) {
 		return 0, 1
 	}
-	group = g.root(int32(client))
+	group = g.parent[client]
 	return group, max(g.sizes[group], 1)
 }
 
 // grouper finds the groups while the rows are surveyed. It holds some bytes for each
 // address, which stands there as its fingerprint.
 type grouper struct {
+	groups   Groups
 	asked    map[[16]byte]int32 // the first client who is looked up by an address
-	same     [][2]int32         // clients who are looked up by the same address
 	mentions []mention
 }
 
@@ -211,17 +199,13 @@ type mention struct {
 	client int32
 }
 
-// add notes the people of a client's row.
 func (g *grouper) add(client int, p mapping.People) {
-	if g.asked == nil {
-		g.asked = map[[16]byte]int32{}
-	}
 	for _, address := range p.LookedUp {
 		key := fingerprint(address)
 		if first, known := g.asked[key]; !known {
 			g.asked[key] = int32(client)
 		} else if first != int32(client) {
-			g.same = append(g.same, [2]int32{first, int32(client)})
+			g.groups.join(first, int32(client))
 		}
 	}
 	for _, who := range p.Others {
@@ -229,34 +213,25 @@ func (g *grouper) add(client int, p mapping.People) {
 	}
 }
 
-// groups joins the clients that were noted. numbers are those of the clients, by the
+// joined returns the groups, when all rows are noted. numbers are those of the clients, by the
 // fingerprints of their keys.
-func (g *grouper) groups(numbers map[[16]byte]int) Groups {
-	joined := Groups{parent: make([]int32, len(numbers)+1), sizes: map[int32]int{}}
-	for i := range joined.parent {
-		joined.parent[i] = int32(i)
-	}
-	join := func(a, b int32) { joined.parent[joined.root(a)] = joined.root(b) }
-	for _, pair := range g.same {
-		join(pair[0], pair[1])
-	}
+func (g *grouper) joined(numbers map[[16]byte]int) Groups {
 	for _, m := range g.mentions {
 		if client, known := g.asked[m.what]; known {
-			join(client, m.client)
+			g.groups.join(client, m.client)
 		}
 		if client, known := numbers[m.what]; known {
-			join(int32(client), m.client)
+			g.groups.join(int32(client), m.client)
 		}
 	}
-	for i := 1; i < len(joined.parent); i++ {
-		if group := joined.root(int32(i)); group != int32(i) {
-			joined.sizes[group] = max(joined.sizes[group], 1) + 1
+	g.groups.sizes = map[int32]int{}
+	for i := range g.groups.parent {
+		client := int32(i)
+		if root := g.groups.root(client); root != client {
+			g.groups.parent[client], g.groups.sizes[root] = root, max(g.groups.sizes[root], 1)+1
 		}
 	}
-	if len(joined.sizes) == 0 {
-		return Groups{}
-	}
-	return joined
+	return g.groups
 }
 
 // Grouped yields the plans by groups, each when its last plan has come, in the order in
@@ -296,4 +271,95 @@ func givesID(plan mapping.Plan) bool { return len(plan.Steps) > 0 && plan.Steps[
 func fingerprint(who mapping.Identity) [16]byte {
 	sum := sha256.Sum256([]byte(who.Space + "\x00" + who.Key))
 	return [16]byte(sum[:16])
+}
+
+// inParallel yields the results of work(item) for each item, in the order of the items. It works on every
+// core, some items ahead of the consumer, so work must be safe for concurrent use. It reads items in a
+// goroutine of its own; all its goroutines end before the iteration returns. An error of items
+// ends the iteration; a panic of work or items becomes one in the consumer's goroutine.
+func inParallel[T, R any](items iter.Seq2[T, error], work func(T) []R) iter.Seq2[R, error] {
+	type outcome struct {
+		results  []R
+		err      error
+		panicked any
+	}
+	return func(yield func(R, error) bool) {
+		ordered, stop := make(chan chan outcome, 2*runtime.GOMAXPROCS(0)), make(chan struct{})
+		var all sync.WaitGroup
+		next := func() (done chan outcome, ok bool) {
+			done = make(chan outcome, 1)
+			select {
+			case ordered <- done:
+				return done, true
+			case <-stop:
+				return nil, false
+			}
+		}
+		all.Go(func() {
+			defer close(ordered)
+			defer func() {
+				if p := recover(); p != nil {
+					if done, ok := next(); ok {
+						done <- outcome{panicked: p}
+					}
+				}
+			}()
+			for item, err := range items {
+				done, ok := next()
+				if !ok {
+					return
+				}
+				if err != nil {
+					done <- outcome{err: err}
+					return
+				}
+				all.Go(func() {
+					var o outcome
+					defer func() {
+						o.panicked = recover()
+						done <- o
+					}()
+					o.results = work(item)
+				})
+			}
+		})
+		defer all.Wait()
+		defer close(stop)
+		for done := range ordered {
+			o := <-done
+			if o.panicked != nil {
+				panic(o.panicked)
+			}
+			if o.err != nil {
+				yield(*new(R), o.err)
+				return
+			}
+			for _, r := range o.results {
+				if !yield(r, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func chunked[T any](items iter.Seq2[T, error], n int) iter.Seq2[[]T, error] {
+	return func(yield func([]T, error) bool) {
+		chunk := make([]T, 0, n)
+		for item, err := range items {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if chunk = append(chunk, item); len(chunk) == n {
+				if !yield(chunk, nil) {
+					return
+				}
+				chunk = make([]T, 0, n)
+			}
+		}
+		if len(chunk) > 0 {
+			yield(chunk, nil)
+		}
+	}
 }

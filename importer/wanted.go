@@ -153,37 +153,21 @@ func (a wanted) json() []byte {
 	return data
 }
 
-// difference is what differs between a done step and what is wanted now, by cause: a
-// cell that was edited, or the mapping.
-type difference struct {
-	cells   []cellChange
-	unsent  []cellChange // what the role in which a person was created has no value for
-	mapping bool         // the mapping asks for something else than it did
-	status  bool         // the activity is wanted in another status
-	byCell  bool         // and it is a cell that wants it so
-}
-
+// cellChange is a value that a cell made differ.
 type cellChange struct {
 	name   string
 	source mapping.Source
 }
 
-// inSheet reports whether the sheet from which a value came has a column.
-type inSheet func(column string, source mapping.Source) bool
-
-// differs compares what was wanted then with what is wanted now. What only one of
-// the two has was changed by the mapping. What only another mapping has, or takes
-// from other columns, is no difference: a client belongs to all mappings. But the roles
-// of one mapping are compared by value: what a person's other rows say is lost otherwise.
-func (now wanted) differs(then wanted, has inSheet) difference {
-	var d difference
+// differs compares what was wanted then with what is wanted now: which values cells have
+// changed, which were not sent because the role in which a person was created has no value for
+// them, and whether the mapping asks for something else. What only one of the two has was changed
+// by the mapping. What only another mapping has, or takes from other columns, is no difference: a
+// client belongs to all mappings. But the roles of one mapping are compared by value: what a
+// person's other rows say is lost otherwise.
+func (now wanted) differs(then wanted, b *mapping.Binding) (edited, unsent []cellChange, byMapping bool) {
 	own, otherRole := now.Mapping == then.Mapping, now.inOtherRole(then)
-	if now.Status != then.Status {
-		d.status, d.byCell = true, now.movedByCell(then, has)
-		d.mapping = !d.byCell
-		return d // an Open activity has no attributes: they do not differ, they are absent
-	}
-	d.mapping = own && now.Template != then.Template
+	byMapping = own && now.Template != then.Template
 	old := map[string]wantedValue{}
 	for _, v := range then.Values {
 		old[v.Name] = v
@@ -195,17 +179,14 @@ func (now wanted) differs(then wanted, has inSheet) difference {
 		case known && v.same(was):
 		case otherRole && (v.Value == "" || was.Value != "" && v.isDefault()):
 		case otherRole && was.Value == "":
-			d.unsent = append(d.unsent, cellChange{v.Name, now.sources[i]})
-		case otherRole:
-			d.cells = append(d.cells, cellChange{v.Name, now.sources[i]})
-		case known && v.edited(was.sourceCells, now.sources[i], has):
-			d.cells = append(d.cells, cellChange{v.Name, now.sources[i]})
+			unsent = append(unsent, cellChange{v.Name, now.sources[i]})
+		case otherRole, known && v.edited(was.sourceCells, now.sources[i], b):
+			edited = append(edited, cellChange{v.Name, now.sources[i]})
 		default:
-			d.mapping = d.mapping || own
+			byMapping = byMapping || own
 		}
 	}
-	d.mapping = d.mapping || own && len(old) > 0
-	return d
+	return edited, unsent, byMapping || own && len(old) > 0
 }
 
 // inOtherRole reports whether a person was asked for in another role of the same
@@ -221,19 +202,15 @@ func (v wantedValue) isDefault() bool {
 
 // movedByCell reports whether an activity has another status because of the cell that
 // says where the client resumes. Such a cell can only open an activity or close it.
-func (now wanted) movedByCell(then wanted, has inSheet) bool {
+func (now wanted) movedByCell(then wanted, b *mapping.Binding) bool {
 	open := string(mapping.Open)
-	switch {
-	case !now.Resumes || !then.Resumes || now.Status != open && then.Status != open:
-		return false
-	}
-	return now.Resume.edited(then.Resume, now.resume, has)
+	return now.Resumes && then.Resumes && (now.Status == open || then.Status == open) && now.Resume.edited(then.Resume, now.resume, b)
 }
 
 // edited reports whether a cell was edited. Where the mapping now reads another
 // column, the mapping made the difference, unless the column that it read then is
 // gone: then the column was renamed, and the mapping follows.
-func (now sourceCells) edited(then sourceCells, source mapping.Source, has inSheet) bool {
+func (now sourceCells) edited(then sourceCells, source mapping.Source, b *mapping.Binding) bool {
 	if len(now.Cells) == 0 || len(then.Cells) == 0 { // a constant, now or then
 		return false
 	}
@@ -252,7 +229,7 @@ func (now sourceCells) edited(then sourceCells, source mapping.Source, has inShe
 		}
 	}
 	for column, text := range was {
-		if !slices.Contains(now.Columns, column) && !slices.Contains(others, text) && !has(column, source) {
+		if !slices.Contains(now.Columns, column) && !slices.Contains(others, text) && !b.HasColumn(column, source.Row) {
 			return true
 		}
 	}
@@ -263,7 +240,7 @@ func (now sourceCells) edited(then sourceCells, source mapping.Source, has inShe
 // people to look at: “«id of …»” stands for each id that only the service's answers
 // give. linkBody is the body of a magic link, nil for none.
 func Preview(plan mapping.Plan, routes apiclient.Routes, linkBody json.RawMessage) []apiclient.Request {
-	known := newIDs()
+	known := ids{}
 	for i := range plan.Steps {
 		step, of := &plan.Steps[i], "client"
 		switch step.Kind {
@@ -272,7 +249,7 @@ func Preview(plan mapping.Plan, routes apiclient.Routes, linkBody json.RawMessag
 		case mapping.ContactStep:
 			of = "contact " + step.Contact.Role
 		}
-		known.set(step, "«id of the "+of+"»")
+		known[step.Key] = "«id of the " + of + "»"
 	}
 	list := make([]apiclient.Request, len(plan.Steps))
 	for i := range plan.Steps {
@@ -286,26 +263,18 @@ func requestOf(routes apiclient.Routes, linkBody json.RawMessage, step *mapping.
 	case mapping.ClientStep, mapping.ContactStep:
 		return routes.CreateClient(clientBody(step.Fields), !step.NotAdministrator)
 	case mapping.ClaimStep:
-		claimants := []string{known.client}
+		claimants := []string{known.person("")}
 		if step.Claimants != nil {
 			claimants = claimants[:0]
 			for _, key := range step.Claimants {
-				claimants = append(claimants, known.contactID(key))
+				claimants = append(claimants, known.person(key))
 			}
 		}
-		return routes.CreateClaim(cmp.Or(step.AdministratorID, known.contactID(step.Administrator)), claimants, step.Name)
+		return routes.CreateClaim(cmp.Or(step.AdministratorID, known.person(step.Administrator)), claimants, step.Name)
 	case mapping.LinkStep:
-		return routes.CreateLink(known.client, linkBody)
+		return routes.CreateLink(known.person(""), linkBody)
 	}
-	return routes.CreateActivity(known.contactID(step.On), known.claims[step.Claim], activityOf(step.Activity))
-}
-
-// contactID is the id of the client or of a further contact, by the key of the contact's step.
-func (known ids) contactID(step string) string {
-	if step == "" || step == string(mapping.ClientStep) {
-		return known.client
-	}
-	return known.contacts[step]
+	return routes.CreateActivity(known.person(step.On), known[step.Claim], activityOf(step.Activity))
 }
 
 func activityOf(a *mapping.Activity) apiclient.Activity {
@@ -335,51 +304,27 @@ func clientBody(fields []mapping.Field) json.RawMessage {
 // writeFields writes the fields that share their first depth names as one object.
 func writeFields(b *bytes.Buffer, fields []mapping.Field, depth int) {
 	b.WriteByte('{')
-	written := map[string]bool{}
-	for _, f := range fields {
-		name := f.Path[depth]
-		if written[name] {
-			continue
-		}
-		if len(written) > 0 {
-			b.WriteByte(',')
-		}
-		written[name] = true
-		b.Write(cell.QuoteJSON(name))
-		b.WriteByte(':')
-		if len(f.Path) == depth+1 {
-			b.Write(f.Value.JSON())
-			continue
-		}
-		var inside []mapping.Field
-		for _, other := range fields {
-			if other.Path[depth] == name {
-				inside = append(inside, other)
+	for first := true; len(fields) > 0; first = false {
+		name := fields[0].Path[depth]
+		var named, others []mapping.Field
+		for _, f := range fields {
+			if f.Path[depth] == name {
+				named = append(named, f)
+			} else {
+				others = append(others, f)
 			}
 		}
-		writeFields(b, inside, depth+1)
+		if !first {
+			b.WriteByte(',')
+		}
+		b.Write(cell.QuoteJSON(name))
+		b.WriteByte(':')
+		if len(named[0].Path) == depth+1 {
+			b.Write(named[0].Value.JSON())
+		} else {
+			writeFields(b, named, depth+1)
+		}
+		fields = others
 	}
 	b.WriteByte('}')
-}
-
-// ids are what the run knows of a client by now.
-type ids struct {
-	client string
-	claims map[string]string // by the claim step's key
-
-	contacts map[string]string // further contacts, by the contact step's key
-}
-
-func newIDs() ids { return ids{claims: map[string]string{}, contacts: map[string]string{}} }
-
-// set notes the id of what a step has created, or found.
-func (known *ids) set(step *mapping.Step, id string) {
-	switch step.Kind {
-	case mapping.ClientStep:
-		known.client = id
-	case mapping.ContactStep:
-		known.contacts[step.Key] = id
-	case mapping.ClaimStep:
-		known.claims[step.Key] = id
-	}
 }

@@ -3,7 +3,6 @@ package importer
 import (
 	"encoding/json"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
@@ -112,19 +111,17 @@ func TestOutcomesArrive(t *testing.T) {
 // TestWaitingForWorkers: the progress says that no worker is at work when two looks in a row
 // have seen none, while plans are out.
 func TestWaitingForWorkers(t *testing.T) {
-	var d dispatched
-	number := d.add()
+	c := coordinator{Job: new(Job), out: map[int64]bool{1: true}}
 	for i, step := range []struct {
 		workers int
 		waits   bool
 	}{{0, false}, {0, true}, {2, false}, {0, false}, {0, true}} {
-		d.seen(step.workers)
-		if waits := strings.Contains(d.waiting(), "no worker is at work"); waits != step.waits {
+		c.seeWorkers(step.workers)
+		if waits := c.noWorker.Load(); waits != step.waits {
 			t.Errorf("look %d, %d workers: waits %v", i+1, step.workers, waits)
 		}
 	}
-	d.remove(number)
-	if why := d.waiting(); why != "" {
-		t.Errorf("nothing is out, and it waits: %s", why)
+	if err := c.recordOutcome(t.Context(), 1, nil, []byte("{}")); err != nil || c.noWorker.Load() {
+		t.Errorf("nothing is out, and it waits: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
 )
@@ -24,30 +25,38 @@ import (
 
 // beginDispatch returns where plans go that are handed over, and what to call behind
 // the last of them. Without a Dispatcher nothing is.
-func (j *Job) beginDispatch(ctx context.Context, fatal *firstError) (undone chan<- []mapping.Plan, end func()) {
+func (j *Job) beginDispatch(ctx context.Context) (undone chan<- []mapping.Plan, end func()) {
 	if j.Dispatch == nil {
 		return nil, func() {}
 	}
 	j.guard.share(j.Dispatch)
 	refreshed, stop := context.WithCancel(ctx)
 	j.refreshing.Go(func() { j.refreshRules(refreshed) })
-	plans, over := make(chan []mapping.Plan, dispatchedAtOnce), make(chan struct{})
+	plans, ended := make(chan []mapping.Plan, dispatchedAtOnce), make(chan struct{})
 	go func() {
-		defer close(over)
-		j.dispatchPlans(ctx, plans, fatal)
+		defer close(ended)
+		(&coordinator{Job: j, out: map[int64]bool{}}).dispatch(ctx, plans)
 	}()
 	return plans, func() {
 		close(plans)
-		<-over
+		<-ended
 		stop()
 		j.refreshing.Wait()
 	}
 }
 
-// dispatchPlans hands plans over as they come, and records outcomes as they come in. It returns
+// coordinator hands groups over to workers and records their outcomes. It is for one goroutine.
+type coordinator struct {
+	*Job
+	last   int64          // the number of the last group
+	out    map[int64]bool // the numbers of the groups whose outcomes have not come in
+	unseen int            // Checks in a row that saw no worker
+}
+
+// dispatch hands plans over as they come, and records outcomes as they come in. It returns
 // when all are recorded, or after an error. When ctx is done, groups that no worker has begun
 // are recorded as not started, and what workers have begun comes back as it is.
-func (j *Job) dispatchPlans(ctx context.Context, undone <-chan []mapping.Plan, fatal *firstError) {
+func (c *coordinator) dispatch(ctx context.Context, undone <-chan []mapping.Plan) {
 	collect, check := time.NewTicker(collectEvery), time.NewTicker(checkEvery)
 	defer collect.Stop()
 	defer check.Stop()
@@ -56,9 +65,9 @@ func (j *Job) dispatchPlans(ctx context.Context, undone <-chan []mapping.Plan, f
 		}
 	}()
 	always, done, open := context.WithoutCancel(ctx), ctx.Done(), true
-	for fatal.get() == nil && (open || j.dispatched.count() > 0) {
+	for c.failed.Load() == nil && (open || len(c.out) > 0) {
 		more := undone
-		if !open || j.dispatched.count() >= mostDispatched && ctx.Err() == nil {
+		if !open || len(c.out) >= mostDispatched && ctx.Err() == nil {
 			more = nil
 		}
 		select {
@@ -70,52 +79,53 @@ func (j *Job) dispatchPlans(ctx context.Context, undone <-chan []mapping.Plan, f
 			for len(undone) > 0 && len(groups) < dispatchedAtOnce {
 				groups = append(groups, <-undone)
 			}
-			fatal.set(j.handOver(ctx, groups))
+			c.fail(c.handOver(ctx, groups))
 		case <-done:
 			if done = nil; !errors.Is(context.Cause(ctx), ErrStopped) {
-				j.guard.announce(errSignal)
+				c.guard.announce(errSignal)
 			}
 		case <-collect.C:
-			fatal.set(j.Dispatch.Collect(always, ctx.Err() != nil, func(number int64, plans, outcome []byte) error {
-				return j.recordDispatched(ctx, number, plans, outcome)
+			c.fail(c.Dispatch.Collect(always, ctx.Err() != nil, func(number int64, plans, outcome []byte) error {
+				return c.recordOutcome(ctx, number, plans, outcome)
 			}))
 		case <-check.C:
-			err := j.Ledger.Stopped() // nothing else here uses the ledger, and workers begin nothing while this process is silent
+			err := c.Ledger.Stopped() // nothing else here uses the ledger, and workers begin nothing while this process is silent
 			if err == nil {
 				var workers int
-				workers, err = j.Dispatch.Check(always, j.dispatched.count())
-				j.dispatched.seen(workers)
+				workers, err = c.Dispatch.Check(always, len(c.out))
+				c.seeWorkers(workers)
 			}
-			fatal.set(err)
+			c.fail(err)
 		}
 	}
 }
 
 // handOver hands groups over. Those that cannot be, or come when the run has stopped, it
 // carries out itself.
-func (j *Job) handOver(ctx context.Context, groups [][]mapping.Plan) error {
+func (c *coordinator) handOver(ctx context.Context, groups [][]mapping.Plan) error {
 	batch := map[int64][]byte{}
 	for _, plans := range groups {
 		if encoded, ok := encodePlans(plans); ok && ctx.Err() == nil {
-			batch[j.dispatched.add()] = encoded
-		} else if _, err := j.carryOut(ctx, group{plans: plans}); err != nil {
+			c.last++
+			c.out[c.last], batch[c.last] = true, encoded
+		} else if err := c.runGroup(ctx, group{plans: plans}, c.record); err != nil {
 			return err
 		}
 	}
 	if len(batch) == 0 {
 		return nil
 	}
-	return j.Dispatch.Add(context.WithoutCancel(ctx), batch) // what is added is withdrawn when the run stops
+	return c.Dispatch.Add(context.WithoutCancel(ctx), batch) // what is added is withdrawn when the run stops
 }
 
-// recordDispatched records the outcome of a group that was handed over; one that was withdrawn
-// is not started.
-func (j *Job) recordDispatched(ctx context.Context, number int64, encoded, outcome []byte) error {
+// recordOutcome records the outcome of a group that was handed over; one that was withdrawn
+// is not started. An outcome that was not forgotten may come again.
+func (c *coordinator) recordOutcome(ctx context.Context, number int64, encoded, outcome []byte) error {
 	if outcome == nil {
 		var plans []mapping.Plan
 		err := json.Unmarshal(encoded, &plans)
-		if err == nil && j.dispatched.remove(number) {
-			_, err = j.carryOut(ctx, group{plans: plans})
+		if err == nil && c.forget(number) {
+			err = c.runGroup(ctx, group{plans: plans}, c.record)
 		}
 		return err
 	}
@@ -126,16 +136,34 @@ func (j *Job) recordDispatched(ctx context.Context, number int64, encoded, outco
 	if w.Fatal != "" {
 		return errors.New(w.Fatal)
 	}
-	j.dispatched.note(w)
-	if !j.dispatched.remove(number) {
-		return nil // it came before, and was not forgotten
+	c.tally.noteSent(w.Process, w.Sent)
+	if !c.forget(number) {
+		return nil
 	}
 	for _, o := range w.Clients {
-		if err := j.record(o); err != nil {
+		if err := c.record(o); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// forget notes that a group is not out any more, and reports whether it was.
+func (c *coordinator) forget(number int64) (was bool) {
+	was = c.out[number]
+	if delete(c.out, number); len(c.out) == 0 {
+		c.noWorker.Store(false)
+	}
+	return was
+}
+
+// seeWorkers notes how many workers a Check has seen. A worker needs a moment to begin, so one
+// Check that sees none says nothing.
+func (c *coordinator) seeWorkers(workers int) {
+	if c.unseen++; workers > 0 {
+		c.unseen = 0
+	}
+	c.noWorker.Store(len(c.out) > 0 && c.unseen > 1)
 }
 
 // A coordinator hands no further batch over while mostDispatched groups are out, so that the
@@ -153,7 +181,7 @@ const (
 
 // A worker carries out plans that the coordinator of a run hands over.
 // Plans and outcomes travel as JSON. encodePlans writes the plans of a group and Job.Work
-// reads them; Job.Work writes their outcomes (wireGroup) and Job.recordDispatched reads them.
+// reads them; Job.Work writes their outcomes (wireGroup) and coordinator.recordOutcome reads them.
 
 // mostEncoded is how many bytes of plans are handed over together at most. Their outcome has
 // then less than the 32 MB that River takes.
@@ -166,16 +194,27 @@ func encodePlans(plans []mapping.Plan) (encoded []byte, ok bool) {
 	return encoded, err == nil && len(encoded) <= mostEncoded
 }
 
+// wireGroup is the outcomes of a group on their way to the coordinator, with what the process
+// has sent for the run so far.
+type wireGroup struct {
+	Clients []clientOutcome
+
+	Fatal string // why the run cannot go on; "" as a rule
+
+	Process string // of the worker, in the shared rules
+	Sent    map[apiclient.Kind]int
+}
+
 // Join prepares the job of a worker for Work. Runs, Environment, Binding, Service, Ledger,
 // Journal, Concurrency, MaxFailures and Rules are to be set. The job ends with ctx.
 func (j *Job) Join(ctx context.Context) error {
 	j.guard.most = j.MaxFailures
 	j.guard.share(j.Rules)
-	j.canary.proven = true // the coordinator has let the first client go ahead
 	j.ctx, j.cancel = context.WithCancelCause(ctx)
 	if err := j.load(j.ctx, j.MaxFailures.Lifted()); err != nil {
 		return err
 	}
+	j.canary.pass() // the coordinator has let the first client go ahead
 	j.refreshing.Go(func() { j.refreshRules(j.ctx) })
 	return nil
 }
@@ -201,7 +240,7 @@ func (j *Job) Work(encoded []byte) (outcome []byte, err error) {
 		return nil, err
 	}
 	var done wireGroup
-	_, err = j.finishGroup(j.ctx, group{plans: plans}, func(o clientOutcome) error {
+	err = j.runGroup(j.ctx, group{plans: plans}, func(o clientOutcome) error {
 		done.Clients = append(done.Clients, o)
 		return nil
 	})

@@ -101,11 +101,15 @@ func (l Lookup) Asked() []Identity {
 	if l.Email != "" {
 		list = append(list, l.EmailAddress)
 	}
-	if l.Phone != "" && (l.Email == "" || l.Mode != "") {
+	if l.AsksByPhone() {
 		list = append(list, l.PhoneNumber)
 	}
 	return list
 }
+
+// AsksByPhone reports whether somebody may be looked up by phone: without an e-mail address, or
+// where the mode says so.
+func (l Lookup) AsksByPhone() bool { return l.Phone != "" && (l.Email == "" || l.Mode != "") }
 
 // roles settles who administers a claim and who claims, by the rows that ask for
 // it. The rows agree on each contact; a row that names none agrees with any.

@@ -32,14 +32,13 @@ func Asked(l mapping.Lookup) []string {
 	return list
 }
 
-// By are the look-ups that may find a client, in their order: by e-mail address, and by
-// phone where a client has no e-mail address, or the mode says so.
+// By are the look-ups that may find a client, in their order.
 func By(l mapping.Lookup) []apiclient.By {
 	var by []apiclient.By
 	if l.Email != "" {
 		by = append(by, apiclient.ByEmail)
 	}
-	if l.Phone != "" && (l.Email == "" || l.Mode != "") {
+	if l.AsksByPhone() {
 		by = append(by, apiclient.ByPhone)
 	}
 	return by

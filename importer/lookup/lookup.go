@@ -71,7 +71,6 @@ type Lookups struct {
 	learning singleflight.Group // by the kind of look-up
 
 	mu         sync.Mutex
-	learnt     map[apiclient.By]bool
 	answered   bool                        // the service has answered a look-up
 	unanswered int                         // look-ups given up since it last did
 	prefetched map[mapping.Identity]Result // until the client's turn
@@ -82,12 +81,7 @@ func New(service Service, options Options) *Lookups {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	return &Lookups{
-		service:    service,
-		options:    options,
-		learnt:     map[apiclient.By]bool{},
-		prefetched: map[mapping.Identity]Result{},
-	}
+	return &Lookups{service: service, options: options, prefetched: map[mapping.Identity]Result{}}
 }
 
 // Answered reports whether the service has answered a look-up.
@@ -108,13 +102,7 @@ func WithRow(ctx context.Context, plan mapping.Plan) context.Context {
 
 // Prefetch looks a client up before its turn, and keeps the result for Find.
 func (l *Lookups) Prefetch(ctx context.Context, plan mapping.Plan) (Result, error) {
-	l.mu.Lock()
-	r, known := l.prefetched[plan.Client]
-	l.mu.Unlock()
-	if known {
-		return r, nil
-	}
-	r, err := l.FindBy(WithRow(ctx, plan), plan.Lookup, Fields(plan))
+	r, err := l.Find(WithRow(ctx, plan), plan)
 	if err == nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -237,17 +225,10 @@ func (l *Lookups) Learn(ctx context.Context, plan mapping.Plan) error {
 // do not.
 func (l *Lookups) learn(ctx context.Context, by apiclient.By) error {
 	_, err, _ := l.learning.Do(string(by), func() (any, error) {
-		l.mu.Lock()
-		learnt := l.learnt[by]
-		l.mu.Unlock()
-		if learnt || l.service.KnowsAbsent(by) {
+		if l.service.KnowsAbsent(by) {
 			return nil, nil
 		}
-		err := l.get(ctx, func() error { return l.service.LearnAbsent(ctx, by) })
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.learnt[by] = err == nil
-		return nil, err
+		return nil, l.get(ctx, func() error { return l.service.LearnAbsent(ctx, by) })
 	})
 	return err
 }

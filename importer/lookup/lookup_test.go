@@ -34,7 +34,9 @@ func (s *service) LearnAbsent(_ context.Context, by apiclient.By) error {
 	return s.unlearnt
 }
 
-func (s *service) KnowsAbsent(apiclient.By) bool { return false }
+func (s *service) KnowsAbsent(by apiclient.By) bool {
+	return s.unlearnt == nil && slices.Contains(s.asked, "nobody by "+string(by))
+}
 
 func (s *service) Agrees(apiclient.Found, map[string]string) (string, bool) {
 	return "born", !s.differs

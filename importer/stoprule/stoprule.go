@@ -9,6 +9,7 @@ package stoprule
 
 import (
 	"fmt"
+	"slices"
 
 	"claimsheet/apiclient"
 	"claimsheet/mapping"
@@ -112,22 +113,44 @@ func (r *Rules) Add(process string, n int, list []Observation, most MaxFailures)
 // Observe takes an observation into account. It returns why that stops the run, and "" where
 // it does not. Stop keeps the first reason.
 func (r *Rules) Observe(o Observation, most MaxFailures) (why string) {
+	if r.Taken == nil {
+		r.Taken, r.Doubts, r.Proven = map[mapping.StepKind]int{}, map[mapping.StepKind]int{}, map[mapping.StepKind]bool{}
+	}
 	switch o.Of {
 	case Verdict:
-		why = r.observeVerdict(o, most.Lifted())
+		r.Ambiguous = inARow(r.Ambiguous, o.Effect == apiclient.Uncertain)
+		if r.Forbidden = inARow(r.Forbidden, o.Status == 403); r.Forbidden >= forbiddenInARow {
+			why = fmt.Sprintf("%d answers in a row were HTTP 403 Forbidden", r.Forbidden)
+		}
 	case Allowed:
 		r.Forbidden = 0
 	case Step, Found:
-		r.countDoubts(o.Kind, o.Effect)
-		if d := r.Doubts[o.Kind]; d >= doubtsWithoutOne && !most.Lifted() && o.Of == Step {
+		switch {
+		case o.Effect == apiclient.Created || r.Proven[o.Kind]:
+			r.Proven[o.Kind], r.Doubts[o.Kind] = true, 0
+		case o.Effect == apiclient.Uncertain:
+			r.Doubts[o.Kind]++
+		}
+		if d := r.Doubts[o.Kind]; d >= doubtsWithoutOne && o.Of == Step {
 			why = fmt.Sprintf("%d steps of the kind %s are uncertain and none was created: the environment is wrong, or the service is faulty", d, o.Kind)
 		}
 	case Answer:
-		why = r.observeAnswer(o, most.Lifted())
+		if r.Taken[o.Kind] = inARow(r.Taken[o.Kind], o.Bad); r.Taken[o.Kind] >= takenInARow {
+			why = fmt.Sprintf("the service gave %d steps of the kind %s in a row what other steps have already: it is at fault, or a wire pointer of the environment leads to the wrong place",
+				r.Taken[o.Kind], o.Kind)
+		}
 	case Client:
 		why = r.observeClient(o, most)
-	case Ended:
+	}
+	switch {
+	case o.Stop != "":
 		why = o.Stop
+	case most.Lifted():
+		why = ""
+	}
+	if why == "" && o.Of == Verdict && r.Ambiguous >= ambiguousInARow {
+		r.Ambiguous = 0
+		r.Pauses++
 	}
 	if r.Stop == "" {
 		r.Stop = why
@@ -135,58 +158,12 @@ func (r *Rules) Observe(o Observation, most MaxFailures) (why string) {
 	return why
 }
 
-func (r *Rules) observeVerdict(o Observation, lifted bool) (why string) {
-	if o.Effect == apiclient.Uncertain {
-		r.Ambiguous++
-	} else {
-		r.Ambiguous = 0
+// inARow is n, one more if something happened again, and else 0.
+func inARow(n int, again bool) int {
+	if again {
+		return n + 1
 	}
-	if o.Status == 403 {
-		r.Forbidden++
-	} else {
-		r.Forbidden = 0
-	}
-	switch {
-	case o.Stop != "":
-		return o.Stop
-	case r.Forbidden >= forbiddenInARow && !lifted:
-		return fmt.Sprintf("%d answers in a row were HTTP 403 Forbidden", r.Forbidden)
-	case r.Ambiguous >= ambiguousInARow:
-		r.Ambiguous = 0
-		r.Pauses++
-	}
-	return ""
-}
-
-// countDoubts counts the uncertain steps of a kind of which none was ever created.
-func (r *Rules) countDoubts(kind mapping.StepKind, effect apiclient.Effect) {
-	if r.Doubts == nil {
-		r.Doubts = map[mapping.StepKind]int{}
-	}
-	if r.Proven == nil {
-		r.Proven = map[mapping.StepKind]bool{}
-	}
-	switch {
-	case effect == apiclient.Created || r.Proven[kind]:
-		r.Proven[kind], r.Doubts[kind] = true, 0
-	case effect == apiclient.Uncertain:
-		r.Doubts[kind]++
-	}
-}
-
-func (r *Rules) observeAnswer(o Observation, lifted bool) (why string) {
-	if !o.Bad {
-		delete(r.Taken, o.Kind)
-		return ""
-	}
-	if r.Taken == nil {
-		r.Taken = map[mapping.StepKind]int{}
-	}
-	if r.Taken[o.Kind]++; r.Taken[o.Kind] < takenInARow || lifted {
-		return ""
-	}
-	return fmt.Sprintf("the service gave %d steps of the kind %s in a row what other steps have already: it is at fault, or a wire pointer of the environment leads to the wrong place",
-		r.Taken[o.Kind], o.Kind)
+	return 0
 }
 
 func (r *Rules) observeClient(o Observation, most MaxFailures) (why string) {
@@ -197,24 +174,15 @@ func (r *Rules) observeClient(o Observation, most MaxFailures) (why string) {
 	if len(r.First) < firstClients {
 		r.First = append(r.First, o.Status)
 	}
+	first := r.First[0]
+	alike := first != 0 && !slices.ContainsFunc(r.First, func(status int) bool { return status != first })
 	switch {
-	case most.Lifted():
-		return ""
-	case r.Through == firstClients && r.alike():
-		return fmt.Sprintf("each of the first %d clients was refused with HTTP %d: the mapping or the environment is wrong", firstClients, r.First[0])
+	case r.Through == firstClients && alike:
+		return fmt.Sprintf("each of the first %d clients was refused with HTTP %d: the mapping or the environment is wrong", firstClients, first)
 	case most.Percent > 0 && r.Through >= enoughClients && float64(r.Failed)*100 > most.Percent*float64(r.Through):
 		return fmt.Sprintf("%d of %d clients failed, more than --max-failures %g%%", r.Failed, r.Through, most.Percent)
 	case most.Percent == 0 && r.Failed > most.Count:
 		return fmt.Sprintf("%d clients failed, more than --max-failures %d", r.Failed, most.Count)
 	}
 	return ""
-}
-
-func (r *Rules) alike() bool {
-	for _, status := range r.First {
-		if status == 0 || status != r.First[0] {
-			return false
-		}
-	}
-	return true
 }

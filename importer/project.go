@@ -1,10 +1,16 @@
 package importer
 
 import (
+	"cmp"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 
+	"claimsheet/apiclient"
+	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
@@ -22,9 +28,8 @@ type stepOutcome struct {
 	Advice string
 
 	reason     string // why, in words that hold nothing personal; "" for none
-	answered   bool   // an answer came in this run
+	http       int    // the status of the answer that came in this run, 0 for none
 	unanswered bool   // a look-up got no answer in this run
-	http       int    // the status of the answer, 0 for none
 	wordless   bool   // it was a whole 2xx answer that lacks what was looked for
 	built      bool   // it was done before, or will be by then
 }
@@ -43,6 +48,12 @@ func (o stepOutcome) ok() bool {
 	}
 	return false
 }
+
+// ids are what the run knows of a client by now, by the key of the step that created or found it.
+type ids map[string]string
+
+// person is the id of the client or of a further contact, by the key of the contact's step.
+func (known ids) person(step string) string { return known[cmp.Or(step, string(mapping.ClientStep))] }
 
 // clientOutcome is what became of a client and of each of its rows. As JSON it travels from a
 // worker to the coordinator of the run.
@@ -78,23 +89,30 @@ func (o clientOutcome) failures() (list []failure) {
 			continue
 		}
 		text := string(r.Status)
-		if i := slices.IndexFunc(o.Steps, func(s stepOutcome) bool { return s.Step.Key == r.FailedStep }); i >= 0 {
-			step, why := o.Steps[i].Step, o.Steps[i].reason
-			if text += " at the "; step.Kind == mapping.ClaimStep || step.Kind == mapping.ActivityStep {
-				text += string(step.Kind) + " “" + step.Title + "”"
-			} else {
-				text += step.Title
-			}
-			if o.Steps[i].unanswered {
-				why = "a look-up got no usable answer"
-			}
-			if why != "" {
-				text += ": " + why
+		for _, s := range o.Steps {
+			if s.Step.Key == r.FailedStep {
+				text += " at the " + s.inClearWords()
+				break
 			}
 		}
 		list = append(list, failure{rowOf(r), text})
 	}
 	return list
+}
+
+// inClearWords names a step and why it is not done, without anything personal.
+func (o stepOutcome) inClearWords() string {
+	name, why := o.Step.Title, o.reason
+	if o.Step.Kind == mapping.ClaimStep || o.Step.Kind == mapping.ActivityStep {
+		name = string(o.Step.Kind) + " “" + name + "”"
+	}
+	if o.unanswered {
+		why = "a look-up got no usable answer"
+	}
+	if why == "" {
+		return name
+	}
+	return name + ": " + why
 }
 
 // withoutLink reports whether a client is done, or in a dry run would be, and has no
@@ -109,65 +127,58 @@ func (o clientOutcome) withoutLink(m *mapping.Mapping) bool {
 	})
 }
 
-// unanswered reports whether a look-up got no answer, so that nothing was sent for
-// the client.
-func (o clientOutcome) unanswered() bool {
-	return slices.ContainsFunc(o.Steps, func(s stepOutcome) bool { return s.unanswered })
-}
-
-// failure reports whether a step failed in this run, and the 4xx that the first
-// one got, 0 for none.
-func (o clientOutcome) failure() (failed bool, refused int) {
-	for _, s := range o.Steps {
-		if s.Status == result.Failed && (s.answered || s.unanswered) {
-			if !failed && s.http/100 == 4 {
+// seenByGuard reports whether a client counts as failed in this run, for which something was sent or
+// not, and the 4xx that the first failed step got, 0 for none.
+func (o clientOutcome) seenByGuard(sent bool) (failed bool, refused int) {
+	failed = o.Status == result.Failed
+	for _, s := range slices.Backward(o.Steps) {
+		sent = sent || s.unanswered
+		if s.Status == result.Failed && (s.http != 0 || s.unanswered) {
+			if failed, refused = true, 0; s.http/100 == 4 {
 				refused = s.http
 			}
-			failed = true
 		}
 	}
-	return failed || o.Status == result.Failed, refused
+	return failed && sent, refused
 }
 
-// tables are the sheets in which the client has rows, ascending.
-func (o clientOutcome) tables() []int {
-	var tables []int
-	for _, r := range o.Rows { // in the order of the run
-		if n := len(tables); n == 0 || tables[n-1] != r.Table {
-			tables = append(tables, r.Table)
+// tables yields the sheets in which the client has rows, ascending, with those rows.
+func (o clientOutcome) tables() iter.Seq2[int, []result.Row] {
+	return func(yield func(int, []result.Row) bool) {
+		for rows := o.Rows; len(rows) > 0; { // in the order of the run
+			n := 1
+			for n < len(rows) && rows[n].Table == rows[0].Table {
+				n++
+			}
+			if !yield(rows[0].Table, rows[:n]) {
+				return
+			}
+			rows = rows[n:]
 		}
 	}
-	return tables
 }
 
 // outcomeOf makes the rows' results from the steps'.
 func outcomeOf(b *mapping.Binding, plan mapping.Plan, steps []stepOutcome) clientOutcome {
-	o := clientOutcome{Number: plan.Number, Client: plan.Client, Steps: steps}
-	client, url := "", ""
+	o := clientOutcome{Number: plan.Number, Client: plan.Client, Steps: steps, Rows: make([]result.Row, len(plan.Rows))}
+	client, contacts := "", map[mapping.Identity]string{}
 	for _, s := range steps {
+		o.URL = cmp.Or(s.URL, o.URL)
 		if s.Step.Kind == mapping.ClientStep {
 			client = s.ID
 		}
-		if s.URL != "" {
-			url = s.URL
+		if s.Step.Contact != nil {
+			contacts[s.Step.Contact.Client] = s.ID
 		}
 	}
-	o.URL = url
 	byRow := make(map[cell.Row]*result.Row, len(plan.Rows))
-	o.Rows = make([]result.Row, len(plan.Rows))
 	for i, row := range plan.Rows {
-		o.Rows[i] = rowResult(row, client, url)
+		o.Rows[i] = rowResult(plan, row, client, o.URL)
 		byRow[row] = &o.Rows[i]
 	}
 	for _, s := range steps {
 		for _, row := range s.Step.Rows {
 			addStep(byRow[row], b, s)
-		}
-	}
-	contacts := map[mapping.Identity]string{}
-	for _, s := range steps {
-		if s.Step.Contact != nil {
-			contacts[s.Step.Contact.Client] = s.ID
 		}
 	}
 	showContacts(b, plan, o.Rows, contacts)
@@ -229,11 +240,10 @@ func mentions(rowError, reason string) bool {
 }
 
 // rowResult is the result of a row before its steps are added.
-func rowResult(row cell.Row, client, url string) result.Row {
-	return result.Row{Table: row.Table(), Row: row.Number(), ClientID: client, URL: url}
+func rowResult(plan mapping.Plan, row cell.Row, client, url string) result.Row {
+	return result.Row{Table: row.Table(), Row: row.Number(), Client: plan.Number, ClientID: client, URL: url}
 }
 
-// rowOf is the row of the run that a result belongs to.
 func rowOf(r result.Row) cell.Row { return cell.RowOf(r.Table, r.Row) }
 
 // invalidOutcome is that of a plan with problems: the rows that have one are
@@ -271,20 +281,15 @@ func invalidOutcome(b *mapping.Binding, plan mapping.Plan, made ids, url string)
 func waitsFor(b *mapping.Binding, plan mapping.Plan, byRow map[cell.Row][]string) string {
 	const most = 5
 	var bad []string
-	more := 0
 	for _, row := range plan.Rows {
-		switch {
-		case len(byRow[row]) == 0:
-		case len(bad) < most:
+		if len(byRow[row]) > 0 {
 			bad = append(bad, b.RowName(row))
-		default:
-			more++
 		}
 	}
-	switch {
-	case more > 0:
-		return fmt.Sprintf("waits for rows %s and %d more, which are invalid", strings.Join(bad, ", "), more)
-	case len(bad) > 1:
+	switch n := len(bad); {
+	case n > most:
+		return fmt.Sprintf("waits for rows %s and %d more, which are invalid", strings.Join(bad[:most], ", "), n-most)
+	case n > 1:
 		return "waits for rows " + strings.Join(bad, ", ") + ", which are invalid"
 	}
 	return "waits for row " + strings.Join(bad, "") + ", which is invalid"
@@ -313,9 +318,9 @@ func leftOut(plan mapping.Plan, made ids, url, why string) clientOutcome {
 func knownRows(plan mapping.Plan, made ids, url string) []result.Row {
 	claims := map[cell.Row][]string{}
 	note := func(key string, rows []cell.Row) {
-		if id := made.claims[key]; id != "" {
-			for _, row := range rows {
-				claims[row] = append(claims[row], id)
+		for _, row := range rows {
+			if made[key] != "" {
+				claims[row] = append(claims[row], made[key])
 			}
 		}
 	}
@@ -329,7 +334,7 @@ func knownRows(plan mapping.Plan, made ids, url string) []result.Row {
 	}
 	rows := make([]result.Row, len(plan.Rows))
 	for i, row := range plan.Rows {
-		rows[i] = rowResult(row, made.client, url)
+		rows[i] = rowResult(plan, row, made.person(""), url)
 		rows[i].ClaimIDs = claims[row]
 	}
 	return rows
@@ -338,13 +343,10 @@ func knownRows(plan mapping.Plan, made ids, url string) []result.Row {
 // withoutURL reports whether a client who should have got a redirect url has none.
 // For the first client of a run that means a wrong pointer, not a wrong row.
 func withoutURL(o clientOutcome, v1 bool) bool {
-	for _, s := range o.Steps {
+	return slices.ContainsFunc(o.Steps, func(s stepOutcome) bool {
 		link := s.Step.Kind == mapping.LinkStep || v1 && s.Step.Kind == mapping.ClientStep && s.Status == result.Done
-		if link && s.wordless {
-			return true
-		}
-	}
-	return false
+		return link && s.wordless
+	})
 }
 
 // The texts of the column "What to do".
@@ -389,17 +391,17 @@ const (
 // adviceUncertain says what to look for. The service cannot list claims or
 // activities, so a person looks in its dashboard.
 func adviceUncertain(step *mapping.Step) string {
-	client := "the client"
-	if step.Kind == mapping.ContactStep || step.Title != string(mapping.ClientStep) {
-		client = "the contact “" + step.Title + "”"
+	what := "the client"
+	switch {
+	case step.Kind == mapping.ClaimStep:
+		what = "the claim"
+	case step.Kind == mapping.ActivityStep:
+		what = "the activity “" + step.Title + "”"
+	case step.Kind == mapping.LinkStep:
+		what = "the magic link"
+	case step.Kind == mapping.ContactStep || step.Title != string(mapping.ClientStep):
+		what = "the contact “" + step.Title + "”"
 	}
-	what := map[mapping.StepKind]string{
-		mapping.ClientStep:   client,
-		mapping.ContactStep:  client,
-		mapping.ClaimStep:    "the claim",
-		mapping.ActivityStep: "the activity “" + step.Title + "”",
-		mapping.LinkStep:     "the magic link",
-	}[step.Kind]
 	return "Look in the service whether " + what + " exists. It is not sent again until you decide: claimsheet settle."
 }
 
@@ -421,4 +423,169 @@ func reasonWith(reason, hint string) string {
 		return reason
 	}
 	return reason + "; " + hint
+}
+
+// tally counts a run's outcomes. It is safe for concurrent use.
+type tally struct {
+	mu       sync.Mutex
+	whole    counts
+	sheets   []counts
+	requests result.Requests // those of a dry run
+	problems problem.List
+	most     int                   // problems to hold; 0 is mostProblems
+	unlisted int                   // problems beyond that
+	failures []failure             // the first rows that failed or are uncertain, in the sheets' order
+	mapping  bool                  // some done step differs because of the mapping
+	learnt   map[apiclient.By]bool // dry run: the kinds of look-ups that were counted
+
+	sentBy map[string]map[apiclient.Kind]int // what each worker has sent
+}
+
+// counts are the numbers of rows and clients of a run, or of those that have rows in one of its sheets.
+type counts struct {
+	rows, clients result.Counts
+	withoutLink   int
+}
+
+// add counts some rows of a client, and the client.
+func (c *counts) add(o clientOutcome, rows []result.Row) {
+	for _, r := range rows {
+		c.rows.Add(r.Status)
+	}
+	if o.Number > 0 {
+		c.clients.Add(o.Status)
+		if o.WithoutLink {
+			c.withoutLink++
+		}
+	}
+}
+
+// mostProblems is how many problems are held. A sheet with more of them is the wrong
+// sheet, and the results say of each row what is wrong with it.
+const mostProblems = 50_000
+
+func (t *tally) count(o clientOutcome, sheets int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.sheets == nil {
+		t.sheets = make([]counts, sheets)
+	}
+	t.whole.add(o, o.Rows)
+	for table, rows := range o.tables() {
+		t.sheets[table].add(o, rows)
+	}
+	t.note(o.Problems)
+	t.mapping = t.mapping || o.MappingChanged
+	t.failures = append(t.failures, o.Failures...)
+	slices.SortFunc(t.failures, func(a, b failure) int { return cmp.Compare(a.Row, b.Row) })
+	t.failures = t.failures[:min(len(t.failures), mostTroubled)]
+}
+
+// note keeps problems for the workbook and the terminal.
+func (t *tally) note(list problem.List) {
+	room := min(cmp.Or(t.most, mostProblems)-len(t.problems), len(list))
+	t.unlisted += len(list) - room
+	for _, p := range list[:room] {
+		p.Seen = strings.Clone(p.Seen) // it may be a piece of its row's text
+		t.problems = append(t.problems, p)
+	}
+}
+
+// mostTroubled is how many rows that failed or are uncertain are named on the terminal;
+// the workbook's sheet Problems has them all.
+const mostTroubled = 5
+
+// listed are the problems in the order of the sheet, and how many there are
+// besides.
+func (t *tally) listed() problem.List {
+	t.problems.Sort()
+	if t.unlisted == 0 {
+		return t.problems
+	}
+	return append(t.problems, problem.New("more-problems", "%d more problems are not listed one by one", t.unlisted).
+		Hinted("every row of the sheet Results says what is wrong with it"))
+}
+
+func (t *tally) planned(kind mapping.StepKind) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	addRequests(&t.requests, apiclient.Kind(kind), 1)
+}
+
+// lookUp counts the first look-ups that a run would make for a client, and the one of
+// each kind by which it first learns what "nobody" looks like.
+func (t *tally) lookUp(addresses mapping.Lookup, looks int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := 0
+	for _, by := range lookup.By(addresses)[:looks] {
+		if !t.learnt[by] {
+			n++
+		}
+		n++
+		if t.learnt == nil {
+			t.learnt = map[apiclient.By]bool{}
+		}
+		t.learnt[by] = true
+	}
+	addRequests(&t.requests, apiclient.FindClient, n)
+}
+
+func addRequests(r *result.Requests, kind apiclient.Kind, n int) {
+	switch kind {
+	case apiclient.CreateClient:
+		r.Client += n
+	case apiclient.CreateClaim:
+		r.Claim += n
+	case apiclient.CreateActivity:
+		r.Activity += n
+	case apiclient.CreateLink:
+		r.Link += n
+	case apiclient.FindClient:
+		r.Lookup += n
+	case apiclient.ReadTemplates:
+		r.Templates += n
+	}
+}
+
+// progress returns how many clients are through, and how many requests were sent.
+func (t *tally) progress(here map[apiclient.Kind]int) (clients result.Counts, requests int) {
+	sent := t.sent(here)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.whole.clients, total(sent)
+}
+
+// noteSent keeps what a worker has sent for the run so far. Outcomes come in any order, so a lower
+// total is an older one.
+func (t *tally) noteSent(process string, sent map[apiclient.Kind]int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.sentBy == nil {
+		t.sentBy = map[string]map[apiclient.Kind]int{}
+	}
+	if total(sent) >= total(t.sentBy[process]) {
+		t.sentBy[process] = sent
+	}
+}
+
+// sent are the requests that the workers have sent, and this process besides.
+func (t *tally) sent(here map[apiclient.Kind]int) map[apiclient.Kind]int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	sum := map[apiclient.Kind]int{}
+	maps.Copy(sum, here)
+	for _, sent := range t.sentBy {
+		for kind, n := range sent {
+			sum[kind] += n
+		}
+	}
+	return sum
+}
+
+func total(counts map[apiclient.Kind]int) (n int) {
+	for _, c := range counts {
+		n += c
+	}
+	return n
 }
