@@ -196,6 +196,11 @@ func TestOutcomeAfterADecision(t *testing.T) {
 		"an answer, and it was decided":    {"claim/loan/1", answer, []since{{uncertain, "", ""}, {done, ledger.ViaByHand, "c-2"}}, "done c-2", ""},
 		"no answer, and it was sent again": {"claim/loan/1", func(s *scene, step string) ledger.Event { return s.event(step, uncertain, "") },
 			[]since{{uncertain, "", ""}, {intent, ledger.ViaRepeatable, ""}, {done, ledger.ViaAnswer, "c-2"}}, "done c-2", ""},
+		"refused, and it was sent again": {"claim/loan/1", func(s *scene, step string) ledger.Event {
+			e := s.event(step, failed, "")
+			e.Answer, e.Status = []byte(`{"message":"no"}`), 422
+			return e
+		}, []since{{uncertain, "", ""}, {intent, ledger.ViaRepeatable, ""}, {done, ledger.ViaAnswer, "c-2"}}, "done c-2", ""},
 		"not created, and it was sent again": {"claim/loan/1", func(s *scene, step string) ledger.Event { return s.event(step, failed, "") },
 			[]since{{uncertain, "", ""}, {intent, ledger.ViaRepeatable, ""}, {done, ledger.ViaAnswer, "c-2"}}, "done c-2", ""},
 	} {
@@ -224,6 +229,40 @@ func TestOutcomeAfterADecision(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// An outcome counts again when the decision about its step was undone.
+func TestOutcomeAfterAnUndoneDecision(t *testing.T) {
+	s := newScene(t, "claim/loan/1")
+	s.keep(s.event("claim/loan/1", ledger.Done, "c-1"))
+	failed, undone := s.event("claim/loan/1", ledger.Refused, ""), s.event("claim/loan/1", ledger.Uncertain, "")
+	failed.Via, undone.Via = ledger.ViaByHand, ledger.ViaByHand
+	s.do(s.l.Append(s.event("claim/loan/1", ledger.Uncertain, ""), failed, undone))
+	_, conflicts, err := journal.Replay(s.l, s.path)
+	if s.do(err); len(conflicts) > 0 {
+		t.Errorf("conflicts: %v", conflicts)
+	}
+	s.states(map[string]string{"claim/loan/1": "done c-1"})
+}
+
+// What may exist twice stays uncertain, also when the outcome of the later request comes from a journal, too.
+func TestOutcomesOfTwoRequests(t *testing.T) {
+	s := newScene(t, "claim/loan/1")
+	s.do(s.l.StartRun(ledger.Run{ID: "a-later-run", Started: noon}))
+	later := func(to ledger.State, via, id string) ledger.Event {
+		e := s.event("claim/loan/1", to, id)
+		e.Run, e.Via = "a-later-run", via
+		return e
+	}
+	s.do(s.l.Append(later(ledger.Uncertain, "", ""), later(ledger.Refused, ledger.ViaByHand, ""), later(ledger.Sent, "", "")))
+	for _, outcome := range []ledger.Event{s.event("claim/loan/1", ledger.Done, "c-1"), later(ledger.Done, ledger.ViaAnswer, "c-2")} {
+		s.keep(outcome)
+		_, conflicts, err := journal.Replay(s.l, s.path)
+		if s.do(err); len(conflicts) != 1 {
+			t.Errorf("%d conflicts, not 1", len(conflicts))
+		}
+		s.states(map[string]string{"claim/loan/1": "uncertain"})
 	}
 }
 

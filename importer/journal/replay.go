@@ -2,7 +2,6 @@ package journal
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"claimsheet/importer/ledger"
@@ -52,7 +52,7 @@ func Replay(l Ledger, path string) (n int, conflicts problem.List, err error) {
 		}
 	}
 	for _, outcome := range outcomes {
-		recorded, inConflict, err := record(l, outcome)
+		as, err := record(l, outcome)
 		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ledger.ErrTransition) {
 			err = problem.At(problem.Where{File: path}, "journal-file", "another process works on a client of this journal of an earlier run").
 				Hinted("run again when it has finished")
@@ -60,11 +60,11 @@ func Replay(l Ledger, path string) (n int, conflicts problem.List, err error) {
 		if err != nil {
 			return n, conflicts, err
 		}
-		if recorded {
+		switch as {
+		case recorded:
 			n++
-		}
-		if inConflict {
-			conflicts = append(conflicts, problem.At(problem.Where{File: path}, "journal-conflict", "%s: %s", outcome.Kind, createdTwice).
+		case inConflict:
+			conflicts = append(conflicts, problem.At(problem.Where{File: path}, "journal-conflict", "%s: %s", outcome.Kind, reasonTwice).
 				Hinted("claimsheet settle lists it with both ids; find them in the service, and withdraw one there if there are two"))
 		}
 	}
@@ -77,77 +77,104 @@ func Pending(path string) (n int, err error) {
 	return len(outcomes), err
 }
 
-// record records an outcome; recorded is false if the ledger has it, or it says nothing, and
-// inConflict says that its step is uncertain now. Where processes share the ledger it locks the
-// client, so that no other works on it meanwhile.
-func record(l Ledger, outcome ledger.Event) (recorded, inConflict bool, err error) {
+// recording is what record has done with an outcome.
+type recording int
+
+const (
+	known      recording = iota // the ledger has it, or it says nothing
+	recorded                    // it is in the ledger
+	inConflict                  // its step is uncertain
+)
+
+// record records an outcome. Where processes share the ledger it locks the client, so that no
+// other works on it meanwhile.
+func record(l Ledger, outcome ledger.Event) (recording, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	unlock, err := l.Lock(ctx, outcome.LockName())
 	if err != nil {
-		return false, false, err
+		return known, err
 	}
 	defer unlock()
 	events, err := l.Events(context.Background(), outcome.StepID)
-	attempt := lastAttempt(events)
-	if len(attempt) == 0 || err != nil { // the client was erased
-		return false, false, err
+	if err != nil {
+		return known, err
 	}
-	sameRun := attempt[0].Run == outcome.Run
-	last := attempt[len(attempt)-1]
-	if sameRun && outcome.To == ledger.Uncertain && last.To == ledger.Uncertain && bytes.Equal(last.Answer, outcome.Answer) {
-		return false, false, nil
-	}
-	isDecided := slices.ContainsFunc(attempt[1:], func(e ledger.Event) bool { return e.To != ledger.Uncertain })
-	if inConflict = !sameRun || isDecided; inConflict {
-		if !isFurther(outcome, sameRun, events) {
-			return false, false, nil
-		}
+	as := compare(events, outcome)
+	switch as {
+	case known:
+		return known, nil
+	case inConflict:
 		outcome = conflict(events, outcome)
 	}
 	outcome.Via = ledger.ViaJournal
 	if err = l.Append(outcome); errors.As(err, new(ledger.Taken)) { // another step has the id by now: this outcome proves nothing
-		return false, false, nil
+		return known, nil
 	}
-	return !inConflict, inConflict, err
+	return as, err
 }
 
-// isFurther reports whether an outcome says that the service has created something, or may have,
-// that the ledger does not know, although the step with these events was decided or sent again
-// since. sameRun says that it was not sent again. A second link does no harm.
-func isFurther(outcome ledger.Event, sameRun bool, events []ledger.Event) bool {
-	isDone := outcome.To == ledger.Done
-	switch {
-	case outcome.Kind == ledger.KindLink, !isDone && (sameRun || len(outcome.Answer) == 0):
-		return false
-	case isDone && outcome.ID == "":
-		return !sameRun || events[len(events)-1].To != ledger.Done
+// compare says what becomes of an outcome whose step has these events. It is recorded if it
+// belongs to the last request for the step and says more than the ledger knows. Else it is in
+// conflict if it says that something was created, or may have been, that the ledger does not know.
+// A second link does no harm.
+func compare(events []ledger.Event, outcome ledger.Event) recording {
+	attempt := lastAttempt(events)
+	if attempt == nil { // the client was erased
+		return known
 	}
-	return !slices.ContainsFunc(events, func(e ledger.Event) bool {
-		return isDone && e.ID == outcome.ID || !isDone && bytes.Equal(e.Answer, outcome.Answer)
-	})
+	last := attempt[len(attempt)-1]
+	sameRun := attempt[0].Run == outcome.Run
+	decides := outcome.To != ledger.Uncertain
+	answered := slices.ContainsFunc(attempt, func(e ledger.Event) bool { return len(e.Answer) > 0 })
+	says := decides || len(outcome.Answer) > 0 && !answered
+	switch {
+	case sameRun && (last.To == ledger.Sent || last.To == ledger.Uncertain && says && !strings.HasPrefix(last.Reason, reasonTwice)):
+		return recorded
+	case outcome.To == ledger.Done && outcome.ID == "" && sameRun && last.To == ledger.Done,
+		outcome.To != ledger.Done && (decides || sameRun || len(outcome.Answer) == 0),
+		outcome.Kind == ledger.KindLink,
+		slices.ContainsFunc(events, func(e ledger.Event) bool { return has(e, outcome) }):
+		return known
+	}
+	return inConflict
 }
+
+// has reports whether an event of a step says what an outcome says.
+func has(e, outcome ledger.Event) bool {
+	switch {
+	case outcome.ID != "":
+		return e.ID == outcome.ID
+	case outcome.To == ledger.Done:
+		return e.To == ledger.Done && e.Run == outcome.Run
+	}
+	return bytes.Equal(e.Answer, outcome.Answer)
+}
+
+// reasonTwice begins the reason of a step in conflict.
+const reasonTwice = "the service may have created it twice: the journal of an earlier run has an answer to a request that the ledger does not know, and the step was decided or sent again since"
 
 // conflict is the event by which the step of an outcome becomes uncertain. It names both ids.
 func conflict(events []ledger.Event, outcome ledger.Event) ledger.Event {
-	known := ""
+	id := ""
 	for _, e := range events {
-		known = cmp.Or(e.ID, known)
-	}
-	inWords := func(id string) string {
-		if id == "" {
-			return "no id"
+		if e.ID != "" {
+			id = e.ID
 		}
-		return "the id " + id
 	}
-	outcome.To, outcome.Reason = ledger.Uncertain, fmt.Sprintf("%s; the journal has %s, the ledger has %s", createdTwice, inWords(outcome.ID), inWords(known))
+	outcome.To, outcome.Reason = ledger.Uncertain, fmt.Sprintf("%s; the journal has %s, the ledger has %s", reasonTwice, idInWords(outcome.ID), idInWords(id))
 	outcome.ID, outcome.URL, outcome.Answer, outcome.Status = "", "", nil, 0
 	return outcome
 }
 
-const createdTwice = "the service may have created it twice: the journal of an earlier run has an answer to a request that the ledger does not know, and the step was decided or sent again since"
+func idInWords(id string) string {
+	if id == "" {
+		return "no id"
+	}
+	return "the id " + id
+}
 
-// lastAttempt returns the events of a step from the last time it was sent; none if it never was.
+// lastAttempt returns the events of a step from the last time it was sent; nil if it never was.
 func lastAttempt(events []ledger.Event) []ledger.Event {
 	for i, e := range slices.Backward(events) {
 		if e.To == ledger.Sent {
@@ -157,7 +184,7 @@ func lastAttempt(events []ledger.Event) []ledger.Event {
 	return nil
 }
 
-// read returns the outcomes in a journal; nil for no file.
+// read returns the outcomes of a journal; nil for no file.
 func read(path string) (outcomes []ledger.Event, err error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
