@@ -69,8 +69,8 @@ func (t *transaction) own(e Event) error {
 	return nil
 }
 
-// disown takes the addresses of a client back who was certainly not created with them and is now
-// asked for with others.
+// disown takes the addresses of a client back who was not created with them, as an answer or
+// look-ups say, and is now asked for with others.
 func (t *transaction) disown(owner ClientKey) error {
 	n, err := t.client(owner)
 	if err == nil {

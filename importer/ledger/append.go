@@ -121,7 +121,8 @@ func (t *transaction) advance(was row, e Event) (done bool, err error) {
 	if delete(t.open, e.StepID); now.state == Sent && len(t.open) < mostKept {
 		t.open[e.StepID] = now
 	}
-	if e.Step == KindClient && was.state == Refused && e.To == Sent && !bytes.Equal(was.request, now.request) {
+	isAbsent := was.state == Refused || was.state == Uncertain && was.notFound // else the service may have the client with its old addresses
+	if e.Step == KindClient && isAbsent && e.To == Sent && !bytes.Equal(was.request, now.request) {
 		if err := t.disown(e.ClientKey); err != nil {
 			return false, err
 		}

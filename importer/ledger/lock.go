@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// A lock file has the process that holds it, or held it last, from holderAt on, and the mark that the
+// A lock file has the process that holds it, or was killed with it, from holderAt on, and the mark that the
 // ledger was opened at openedAt. On Windows the first byte is locked, and nobody else can read it.
 const (
 	holderAt = 1
@@ -92,7 +93,10 @@ func lock(path string) (release func(), err error) {
 	if err := note(path, holderAt, fmt.Sprintf("%-*s", openedAt-holderAt, fmt.Sprint(os.Getpid(), " ", time.Now().Unix()))); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	return sync.OnceFunc(func() { _ = file.Close() }), nil
+	return sync.OnceFunc(func() {
+		_ = note(path, holderAt, strings.Repeat(" ", openedAt-holderAt))
+		_ = file.Close()
+	}), nil
 }
 
 // inspectLock refuses a lock file that others could have planted: a link would be

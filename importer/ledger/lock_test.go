@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
 )
 
@@ -32,6 +33,12 @@ func TestLockEndsWithItsProcess(t *testing.T) {
 	release, err := ledger.Lock(path)
 	do(t, err)
 	release()
+	if locked, err := safefile.NewLock(path + ".lock").TryLock(); !locked || err != nil { // as flock in a backup does
+		t.Fatal(locked, err)
+	}
+	if _, err := ledger.Lock(path); !errors.Is(err, ledger.ErrLocked) || strings.Contains(err.Error(), "process ") {
+		t.Errorf("got %v, want that no process is named", err)
+	}
 }
 
 func TestOnlyOneOfManyGetsTheLock(t *testing.T) {

@@ -127,7 +127,7 @@ func reading(pool *sql.DB, path string, server *Server) (*Ledger, error) {
 	read.reads = true
 	l := &Ledger{pool: pool, read: read, path: path, server: server}
 	if _, err := l.StepsOfClients(context.Background(), "", "", []ClientKey{{Client: "none"}}); err != nil {
-		if server == nil {
+		if server == nil && !errors.As(err, new(refusal)) {
 			err = unreadable(path, err)
 		}
 		return nil, errors.Join(err, pool.Close())

@@ -314,6 +314,17 @@ func (s store) testAddressTaken(t *testing.T) {
 			t.Error("the address with which she was created is free")
 		}
 	})
+	t.Run("asked for with another after look-ups have not found her", func(t *testing.T) {
+		corrected := begin("ann", []string{"email b"}, "email b")
+		corrected.Data = []byte(`{"corrected": true}`)
+		l := s.fresh(t, begin("ann", []string{"email a"}, "email a"))
+		absent := life(of("ann", "", "client"), ledger.Uncertain)[0]
+		absent.NotFound = true
+		do(t, l.Append(absent))
+		do(t, l.Append(corrected))
+		do(t, l.Append(life(of("ann", "", "client"), ledger.Done)...))
+		do(t, l.Append(begin("eve", []string{"email a"}, "email a")))
+	})
 	t.Run("an activity is asked for with other data", func(t *testing.T) { // after it was certainly not created
 		l := s.fresh(t, begin("ann", []string{"email a"}, "email a"))
 		activity := of("ann", "loans", "activity/details@client")
