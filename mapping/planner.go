@@ -86,6 +86,19 @@ func (b *Binding) Plan(number int, rows []ConvertedRow) Plan {
 	return plan
 }
 
+// PeopleOf returns a plan of the client of a row, and one of each further contact that the row names,
+// with their addresses and look-ups, also where cells of the row are wrong.
+func (b *Binding) PeopleOf(row ConvertedRow) []Plan {
+	p := &planner{b: b, plan: &Plan{Client: row.Client}, rows: []ConvertedRow{row}}
+	p.planClient()
+	contacts := p.contacts()
+	people := []Plan{*p.plan}
+	for _, c := range contacts {
+		people = append(people, *c.plan)
+	}
+	return people
+}
+
 // sameResume reports whether all rows say where the client resumes, and agree
 // on it. Otherwise each row was converted for other activities, and there is
 // no common list of steps.

@@ -247,12 +247,10 @@ func (r *Comparison) readRows(rows iter.Seq2[Row, error]) (map[mapping.Identity]
 		if err != nil {
 			return nil, err
 		}
-		plan := r.Binding.Plan(1, []mapping.ConvertedRow{r.Binding.Convert(row.Record)})
-		client := r.own(plan, r.Binding.Mapping().Client.Existing != mapping.Create)
-		for _, step := range plan.Steps {
-			if step.Contact != nil {
-				r.own(*step.Contact, true)
-			}
+		people := r.Binding.PeopleOf(r.Binding.Convert(row.Record))
+		plan, client := people[0], r.own(people[0], r.Binding.Mapping().Client.Existing != mapping.Create)
+		for _, contact := range people[1:] {
+			r.own(contact, true)
 		}
 		if row.URL == "" || urls[plan.Client] != "" {
 			continue

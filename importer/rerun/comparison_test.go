@@ -24,7 +24,7 @@ func newComparison(t *testing.T, api string) *rerun.Comparison {
 	if len(found) > 0 {
 		t.Fatal(found)
 	}
-	binding, found := mapping.Bind(m, &cell.Sheet{Name: "Results", HeaderRow: 1, Header: []string{"E-mail", "Partner"}}, nil, "2026-11-20")
+	binding, found := mapping.Bind(m, &cell.Sheet{Name: "Results", HeaderRow: 1, Header: []string{"E-mail", "Partner", "Born"}}, nil, "2026-11-20")
 	if len(found) > 0 {
 		t.Fatal(found)
 	}
@@ -111,11 +111,11 @@ func TestTakeOver(t *testing.T) {
 }
 
 // The clients and contacts who are taken over own the addresses of their rows, so that no other
-// client is taken for one whom the service may still be creating.
+// client is taken for one whom the service may still be creating; also where a cell of the row is wrong.
 func TestTakeOverOwnsAddresses(t *testing.T) {
 	const ann, bob = "ann@example.test", "bob@example.test"
 	for _, existing := range []mapping.Existing{mapping.Reuse, mapping.Create} {
-		r := newComparison(t, "v2\ncontacts: [{id: p, key: Partner, lookup: {email: Partner}, fields: {email: Partner}}]\nclaims: [{key: E-mail, name: x, claimants: [client, p]}]")
+		r := newComparison(t, "v2\ncontacts: [{id: p, key: Partner, lookup: {email: Partner}, fields: {email: Partner, born: {column: Born, type: Date, format: dd/mm/yyyy}}}]\nclaims: [{key: E-mail, name: x, claimants: [client, p]}]")
 		r.Binding.Mapping().Client.Existing = existing
 		all := lines(rerun.Step{Client: ann, Step: "client", State: "uncertain"}, rerun.Step{Client: ann, Step: "contact/email/" + bob, State: "sent"})
 		if err := r.CheckSteps(t.Context(), all, true); err != nil {
@@ -123,7 +123,7 @@ func TestTakeOverOwnsAddresses(t *testing.T) {
 		}
 		rows := func(yield func(rerun.Row, error) bool) {
 			text := func(s string) cell.Cell { return cell.Cell{Kind: cell.Text, Raw: s, Shown: s} }
-			yield(rerun.Row{Record: cell.Record{Row: 2, Cells: []cell.Cell{text(ann), text(bob)}}}, nil)
+			yield(rerun.Row{Record: cell.Record{Row: 2, Cells: []cell.Cell{text(ann), text(bob), text("31/02/1980")}}}, nil)
 		}
 		if err := r.TakeOver("run-1", rows); err != nil {
 			t.Fatal(err)
