@@ -81,7 +81,7 @@ func isoDay(day int64, date1904 bool) string {
 var usualMoment, usualDay = Parse("yyyy-mm-dd hh:mm:ss"), Parse("yyyy-mm-dd")
 
 // ParseISO reads the value of a cell of type d, as Strict Open XML stores a day or a moment: 2026-05-01 or
-// 2026-05-01T14:30:05.25. It returns the number that other workbooks hold in such a cell, and the format that shows
+// 2026-05-01T14:30:05.25, also without the seconds. It returns the number that other workbooks hold in such a cell, and the format that shows
 // it: style, or the usual one where style shows numbers as in General.
 //
 // A Z at the end is ignored: spreadsheet programs show the time as written. ok is false for anything else, a time
@@ -90,6 +90,9 @@ func ParseISO(text string, style *Format, date1904 bool) (number []byte, shownBy
 	text = strings.TrimSuffix(text, "Z")
 	at, err := time.Parse("2006-01-02T15:04:05", text)
 	shownBy = usualMoment
+	if err != nil {
+		at, err = time.Parse("2006-01-02T15:04", text)
+	}
 	if err != nil {
 		at, err = time.Parse(time.DateOnly, text)
 		shownBy = usualDay

@@ -32,7 +32,7 @@ type archive struct {
 // are duplicates, as in spreadsheet programs: nobody knows which of the two parts
 // is the right one.
 func openArchive(file io.ReaderAt, size int64) (*archive, error) {
-	z, err := zip.NewReader(file, size)
+	z, err := zip.NewReader(io.NewSectionReader(file, 0, size), size) // a part that is said to be elsewhere is at its end
 	if errors.Is(err, zip.ErrFormat) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, damaged("", "it is incomplete or not a zip file")
 	} else if err != nil {

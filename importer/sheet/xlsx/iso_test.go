@@ -41,6 +41,8 @@ func TestISOCells(t *testing.T) {
 
 		// Without a format of its own it is shown by what it holds.
 		{0, "1980-05-01", `date "29342" "1980-05-01" {yyyy-mm-dd}`},
+		{3, "2021-01-01T10:10", `date "44197.42361111111" "2021-01-01T10:10:00" {yyyy-mm-dd hh:mm:ss}`},
+		{3, "2021-01-01T10:10Z", `date "44197.42361111111" "2021-01-01T10:10:00" {yyyy-mm-dd hh:mm:ss}`},
 		{0, "1980-05-01T14:30:00", `date "29342.604166666668" "1980-05-01T14:30:00" {yyyy-mm-dd hh:mm:ss}`},
 		{8, "1980-05-01", `date "29342" "1980-05-01" {yyyy-mm-dd}`},
 		{99, "1980-05-01", `date "29342" "1980-05-01" {yyyy-mm-dd}`},
