@@ -353,7 +353,7 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 // lookUp looks a client up who is new to the ledger.
 func (r *clientRun) lookUp(ctx context.Context, first *decision) error {
 	j := r.job
-	if j.NoLookup {
+	if j.mode == dry && j.NoLookup {
 		j.tally.lookUp(r.plan.Lookup, len(lookup.By(r.plan.Lookup)))
 		return nil
 	}

@@ -70,13 +70,21 @@ func copyInput(given, folder string) (*Input, error) {
 			_ = os.Remove(dir) // stays when something else is in it
 		}
 	}
-	err = os.MkdirAll(folder, 0o700)
-	if info, failed := os.Lstat(folder); failed == nil && !info.IsDir() {
-		return nil, problem.At(problem.Where{File: folder}, "state-folder", "this is not a folder; a link could lead the copies elsewhere").
-			Hinted("move it away")
-	}
-	if err == nil {
-		err = in.copy(src, folder, true)
+	for range 100 { // another run that gives up may remove the folder in between
+		err = os.MkdirAll(folder, 0o700)
+		if info, failed := os.Lstat(folder); failed == nil && !info.IsDir() {
+			return nil, problem.At(problem.Where{File: folder}, "state-folder", "this is not a folder; a link could lead the copies elsewhere").
+				Hinted("move it away")
+		}
+		if err == nil {
+			_, err = src.Seek(0, io.SeekStart)
+		}
+		if err == nil {
+			err = in.copy(src, folder, true)
+		}
+		if !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
 	}
 	if err != nil {
 		in.remove()
