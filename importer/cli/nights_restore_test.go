@@ -62,7 +62,7 @@ var restoreCases = []nightCase{
 		{idle: true, do: []string{"restore backup", "rerun -m MAPPING --yes DIR/second.results.xlsx → 3 third.results.xlsx",
 			"rerun -m MAPPING --yes --dry-run DIR/second.results.xlsx → 3 third.results.xlsx",
 			"rerun -m MAPPING --yes --dry-run DIR/third.results.xlsx → 3 [dry-run-ledger]",
-			"rerun -m MAPPING --yes DIR/third.results.xlsx → 4", "run -m MAPPING DIR/third.xlsx → 3 second.results.xlsx",
+			"rerun -m MAPPING --yes DIR/third.results.xlsx → 3 second.results.xlsx", "run -m MAPPING DIR/third.xlsx → 3 second.results.xlsx",
 			"rerun -m MAPPING --yes DIR/third.results.xlsx → 3 second.results.xlsx",
 			"rerun -m MAPPING --yes DIR/second.results.xlsx → 4",
 			"rerun -m MAPPING --yes --dry-run DIR/third.results.xlsx → 4", "rerun -m MAPPING --yes --dry-run DIR/second.results.xlsx → 4"}},

@@ -550,6 +550,11 @@ func (r *importRun) execute(ctx context.Context) (err error) {
 		if plans, err = r.takeOver(ctx, plans); err != nil {
 			return err
 		}
+		if r.lost != nil { // who is in doubt by another workbook could be taken for a client of this one
+			held, hold := context.WithCancelCause(ctx)
+			hold(fmt.Errorf("%w: the ids of this workbook are recorded; run the other results workbook again first, then this one", importer.ErrStopped))
+			ctx = held
+		}
 	}
 	defer context.AfterFunc(ctx, func() {
 		fmt.Fprintf(r.Err, "claimsheet: stopping: requests in flight: %d; waiting for their answers; press Ctrl-C again to stop at once\n", r.session.Client.InFlight())
