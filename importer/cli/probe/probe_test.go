@@ -285,6 +285,8 @@ func (o odd) handler() http.Handler {
 			key = "GET nobody " + by
 		case key == "POST activities" && !strings.Contains(string(body), "62f746b4"):
 			key = "unknown template"
+		case key == "POST magic-link" && len(body) > 0 && o["POST magic-link with a body"].status != 0:
+			key += " with a body"
 		}
 		answer, ok := o[key]
 		if !ok {
@@ -324,7 +326,8 @@ func TestOdd(t *testing.T) {
 		"a refusal by a 500":             {odd{"unknown template": {500, "", `{}`}}, 1, "", "such a step is uncertain"},
 		"a refusal by a 200":             {odd{"unknown template": {200, "", `{"success":false}`}}, 0, `errors: [{"status":200,"pointer":"/success","matches":"^false$` + failed, ""},
 		"a refusal that says it is well": {odd{"unknown template": {201, "", `{"success":false}`}, "POST activities": {201, "", `{"success":false}`}}, 1, "", "nothing in it says that it was refused"},
-		"a link without a body":          {odd{"POST magic-link": {415, "", ""}}, 1, "", "it refuses it: HTTP 415"},
+		"a link without a body":          {odd{"POST magic-link with a body": {415, "", ""}}, 0, "wire.link_body: \"none\"\n", "415"},
+		"no link at all":                 {odd{"POST magic-link": {415, "", ""}}, 1, "", "it refuses it: HTTP 415"},
 		"several links":                  {odd{"POST magic-link": {201, "", `{"links":[{"rel":"self","href":"/links/1"},{"rel":"redirect","href":"https://claims.example.com/secret"}]}`}}, 0, "wire.redirect_url: \"/links/1/href\"\n", ""},
 		"two links of one name":          {odd{"POST magic-link": {201, "", `{"a":{"url":"https://a.example.com"},"b":{"url":"https://b.example.com"}}`}}, 1, "", "it may have been created"},
 		"two ids, and the look-up's":     {odd{"POST contacts": {201, "", `{"id":"e-9","data":{"id":"c-1"}}`}}, 0, "wire.contact_id: \"/data/id\"\nwire.lookup_contact_id: \"/contactId\"\n", ""},
