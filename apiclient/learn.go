@@ -51,7 +51,7 @@ func (c *Client) LearnID(r Request, a Answer, sure string) (place, id string, ok
 		return usual, id, true
 	}
 	return choose(placesOf(a), read, sure, func(l leaf) int {
-		switch rank := idRank(l.name, kind); {
+		switch rank := idRank(l, kind); {
 		case holdsURL(l.pointer):
 			return segmentRank(a.Header.Get(l.name), kind)
 		case l.pointer == "" && noID:
@@ -117,16 +117,17 @@ var (
 	plainCode = regexp.MustCompile(`^[A-Za-z]+([_.-]?[A-Za-z0-9]+)*$`)
 )
 
-// idRank says how well a name fits the id of a thing of a kind; 0 for not at all.
-func idRank(name, kind string) int {
-	names := []string{"id", "uuid", "guid", "identifier"}
-	of, ok := strings.CutPrefix(plainly(name), kind)
+// idRank says how well names fit the id of a thing of a kind; 0 for not at all. An id inside another field is of another thing.
+func idRank(l leaf, kind string) int {
+	name, names := plainly(l.name), []string{"id", "uuid", "guid", "identifier"}
+	around := []string{"", kind, kind + "s", "data", "result", "results", "item", "items", "value", "payload"}
+	of, ok := strings.CutPrefix(name, kind)
 	switch {
 	case ok && slices.Contains(names, of):
 		return 4
-	case slices.Contains(names, plainly(name)):
+	case slices.Contains(names, name) && slices.Contains(around, plainly(l.parent)):
 		return 3
-	case ok && of == "", kind == "client" && plainly(name) == "contactid", kind == "contact" && plainly(name) == "clientid":
+	case ok && of == "", kind == "client" && name == "contactid", kind == "contact" && name == "clientid":
 		return 2
 	}
 	return 0
@@ -148,19 +149,27 @@ func segmentRank(text, kind string) int {
 
 // linkRank says how well names fit a redirect url; 0 for not at all.
 func linkRank(l leaf) int {
-	name, around := plainly(l.name), plainly(l.parent+" "+l.rel)
+	name, parent, rel := plainly(l.name), plainly(l.parent), plainly(l.rel)
 	leads := func(s string) bool { return strings.Contains(s, "redirect") || strings.Contains(s, "magic") }
+	if l.pointer == "" || l.pointer == placeText {
+		return 4
+	}
+	if l.pointer == placeHeader+"Content-Location" {
+		return 0
+	}
+	isURL := slices.Contains([]string{"href", "url", "uri", "link", "location"}, name)
 	switch {
 	case name == "redirecturl":
+		return 5
+	case leads(name):
 		return 4
-	case l.pointer == "" || l.pointer == placeText || leads(name):
+	case isURL && (leads(parent) || leads(rel)):
 		return 3
-	case strings.Contains(name+around, "self") || l.pointer == placeHeader+"Content-Location":
+	case rel == "self" || parent == "self" || name == "self":
 		return 0
-	case strings.Contains(name, "link") || slices.Contains([]string{"href", "url", "uri", "location"}, name):
-		if leads(around) {
-			return 2
-		}
+	case strings.Contains(name, "link"):
+		return 2
+	case isURL:
 		return 1
 	}
 	return 0
@@ -362,12 +371,21 @@ func LearnDataTypes(a Answer, list string) (pointer string, named int, others []
 	return pointer, named, slices.Compact(slices.Sorted(slices.Values(strange[pointer])))
 }
 
-// rateLimit matches a limit of RateLimit-Policy: a number of requests, and for how many seconds.
-var rateLimit = regexp.MustCompile(`(?:^|[;,\s"])(?:q=)?(\d+)\s*;\s*w=(\d+)`)
+var (
+	// rateLimit matches a limit of RateLimit-Policy: a number of requests, and for how many seconds.
+	rateLimit = regexp.MustCompile(`(?:^|[;,\s"])(?:q=)?(\d+)\s*;\s*w=(\d+)`)
+	// window has the seconds of the last word of names such as X-RateLimit-Limit-Minute.
+	window = map[string]float64{"second": 1, "minute": 60, "hour": 3600, "day": 86400}
+)
 
 // LearnLimits returns the rate that the headers of an answer announce, in requests per second; 0 for
 // none, or none that says for which time. said are these headers.
 func LearnLimits(h http.Header) (perSecond float64, said []string) {
+	lowest := func(n, seconds float64) {
+		if n > 0 && seconds > 0 && (perSecond == 0 || n/seconds < perSecond) {
+			perSecond = n / seconds
+		}
+	}
 	for name := range h {
 		plain := plainly(name)
 		if !strings.HasPrefix(plain, "ratelimit") && plain != "retryafter" {
@@ -377,9 +395,10 @@ func LearnLimits(h http.Header) (perSecond float64, said []string) {
 		for _, m := range rateLimit.FindAllStringSubmatch(strings.Join(h.Values(name), ","), -1) {
 			n, _ := strconv.ParseFloat(m[1], 64)
 			seconds, _ := strconv.ParseFloat(m[2], 64)
-			if n > 0 && seconds > 0 && (perSecond == 0 || n/seconds < perSecond) {
-				perSecond = n / seconds
-			}
+			lowest(n, seconds)
+		}
+		if n, err := strconv.ParseFloat(h.Get(name), 64); err == nil && strings.HasPrefix(plain, "ratelimitlimit") {
+			lowest(n, window[strings.TrimPrefix(plain, "ratelimitlimit")])
 		}
 	}
 	slices.Sort(said)

@@ -62,7 +62,7 @@ func (s *secrets) spell() {
 			continue
 		}
 		inJSON := encode(part)
-		for _, spelling := range []string{part, string(inJSON[1 : len(inJSON)-1]), url.QueryEscape(part),
+		for _, spelling := range []string{part, string(inJSON[1 : len(inJSON)-1]), url.QueryEscape(part), url.PathEscape(part),
 			base64.StdEncoding.EncodeToString([]byte(part)), unescapeAll(part)} { // a secret may itself look escaped
 			s.spelled = append(s.spelled, spelling, strings.ReplaceAll(spelling, "+", " "))
 		}
@@ -104,10 +104,13 @@ func redacted(a Answer, hide func(string) string) []byte {
 		})
 	}
 	body = []byte(hide(string(body)))
-	plain := unescapeAll(string(body))
-	spaced := strings.ReplaceAll(plain, "+", " ")                                                          // as a query writes spaces
 	isText := bytes.IndexByte(body, 0) < 0 && (utf8.Valid(body) || a.Header.Get("Content-Encoding") == "") // Latin-1 is text
-	if isText && (plain == string(body) || unescape(plain) == plain && hide(plain) == plain && hide(spaced) == spaced) {
+	for n, layer, next := 0, "", string(body); isText && next != layer; n++ {
+		layer, next = next, unescape(next)
+		spaced := strings.ReplaceAll(next, "+", " ") // as a query writes spaces
+		isText = next == layer || n < maxLayers && hide(next) == next && hide(spaced) == spaced
+	}
+	if isText {
 		return body
 	}
 	return fmt.Appendf(nil, "(not kept: %d bytes, %s)", len(a.Body), cmp.Or(mediaType(a), "of no known type"))
@@ -145,13 +148,17 @@ func unescapeAll(text string) string {
 var (
 	// link matches a url with its host, also one without a scheme.
 	link = regexp.MustCompile(`(?i)(\bhttps?:|\B)//(?:[^\s"'<>\\/?#]*@)?([^\s"'<>\\/?#]+)[^\s"'<>\\]*`)
-	// query matches the query of a url.
-	query = regexp.MustCompile(`\?[^\s"'<>\\]*=[^\s"'<>\\]*`)
+	// bare matches a url without a scheme: a host whose last label is of letters, and a path or query.
+	bare = regexp.MustCompile(`(?i)((?:^|[^\w./\\@+-])(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,24}(?::\d+)?)[/?][^\s"'<>\\]+`)
+	// query matches the query of a url, and the path before it where a word begins with it.
+	query = regexp.MustCompile(`(\B/[^\s"'<>\\?]*)\?[^\s"'<>\\]+|\?[^\s"'<>\\]*=[^\s"'<>\\]*`)
+	// slashed matches a word that may be a link: one with a slash or a question mark.
+	slashed = regexp.MustCompile(`[^\s"'<>\\/?]*[/?][^\s"'<>\\]*`)
 )
 
 // forShow returns an answer as it may be shown beside a row or stored for a
 // failure: without our credentials. A link may be a credential, too: of urls only the host is left, of others no
-// query, and nothing of what stands where the environment reads links.
+// query, and nothing of what stands where the environment reads links; where it reads whole texts, no word that may be one.
 func (c *Client) forShow(a Answer) Answer {
 	place, relative := c.cfg.Wire.RedirectURL, ""
 	doc, isJSON := document(a.Body)
@@ -162,12 +169,14 @@ func (c *Client) forShow(a Answer) Answer {
 		} else if len(text) >= minSecret && strings.ContainsAny(text, "/?") {
 			relative = text
 		}
-	} else if !isJSON && place == placeText && bytes.ContainsAny(a.Body, "/?") { // any of its words may be one
-		a.Body = nil
 	}
 	a.Body = a.Body[:min(len(a.Body), maxRead)]
 	a.Body = redacted(a, func(text string) string {
-		text = query.ReplaceAllString(link.ReplaceAllString(c.secrets.hide(text), "$1//$2/***"), "?***")
+		text = bare.ReplaceAllString(link.ReplaceAllString(c.secrets.hide(text), "$1//$2/***"), "$1/***")
+		text = query.ReplaceAllString(text, "$1?***")
+		if place == placeText {
+			text = slashed.ReplaceAllString(text, "***")
+		}
 		if relative != "" {
 			text = strings.ReplaceAll(text, relative, "***")
 		}

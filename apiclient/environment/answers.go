@@ -36,7 +36,7 @@ var wireKeys = []yamltree.Key[apiclient.Wire]{
 		idPlace, func(w *apiclient.Wire) *string { w.LookupContactID = new(string); return w.LookupContactID }),
 	yamltree.To("lookup_agree", "client fields and where a look-up's answer has them, to compare before a client is reused",
 		yamltree.Map(pointer), func(w *apiclient.Wire) *map[string]string { return &w.LookupAgree }),
-	yamltree.To("link_body", "the body of the magic-link request, names and values that are no lists and no objects; default {}; the word none sends it without a body",
+	yamltree.To("link_body", "the body of the magic-link request; default {}; the word none sends it without a body",
 		linkBody, func(w *apiclient.Wire) *[]byte { return &w.LinkBody }),
 }
 
@@ -96,28 +96,49 @@ var pointer = optionalPointer.Then(func(r *yamltree.Reader, n *yamltree.Node, _ 
 
 const linkBodyWants = yamltree.WantsObject + ", or the word none for a request without a body"
 
-// linkBody is a JSON object of scalars, in the order of the file; nil for the word none.
+// linkBody is a JSON object; nil for the word none.
 var linkBody = yamltree.Value[[]byte]{
 	Kinds: yamltree.Objects | yamltree.Scalars, Wants: linkBodyWants,
-	Schema: yamltree.Schema{"anyOf": []yamltree.Schema{yamltree.Map(jsonScalar).Schema, {"const": "none"}}},
+	Schema: yamltree.Schema{"anyOf": []yamltree.Schema{{"type": "object"}, {"const": "none"}}},
 	Parse: func(r *yamltree.Reader, n *yamltree.Node, into *[]byte) bool {
-		if n.Kind() != yamltree.Objects && !n.IsNull() {
-			if *into = nil; n.Text() != "none" {
-				r.Wrong(n, "wrong-kind", "%s must be %s", n.Name(), linkBodyWants)
-			}
-			return true
+		switch {
+		case n.IsNull():
+			*into = []byte("{}")
+		case n.Kind() == yamltree.Objects:
+			*into = jsonOf(r, n, 0)
+		case n.Text() == "none":
+			*into = nil
+		default:
+			r.Wrong(n, "wrong-kind", "%s must be %s", n.Name(), linkBodyWants)
+			return false
 		}
-		var pairs [][]byte
-		if !n.IsNull() {
-			for v := range r.Pairs(n) {
-				var scalar []byte
-				jsonScalar.Read(r, v, &scalar)
-				pairs = append(pairs, slices.Concat(jsonText(v.Key()), []byte(":"), scalar))
-			}
-		}
-		*into = slices.Concat([]byte("{"), bytes.Join(pairs, []byte(",")), []byte("}"))
 		return true
 	},
+}
+
+// jsonOf returns a YAML value as JSON, in the order of the file.
+func jsonOf(r *yamltree.Reader, n *yamltree.Node, depth int) []byte {
+	const maxDepth = 32
+	if depth > maxDepth {
+		r.Wrong(n, "too-deep", "%s is nested more than %d levels deep", n.Name(), maxDepth)
+		return nil
+	}
+	var parts [][]byte
+	switch n.Kind() {
+	case yamltree.Objects:
+		for v := range r.Pairs(n) {
+			parts = append(parts, slices.Concat(jsonText(v.Key()), []byte(":"), jsonOf(r, v, depth+1)))
+		}
+		return slices.Concat([]byte("{"), bytes.Join(parts, []byte(",")), []byte("}"))
+	case yamltree.Lists:
+		for item := range r.Items(n) {
+			parts = append(parts, jsonOf(r, item, depth+1))
+		}
+		return slices.Concat([]byte("["), bytes.Join(parts, []byte(",")), []byte("]"))
+	}
+	var scalar []byte
+	jsonScalar.Read(r, n, &scalar)
+	return scalar
 }
 
 // jsonScalar is a null, a boolean, a number or a text, as JSON writes it.
@@ -197,7 +218,7 @@ var absenceKeys = []yamltree.Key[absence]{
 		yamltree.List(yamltree.Int(100, 599)), func(a *absence) *[]int { return &a.status }),
 	yamltree.To("empty", "a successful answer of null, {} or []; with pointer: such a value there, or an empty text",
 		yamltree.Bool, func(a *absence) *bool { return &a.empty }),
-	yamltree.To("pointer", "where to look in the answer, written as wire.contact_id is",
+	yamltree.To("pointer", "where to look in the answer, written as wire.contact_id is; of header:Location, the whole url",
 		idPlace, func(a *absence) *string { return &a.place }),
 	yamltree.To("equals", "with pointer: the null, true, false, number or text at that place",
 		jsonScalar, func(a *absence) *[]byte { return &a.equals }),

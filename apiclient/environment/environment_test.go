@@ -350,7 +350,7 @@ func TestLoadReadsEverySetting(t *testing.T) {
 		ClientID: "/data/id", ContactID: "/data/0/id", ClaimID: "/claim~1id", RedirectURL: "/url",
 		DataTypes: map[string]string{"Money": "Currency"}, LookupClientID: new("/client/id"), LookupContactID: new(""),
 		LookupAgree: map[string]string{"email": "/email", "name.first": "/firstName"},
-		LinkBody:    []byte(`{"z":1,"a":true,"b":null,"x":1.50,"d":"2020-01-01"}`),
+		LinkBody:    []byte(`{"z":1,"a":[true,null,"x",1.50],"m":{"d":"2020-01-01"}}`),
 	}
 	if diff := cmp.Diff(wire, e.Wire); diff != "" {
 		t.Errorf("wire (-want +got):\n%s", diff)

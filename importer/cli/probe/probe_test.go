@@ -285,6 +285,8 @@ func (o odd) handler() http.Handler {
 			key = "GET nobody " + by
 		case key == "POST activities" && !strings.Contains(string(body), "62f746b4"):
 			key = "unknown template"
+		case key == "POST magic-link" && len(body) > 0 && o["POST magic-link with a body"].status != 0:
+			key += " with a body"
 		}
 		answer, ok := o[key]
 		if !ok {
@@ -320,16 +322,24 @@ func TestOdd(t *testing.T) {
 		"relative redirect urls":         {odd{"POST magic-link": {201, "", `{"redirectUrl":"/start/secret"}`}}, 0, "", "Nothing is to be written"},
 		"templates in a field":           {odd{"GET activity-templates": {200, "", `{"items":[{"id":"62f746b4-84e6-4ceb-95bd-447e7184d454","name":"S","activityAttributeTemplates":[]}]}`}}, 0, "wire.templates: \"/items\"\n", ""},
 		"limits":                         {odd{"GET nobody by-email": {404, `Ratelimit-Policy: "burst";q=1000;w=60, "day";q=5000000;w=86400`, "{}"}}, 0, "limits.requests_per_second: 16.666\n", ""},
+		"limits in names":                {odd{"GET nobody by-email": {404, "X-RateLimit-Limit-Hour: 7200", "{}"}}, 0, "limits.requests_per_second: 2\n", ""},
 		"a refusal by a 500 with a code": {odd{"unknown template": {500, "", `{"code":"bad.template"}`}}, 0, `errors: [{"status":500,"pointer":"/code","matches":"^bad\\.template$` + failed, "by its code"},
 		"a refusal by a 500":             {odd{"unknown template": {500, "", `{}`}}, 1, "", "such a step is uncertain"},
 		"a refusal by a 200":             {odd{"unknown template": {200, "", `{"success":false}`}}, 0, `errors: [{"status":200,"pointer":"/success","matches":"^false$` + failed, ""},
 		"a refusal that says it is well": {odd{"unknown template": {201, "", `{"success":false}`}, "POST activities": {201, "", `{"success":false}`}}, 1, "", "nothing in it says that it was refused"},
-		"a link without a body":          {odd{"POST magic-link": {415, "", ""}}, 1, "", "it refuses it: HTTP 415"},
+		"a link without a body":          {odd{"POST magic-link with a body": {415, "", ""}}, 0, "wire.link_body: \"none\"\n", "415"},
+		"no link at all":                 {odd{"POST magic-link": {415, "", ""}}, 1, "", "it refuses it: HTTP 415"},
 		"several links":                  {odd{"POST magic-link": {201, "", `{"links":[{"rel":"self","href":"/links/1"},{"rel":"redirect","href":"https://claims.example.com/secret"}]}`}}, 0, "wire.redirect_url: \"/links/1/href\"\n", ""},
+		"a link and a url":               {odd{"POST magic-link": {201, "", `{"url":"https://claims.example.com","link":"https://claims.example.com/secret"}`}}, 0, "wire.redirect_url: \"/link\"\n", ""},
 		"two links of one name":          {odd{"POST magic-link": {201, "", `{"a":{"url":"https://a.example.com"},"b":{"url":"https://b.example.com"}}`}}, 1, "", "it may have been created"},
 		"two ids, and the look-up's":     {odd{"POST contacts": {201, "", `{"id":"e-9","data":{"id":"c-1"}}`}}, 0, "wire.contact_id: \"/data/id\"\nwire.lookup_contact_id: \"/contactId\"\n", ""},
 		"two ids and no look-up's":       {odd{"POST contacts": {201, "", `{"id":"e-9","data":{"id":"c-1"}}`}, "GET by-email": {200, "", `{"name":"x"}`}}, 1, "", "it may have been created"},
 		"an id of the request":           {odd{"POST claims": {201, "X-Request-Id: r-1", `{"administratorId":"c-1","createdAt":"2026-01-01"}`}}, 1, "", "it may have been created"},
+		"an id of the administrator":     {odd{"POST claims": {201, "", `{"claimNumber":"C-1","administrator":{"id":"c-1"}}`}}, 1, "", "it may have been created"},
+		"an id in the request":           {odd{"POST claims": {201, "", `{"claimNumber":"C-1","request":{"id":"r-9"}}`}}, 1, "", "it may have been created"},
+		"an id of the template":          {odd{"POST activities": {201, "", `{"status":"Open","template":{"id":"62f746b4-84e6-4ceb-95bd-447e7184d454"}}`}}, 0, "", "Nothing is to be written"},
+		"an id of the owner":             {odd{"POST contacts": {201, "", "{}"}, "GET by-email": {200, "", `{"person":{"name":"x"},"owner":{"id":"handler-7"}}`}}, 1, "", "no value of the answer is the id for certain"},
+		"the id, and another's":          {odd{"POST claims": {201, "", `{"id":"b-1","administrator":{"id":"c-1"}}`}}, 0, "wire.claim_id: \"/id\"\n", ""},
 		"a look-up of several":           {odd{"GET by-email": {200, "", `[{"contactId":"c-1"},{"contactId":"c-2"}]`}}, 1, "", "no value of the answer is the id for certain"},
 		"nobody by two answers":          {odd{"GET nobody by-phone": {204, "", ""}}, 0, `not_found: [{"status":[404]},{"status":[204]}]` + "\n", ""},
 		"nobody by a 400":                {odd{"GET nobody by-email": {400, "", "{}"}}, 1, "", "nothing is created"},

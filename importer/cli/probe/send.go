@@ -193,7 +193,7 @@ func (p *prober) creates(plan mapping.Plan) string {
 // line: the engine then reads the answers that the ledger keeps again, and goes on. Steps that are
 // refused or stay in doubt are left out, so that the others can be tried.
 func (p *prober) carryOutAll(ctx context.Context, binding *mapping.Binding, plan mapping.Plan) error {
-	left := plan
+	left, linkTried := plan, false
 	for {
 		stopped := p.carryOut(ctx, binding, left) // perhaps because a place is wrong that the answers show
 		if stopped != nil && (!errors.Is(stopped, importer.ErrStopped) || ctx.Err() != nil) {
@@ -214,6 +214,14 @@ func (p *prober) carryOutAll(ctx context.Context, binding *mapping.Binding, plan
 			if err := p.learn(ctx, s, &was); err != nil {
 				return err
 			}
+			refusedLink := s.Kind == mapping.LinkStep && was.To == ledger.Refused && was.Status/100 == 4 && !linkTried &&
+				p.Session.Client.LinkBody() != nil
+			if refusedLink {
+				linkTried = true
+				if err := p.set(ctx, "wire.link_body", "none", was.Reason+" with a body"); err != nil {
+					return err
+				}
+			}
 			switch {
 			case len(p.Lines) != before:
 				again = true
@@ -222,7 +230,7 @@ func (p *prober) carryOutAll(ctx context.Context, binding *mapping.Binding, plan
 			}
 		}
 		if !again || gone == string(mapping.ClientStep) {
-			p.judgeSteps(plan, known)
+			p.judgeSteps(plan, known, linkTried)
 			return stopped
 		}
 		left.Steps = slices.DeleteFunc(slices.Clone(left.Steps), func(s mapping.Step) bool {
@@ -340,7 +348,7 @@ func (p *prober) lookAgain(ctx context.Context, r apiclient.Request, a apiclient
 }
 
 // judgeSteps says what became of the steps, and what they leave open.
-func (p *prober) judgeSteps(plan mapping.Plan, known map[string]ledger.Step) {
+func (p *prober) judgeSteps(plan mapping.Plan, known map[string]ledger.Step, linkTried bool) {
 	for _, s := range plan.Steps {
 		was, what, so := known[s.Key], "how the service answers: "+nameOf(s), ""
 		at, answered := p.asked[s.Key]
@@ -358,12 +366,9 @@ func (p *prober) judgeSteps(plan mapping.Plan, known map[string]ledger.Step) {
 					"the ledger has no such answer: the service knew the client before", "name another address, which it does not know")
 			}
 		case ledger.Refused:
-			do := "ask the service's operator; with -m, the client has the fields of the mapping"
-			if s.Kind == mapping.LinkStep {
-				do = "ask the service's operator; if the request must not have a body, set wire.link_body to none"
-			}
 			so = "refused"
-			p.unknown(what, "it refuses it: "+problem.OneLine(was.Reason), do)
+			p.unknown(what, "it refuses it: "+problem.OneLine(was.Reason),
+				"ask the service's operator; with -m, the client has the fields of the mapping")
 		case "":
 			p.unknown(what, "it waits for what is above", "see there")
 		default:
@@ -373,6 +378,9 @@ func (p *prober) judgeSteps(plan mapping.Plan, known map[string]ledger.Step) {
 		}
 		if answered {
 			p.Asked[at].So = so
+		}
+		if s.Kind == mapping.LinkStep && linkTried && was.To != ledger.Done {
+			p.Lines = slices.DeleteFunc(p.Lines, func(l Line) bool { return l.Key == "wire.link_body" })
 		}
 	}
 }
