@@ -118,7 +118,7 @@ func (p *studioPage) job(kind string, version int) studioState {
 	p.t.Helper()
 	p.ask("POST", "/api/job", fmt.Sprintf(`{"version":%d,"kind":%q}`, version, kind))
 	return p.until("the end of the "+kind, func(st studioState) bool {
-		return st.Job.State == "failed" || st.Job.State == "done" && (kind != "sandbox" || st.Job.Pages != nil)
+		return st.Job.State == "failed" || st.Job.State == "done" && (kind != "sandbox" || *st.Job.Pages != "")
 	})
 }
 
