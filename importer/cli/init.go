@@ -227,18 +227,22 @@ func isFound(path string, o sheet.Options) bool {
 }
 
 // openLikely opens a sheet at its likely header. A text file that is not UTF-8 is read
-// as Windows-1252. One whose header has one column because a title stands above it is split
-// at the delimiter that makes the most columns. o then says so.
+// as Windows-1252. One whose header can be split in several ways, or has one column
+// because a title stands above it, is split at the delimiter that makes the most
+// columns. o then says so.
 func (f *sheetFinder) openLikely(path string, o *sheet.Options) (*sheet.Reader, error) {
 	r, err := openAtHeader(path, *o)
 	if hasCode(err, "not-text") {
 		second := *o
 		second.Encoding = "windows-1252"
-		if again, failed := openAtHeader(path, second); failed == nil {
-			r, err, *o = again, nil, second
+		if again, failed := openAtHeader(path, second); failed == nil || hasCode(failed, "unknown-delimiter") {
+			r, err, *o = again, failed, second
 		}
 	}
-	if err != nil || r.Delimiter == "" || len(r.Sheet().Header) > 1 {
+	switch {
+	case hasCode(err, "unknown-delimiter"):
+		f.request.Layout.Delimiter.Ask = "what separates the fields?"
+	case err != nil || r.Delimiter == "" || len(r.Sheet().Header) > 1:
 		return r, err
 	}
 	for _, d := range []string{",", ";", "\t"} {
@@ -248,12 +252,14 @@ func (f *sheetFinder) openLikely(path string, o *sheet.Options) (*sheet.Reader, 
 		if failed != nil {
 			continue
 		}
-		if len(other.Sheet().Header) > len(r.Sheet().Header) {
-			r, other, o.Delimiter = other, r, d
+		if r == nil || len(other.Sheet().Header) > len(r.Sheet().Header) {
+			r, other, err, o.Delimiter = other, r, nil, d
 		}
-		_ = other.Close()
+		if other != nil {
+			_ = other.Close()
+		}
 	}
-	return r, nil
+	return r, err
 }
 
 // choose opens the sheet of a workbook that looks most like leads: the first of those with the
@@ -261,7 +267,7 @@ func (f *sheetFinder) openLikely(path string, o *sheet.Options) (*sheet.Reader, 
 // closes those that it does not return.
 func (f *sheetFinder) choose(path string, names []string, first *sheet.Reader, o sheet.Options) (best *sheet.Reader, chosen draft.Setting) {
 	best = first
-	known := f.request.Knows(first.Sheet().Header)
+	known, alike := f.request.Knows(first.Sheet().Header), ""
 	for _, name := range names[1:] {
 		o.Name = name
 		r, err := openAtHeader(path, o)
@@ -269,12 +275,18 @@ func (f *sheetFinder) choose(path string, names []string, first *sheet.Reader, o
 			continue // an empty sheet, or one without headers
 		}
 		if n := f.request.Knows(r.Sheet().Header); n > known {
-			best, r, known = r, best, n
+			best, r, known, alike = r, best, n, ""
+		} else if n == known && slices.Equal(r.Sheet().Header, best.Sheet().Header) {
+			alike = name
 		}
 		_ = r.Close()
 	}
 	s := best.Sheet()
-	return best, draft.Setting{Value: s.Name, Why: fmt.Sprintf("of %d sheets; %d of its %d headers are known words", len(names), known, draft.NamedColumns(s.Header))}
+	chosen = draft.Setting{Value: s.Name, Why: fmt.Sprintf("of %d sheets; %d of its %d headers are known words", len(names), known, draft.NamedColumns(s.Header))}
+	if alike != "" {
+		chosen.Ask = fmt.Sprintf("this sheet or “%s”, which has the same headers?", problem.OneLine(alike))
+	}
+	return best, chosen
 }
 
 // openAtHeader opens a sheet. Without a header row in o it takes the row that most
@@ -290,9 +302,7 @@ func openAtHeader(path string, o sheet.Options) (*sheet.Reader, error) {
 			if first == nil {
 				first = err
 			}
-			// Another header row may avoid these: the row has no headers, or is a title in a text file, whose rows have more fields.
-			var list problem.List
-			if list.Collect(err) != nil || slices.ContainsFunc(list, func(p problem.Problem) bool { return p.Code != "extra-field" && p.Code != "no-header" }) {
+			if !movesOn(err) {
 				break
 			}
 			continue
@@ -308,6 +318,13 @@ func openAtHeader(path string, o sheet.Options) (*sheet.Reader, error) {
 		return sheet.Open(path, o)
 	}
 	return nil, first
+}
+
+// movesOn reports whether another header row may avoid the error: the row has no headers, or is a title in a text file, whose
+// rows have more fields.
+func movesOn(err error) bool {
+	var list problem.List
+	return list.Collect(err) == nil && !slices.ContainsFunc(list, func(p problem.Problem) bool { return p.Code != "extra-field" && p.Code != "no-header" })
 }
 
 func hasCode(err error, code string) bool {

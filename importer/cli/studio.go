@@ -158,6 +158,8 @@ func (s *studioSession) options() (studio.Options, error) {
 		}
 		if err == nil {
 			o.Suggest.Layout = f.request.Layout
+		}
+		if err == nil || !movesOn(err) {
 			break
 		}
 	}

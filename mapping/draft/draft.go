@@ -36,6 +36,7 @@ type Layout struct{ SheetName, HeaderRow, Encoding, Delimiter Setting }
 type Setting struct {
 	Value string
 	Why   string // the reason, for a comment
+	Ask   string // what a person has to decide; "" when the value is certain
 }
 
 // Proposal is a first mapping, as data.

@@ -17,7 +17,7 @@ type setting struct{ key, value, why, ask string }
 func (l Layout) settings() (all []setting) {
 	add := func(key, value string, s Setting) {
 		if s.Value != "" {
-			all = append(all, setting{key, value, s.Why, ""})
+			all = append(all, setting{key, value, s.Why, s.Ask})
 		}
 	}
 	add("name", yamltree.Quote(l.SheetName.Value), l.SheetName)

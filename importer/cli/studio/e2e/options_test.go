@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -93,6 +94,10 @@ func TestWays(t *testing.T) {
 	h.pick("Insert a column", "e-mail", "C · E-mail…")
 	h.see(".panel textarea", `col("E-mail")`)
 	h.focused("Formula", "inserting a column")
+	h.mark("radio", "Text from columns", ".panel")
+	h.see(".panel textarea", "{Post code}")
+	h.mark("radio", "Formula", ".panel")
+	h.see(".panel textarea", `col("E-mail")`)
 	h.mark("radio", "Columns joined", ".panel")
 	h.pick("Add a column", "e-mail", "C · E-mail…")
 	h.push("button", "Move E-mail up", ".panel")
@@ -118,6 +123,52 @@ func TestWays(t *testing.T) {
 	h.press(kb.Escape)
 	h.gone(".panel")
 	h.focused("Where clients resume", "Escape")
+
+	h.at("#targets?at=/activities/0/when")
+	h.pick("Column", "lender", "G · Lender…")
+	h.choose("says", "contains")
+	h.typing("Text", " of ")
+	h.inPanel("Take this")
+	h.see(".panel textarea", `col("Lender") contains " of "`)
+}
+
+// TestOrder sends an activity later and earlier.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	h := hand{browser: newBrowser(t)}
+	h.open(first(t).studio("-e", "sandbox", "leads.xlsx").link)
+	templates := func(want ...string) {
+		t.Helper()
+		if got := strings.Join(regexp.MustCompile(`- template: [A-Z][a-z ]*[a-z]`).FindAllString(h.state().Mapping.Text, -1), "\n"); got != "- template: "+strings.Join(want, "\n- template: ") {
+			t.Errorf("the activities are\n%s", got)
+		}
+	}
+	h.at("#targets?at=/activities/0/status")
+	h.see(".entry [aria-disabled=true]", "Send it earlier")
+	h.inPanel("Send it later")
+	h.said("Your details later")
+	templates("Agreement details", "Your details", "Sign your claim")
+	h.see(`tr.chosen[data-path="/activities/1/status"]`, "")
+	h.inPanel("Send it earlier")
+	h.said("Your details earlier")
+	templates("Your details", "Agreement details", "Sign your claim")
+}
+
+// TestNullTables opens the details of values whose tables the mapping leaves empty.
+func TestNullTables(t *testing.T) {
+	t.Parallel()
+	p := first(t)
+	p.write("mapping.yaml", replaceOnce(t, replaceOnce(t, p.read("mapping.yaml"), "values: {LLOY: Lloyds, BARC: Barclays}", "values: "),
+		"Postcode: Post code", "Postcode: {column: Post code, type: Checkbox, checked: , unchecked: }"))
+	h := hand{browser: newBrowser(t)}
+	h.open(p.studio("-e", "sandbox", "leads.xlsx").link)
+	for path, column := range map[string]string{"/activities/1/attributes/Lender": "Lender", "/activities/0/attributes/Postcode": "Post code"} {
+		h.at("#targets?at=" + path)
+		h.see(".panel .problems", "has no value")
+		h.see(".panel .values", "What the texts mean")
+		h.find("field", "Column", ".panel")
+		h.see(".panel input", column)
+	}
 }
 
 // TestFaultAtField ties what is wrong with a rule to its field, for those who hear the page.

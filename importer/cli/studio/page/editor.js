@@ -30,11 +30,14 @@ export function RuleEditor({ target }) {
 	const isChanged = !same(draft, target.rule), isComplete = saysEnough(draft);
 	const isTaken = kind !== 'value' && isNothing(draft) && !target.required; // a field that was emptied
 	const isUsable = isChanged && (isComplete || isTaken);
-	const takeAway = () => patch(`${nameOf(target)} taken away`, () => [{ op: 'remove', path: stillThere(target).path }]);
+	const takenAway = `${nameOf(target)} taken away`;
 	const use = async () => {
 		if (!isUsable) return true;
 		const label = `${nameOf(target)} ← ${describe({ ...target, rule: draft }).replace(/^only when /, '')}`.slice(0, 120);
-		const done = isTaken ? await takeAway() : await patch(label, () => changes(stillThere(target), draft, from));
+		const done = await patch(isTaken ? takenAway : label, () => {
+			const now = stillThere(target);
+			return isTaken ? [{ op: 'remove', path: now.path }] : changes(now, draft, from);
+		});
 		if (done) keep((now) => (!now || same(now.draft, draft) ? null : { ...now, from: draft })); // what was typed since stays a draft
 		return done;
 	};
@@ -58,7 +61,8 @@ export function RuleEditor({ target }) {
 		<div class="actions">
 			<button type="submit" class="main" aria-disabled=${isUsable ? undefined : 'true'}>Use this</button>
 			${isChanged ? html`<button type="button" onClick=${() => keep(null)}>Put back</button>`
-				: target.rule !== null && html`<${Act} kind="quiet" onAct=${takeAway}>Take away<//>`}
+				: target.rule !== null && html`<${Act} kind="quiet"
+					onAct=${() => patch(takenAway, [{ op: 'remove', path: target.path }])}>Take away<//>`}
 			${target.line && html`<a href=${link('file', { line: target.line })}>Line ${target.line} of the file</a>`}
 		</div>
 		${['value', 'condition', 'text'].includes(kind) && isComplete && html`<${Preview} target=${target} rule=${draft} />`}
@@ -92,12 +96,17 @@ function saysEnough(rule) {
 
 /** What draws each kind of rule. @type {Record<ReturnType<typeof editorOf>, (fields: Fields) => any>} */
 const bodies = {
-	value: ({ target, draft, onDraft }) => html`
-		<${Radios} legend="Made from" kind="ways" value=${sourceOf(draft)} options=${sources}
-			onPick=${(name) => onDraft(withSource(draft, name, target.rule), true)} />
+	value: ({ target, draft, onDraft }) => {
+		const before = useRef({}); // what each way had, so that looking at another one loses nothing
+		const pick = (name) => {
+			before.current = { ...members(target.rule), ...before.current, ...members(draft) };
+			onDraft(withSource(draft, name, before.current), true);
+		};
+		return html`<${Radios} legend="Made from" kind="ways" value=${sourceOf(draft)} options=${sources} onPick=${pick} />
 		<${Source} key=${sourceOf(draft)} target=${target} draft=${draft} onDraft=${onDraft} />
 		<${Allowed} list=${target.options || []} />
-		<${Reading} target=${target} draft=${draft} onDraft=${onDraft} />`,
+		<${Reading} target=${target} draft=${draft} onDraft=${onDraft} />`;
+	},
 	columns: ({ target, draft, onDraft }) => html`
 		<${OrderedColumns} label="Rows belong together when these columns say the same" list=${[draft ?? []].flat()}
 			onList=${(list) => onDraft(list.length === 1 ? list[0] : list)} />

@@ -98,7 +98,8 @@ export function Condition({ draft, onDraft }) {
 	const [asked, setAsked] = useState(none);
 	const set = (name) => (to) => setAsked({ ...asked, [name]: to });
 	const [, asks, write] = relations[asked.relation];
-	const texts = textsOf(asked.text).map((text) => JSON.stringify(text));
+	const said = asked.relation === 'has' ? [asked.text].filter((text) => text.trim()) : textsOf(asked.text); // blanks inside a cell stay
+	const texts = said.map((text) => JSON.stringify(text));
 	const piece = asked.column && (!asks || texts.length) ? write(JSON.stringify(asked.column), texts) : '';
 	const take = () => { if (piece) { onDraft(draft ? `(${draft}) && ${piece}` : piece); setAsked(none); } };
 	return html`<fieldset class="condition"><legend>Only rows in which</legend>

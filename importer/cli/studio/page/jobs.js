@@ -45,7 +45,7 @@ function Progress({ job }) {
 			${job.pages && html`<a class="button" href=${job.pages} target="_blank" rel="noopener noreferrer">Look at what the sandbox holds</a>`}</p>
 		${job.summary && html`<table class="rows summary"><caption class="hidden">What came of it</caption>
 			<tbody>${facts(job.summary).map(([name, said]) => html`<tr><th scope="row">${name}</th><td>${said}</td></tr>`)}</tbody></table>`}
-		<${Problems} list=${job.problems} />
+		<${Problems} list=${job.problems} grouped=${true} />
 	</section>`;
 }
 

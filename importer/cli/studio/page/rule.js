@@ -32,15 +32,15 @@ export function withMember(rule, name, value) {
 }
 
 /** The rule made in another way; what says how to read the cell stays. @param {Rule} rule @param {string} source
- * @param {Rule} original what it was, which is there again when it is made as it was */
-export function withSource(rule, source, original) {
-	const all = { ...members(original), ...members(rule) };
+ * @param {Record<string, any>} before what each way had, which is there again */
+export function withSource(rule, source, before) {
+	const all = { ...before, ...members(rule) };
 	const column = all.column || [all.first_of || all.join || []].flat()[0] || '';
 	const first = { first_of: column ? [column] : [], join: column ? [column] : [], text: column && `{${column}}`,
 		expr: column && `col(${JSON.stringify(column)})`, column }[source] ?? '';
 	const rest = Object.entries(members(rule)).filter(([name]) => name !== 'with' && !sources.some(([s]) => s === name));
 	const between = source === 'join' && 'with' in all ? { with: all.with } : {};
-	return short({ [source]: all[source] ?? first, ...between, ...Object.fromEntries(rest) });
+	return short({ [source]: all[source] === '' ? first : all[source] ?? first, ...between, ...Object.fromEntries(rest) });
 }
 
 /** The editor that a target needs, by what the mapping language has at its path.

@@ -123,7 +123,10 @@ export const undo = (to) => submit('undo', () => ({ to }), 'Undone.');
 export const redo = (to) => submit('redo', () => ({ to }), 'Done again.');
 
 /** Answers a question of a first mapping: its comment goes. @param {import('./types.js').Question} q */
-export const decide = (q) => submit('decide', { line: q.line }, 'Decided.');
+export const decide = (q) => submit('decide', () => {
+	const now = state.peek()?.mapping.questions.find((x) => x.text === q.text && x.path === q.path);
+	return now ? { line: now.line } : null;
+}, 'Decided.');
 
 /** Takes what an earlier session left unsaved, or drops it. @param {boolean} take */
 export const draft = (take) => submit('draft', { take }, take ? 'These are the changes of last time.' : 'The changes of last time are dropped.');

@@ -96,14 +96,23 @@ const TargetPanel = ({ target: t, onClose }) => html`<${Panel} about=${t.path} t
 	<${Entry} target=${t} />
 <//>`;
 
-/** Takes the whole activity or claim away that a target belongs to. @param {{target: Target}} props */
+/** What can be done with the whole activity or claim that a target belongs to. @param {{target: Target}} props */
 function Entry({ target: t }) {
-	const [path] = /^\/(activities|claims)\/\d+/.exec(t.path) || [];
+	const [path, list, entry] = /^\/(activities|claims)\/(\d+)/.exec(t.path) || [];
 	const its = current().targets.filter((x) => x.path.startsWith(path + '/'));
 	if (!path || (path.startsWith('/claims') && its.every(isUnfilled))) return null; // the first claim is offered before the mapping has it
+	const n = Number(entry), isLast = !current().targets.some((x) => x.path.startsWith(`/${list}/${n + 1}/`));
+	const move = async (/** @type {number} */ to) => {
+		const at = t.path.replace(/\d+/, String(to)), label = `${t.of} ${to < n ? 'earlier' : 'later'}`;
+		if (!await takeIn() || !await patch(label, [{ op: 'move', from: path, path: `/${list}/${to}` }])) return;
+		stay('targets', { at, show: route.value.query.show });
+	};
 	const remove = async () => {
 		if (!await takeIn() || !await patch(`${t.of} taken away`, [{ op: 'remove', path }])) return;
 		stay('targets', { show: route.value.query.show }); // the next one, which takes its place, is not meant
 	};
-	return html`<section class="entry"><h3>${t.of} as a whole</h3><div class="actions"><${Act} onAct=${remove}>Do not send it<//></div></section>`;
+	return html`<section class="entry"><h3>${t.of} as a whole</h3><div class="actions">
+		${list === 'activities' && html`<${Act} off=${n === 0} onAct=${() => move(n - 1)}>Send it earlier<//>
+			<${Act} off=${isLast} onAct=${() => move(n + 1)}>Send it later<//>`}
+		<${Act} onAct=${remove}>Do not send it<//></div></section>`;
 }

@@ -22,7 +22,7 @@
  *   required: boolean, options: string[]|null, rule: Rule, columns: string[], line?: number} & Tally} Target
  *   one thing that the service can get; the server makes what is missing above its path
  *
- * @typedef {{op: 'add'|'remove'|'replace', path: string, value?: any}} Operation
+ * @typedef {{op: 'add'|'remove'|'replace'|'move', path: string, from?: string, value?: any}} Operation
  *   one operation of a JSON Patch
  *
  * @typedef {{path: string, operations: Operation[], column: string, certainty: string, reason: string, ask?: string, sure: boolean}} Suggestion

@@ -83,10 +83,12 @@ export function Clients() {
 /** A mark with words, such as “your choice”. @param {{kind?: string, children?: any}} props */
 export const Chip = ({ kind = '', children }) => html`<span class=${'chip ' + kind}>${children}</span>`;
 
-/** Problems; each leads to its place. Those that say the same are one line.
- * @param {{list: import('./types.js').Problem[], kind?: ''|'mistake'|'warning', here?: boolean}} props here is at the place that they are about */
-export function Problems({ list, kind = '', here = false }) {
-	const like = (p) => list.filter((x) => x.message === p.message && x.hint === p.hint && x.line === p.line);
+/** Problems; each leads to its place. Those that say the same of one place are one line; grouped, also those of several places.
+ * @param {{list: import('./types.js').Problem[], kind?: ''|'mistake'|'warning', here?: boolean, grouped?: boolean}} props
+ * here is at the place that they are about */
+export function Problems({ list, kind = '', here = false, grouped = false }) {
+	const like = (p) => list.filter((x) => x.message === p.message && x.hint === p.hint && x.line === p.line
+		&& (grouped || x.where === p.where));
 	return list.length > 0 && html`<ul class="problems">${list.filter((p) => like(p)[0] === p).map((p) => html`<li class=${kind}>
 		<p>${p.message}${like(p).length > 1 && html` <span class="faint">${number(like(p).length)} times</span>`}</p>
 		${p.hint && html`<p class="faint">${p.hint}</p>`}
@@ -146,11 +148,12 @@ export function Waiting({ of, what }) {
 }
 
 /** A button that changes the mapping at a place which another change could move: while a change is on its way, it waits.
- * @param {{onAct: () => any, label?: string, kind?: ''|'main'|'quiet', children?: any}} props label is for those who do not see what is around it */
-export function Act({ onAct, label, kind = '', children }) {
+ * @param {{onAct: () => any, label?: string, kind?: ''|'main'|'quiet', off?: boolean, children?: any}} props
+ * label is for those who do not see what is around it; off is what cannot be done here */
+export function Act({ onAct, label, kind = '', off = false, children }) {
 	const waits = sending.value > 0;
-	return html`<button type="button" class=${kind + (waits ? ' waits' : '')} aria-label=${label} aria-disabled=${waits ? 'true' : undefined}
-		onClick=${() => { if (!sending.peek()) onAct(); }}>${children}</button>`;
+	return html`<button type="button" class=${kind + (waits && !off ? ' waits' : '')} aria-label=${label}
+		aria-disabled=${waits || off ? 'true' : undefined} onClick=${() => { if (!off && !sending.peek()) onAct(); }}>${children}</button>`;
 }
 
 /** A handler of keys that does something at Enter, instead of what the form around would do. @param {() => any} use */

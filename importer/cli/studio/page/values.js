@@ -86,10 +86,14 @@ function Meaning({ options, offers, value: v, isListed, chosen, onPick, onUse })
 
 /** What the mapping lists for a target: texts with what is sent. @param {Target} target @param {boolean} isCheckbox @returns {Map<string, string>} */
 function listedOf(target, isCheckbox) {
-	const { values = {}, checked = [], unchecked = [] } = members(target.rule);
-	const listed = isCheckbox ? [...checked.map((text) => [text, true]), ...unchecked.map((text) => [text, false])] : Object.entries(values);
+	const { values, checked, unchecked } = members(target.rule); // any of them may be null, and a text may stand for a list of one
+	const listed = isCheckbox ? [...asList(checked).map((text) => [text, true]), ...asList(unchecked).map((text) => [text, false])]
+		: Object.entries(values || {});
 	return new Map(listed.map(([text, to]) => [String(text), String(to)]));
 }
+
+/** @param {any} texts @returns {string[]} */
+const asList = (texts) => [texts ?? []].flat();
 
 /** Upper and lower case make no difference for yes and no. @param {string[]} list @param {string} text */
 const isIn = (list, text) => list.some((other) => other.toLowerCase() === text.toLowerCase());
@@ -115,8 +119,9 @@ function withValues(target, values, meant) {
 /** The rule with the words for yes and for no. @param {Target} target @param {Distinct[]} values @param {Meanings} meant */
 function withWords(target, values, meant) {
 	const { checked, unchecked, ...all } = members(target.rule), texts = [...meant.keys()];
-	const wordsFor = (/** @type {boolean} */ to, /** @type {string[]} */ listed = []) => {
-		const understood = checked || unchecked ? listed : values.filter((v) => !v.problem && v.to === String(to)).map((v) => v.text);
+	const wordsFor = (/** @type {boolean} */ to, /** @type {any} */ listed) => {
+		const understood = checked || unchecked ? asList(listed).map(String)
+			: values.filter((v) => !v.problem && v.to === String(to)).map((v) => v.text);
 		return [...understood.filter((t) => !isIn(texts, t)), ...texts.filter((t) => meant.get(t) === to)]
 			.filter((t, n, list) => !isIn(list.slice(0, n), t));
 	};
