@@ -65,7 +65,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 			r.job.stop(tooLong(next.Wait))
 		}
 		switch {
-		case taken: // whoever has it, another attempt gets no better answer
+		case taken: // another attempt gets no better answer
 			o := r.stepOutcome(d, event, verdict)
 			o.wordless = false
 			return o, nil

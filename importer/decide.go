@@ -25,7 +25,7 @@ const (
 	send          action = iota // unknown, or certainly not created: send it
 	unchanged                   // done before
 	changed                     // done before, with other data: nothing is sent
-	undecided                   // may have been created: somebody has to find out
+	undecided                   // may have been created: a person has to find out
 	givenUp                     // somebody gave it up
 	adopted                     // a look-up found the client in this run
 	willAdopt                   // a look-up of a dry run found the client

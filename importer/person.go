@@ -417,7 +417,7 @@ func (r *clientRun) findCreated(ctx context.Context, d decision, event ledger.Ev
 			o, _, err := r.adoptCreated(d, v, found.ID)
 			return o, err
 		case found.Unclear != "":
-			return o, nil // somebody has to find out who it is
+			return o, nil // a person has to find out who it is
 		}
 		silent = found.Failed != nil
 	}

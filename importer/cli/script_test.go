@@ -325,7 +325,7 @@ func fill(ts *testscript.TestScript, f *excelize.File, sheet, file string) error
 	return err
 }
 
-// edits are the commands that change a workbook, a new one if there is none.
+// edits are the commands that change a workbook, or make a new one.
 var edits = map[string]func(ts *testscript.TestScript, f *excelize.File, args []string) error{
 	"workbook": func(ts *testscript.TestScript, f *excelize.File, args []string) error {
 		name := append(args, "Leads")[1]

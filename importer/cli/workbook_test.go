@@ -116,7 +116,7 @@ func (s *scene) said() map[string]apitest.Said {
 		key := r["Client key"]
 		state, known := map[string]apitest.State{"done": apitest.Done, "refused": apitest.Failed, "uncertain": apitest.Uncertain, "planned": apitest.Pending, "": apitest.Pending}[r["State"]]
 		if !known {
-			s.t.Fatalf("the sheet Steps has the state %q, which is none of the design's", r["State"])
+			s.t.Fatalf("the sheet Steps has the state %q, which the design does not have", r["State"])
 		}
 		word := apitest.Said{State: state, ID: r["Id"]}
 		kind, rest, _ := strings.Cut(r["Step"], "/")

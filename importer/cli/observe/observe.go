@@ -57,7 +57,7 @@ type Observer struct {
 	begun       bool   // the run came to its first pass
 
 	printing sync.Mutex
-	wipe     func() // clears the line of the progress bar; nil while there is none
+	wipe     func() // clears the line of the progress bar; nil without a bar
 }
 
 // New checks the options and opens the log. The Observer can be used in any case, to report

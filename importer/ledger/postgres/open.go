@@ -238,7 +238,7 @@ func (a Address) refused(err error) error {
 }
 
 // own gives a connection the right to write the ledger, alone or beside others that are not silent
-// for too long, and makes the ledger when there is none.
+// for too long, and makes a ledger that is not there yet.
 func (a Address) own(ctx context.Context, conn *sql.Conn, silence time.Duration) (*session, error) {
 	if err := a.checkServer(ctx, conn); err != nil {
 		return nil, err
@@ -326,7 +326,7 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// version returns the version of the ledger; 0 when there is none, or no schema for it.
+// version returns the version of the ledger; 0 without one, or without its schema.
 func (a Address) version(ctx context.Context, conn querier) (version int64, err error) {
 	var there, others bool
 	err = conn.QueryRowContext(ctx, `SELECT coalesce(bool_or(tablename = 'ledger'), false), count(*) > 0 FROM pg_tables WHERE schemaname = $1`, a.schema).Scan(&there, &others)
