@@ -80,7 +80,7 @@ func finish(h hand, p *place, name string) {
 	}
 	tab := h.tab()
 	tab.do(chromedp.Navigate(job.Pages))
-	tab.see("dl.figures", "Clients")
+	tab.see(".count", "clients")
 
 	p.golden("mapping.yaml", name+".yaml", !h.keys)
 	p.isClean()
