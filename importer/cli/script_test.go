@@ -133,8 +133,7 @@ func commandsOfScripts() map[string]func(*testscript.TestScript, bool, []string)
 	return all
 }
 
-// copySample copies a sample into a folder, without results and a state folder, which lie beside it once somebody has
-// tried it.
+// copySample copies a sample into a folder, but neither results nor a state folder: a trial of the sample leaves them there.
 func copySample(from, to string) error {
 	to = filepath.Join(to, filepath.Base(from))
 	err := os.CopyFS(to, os.DirFS(from))
