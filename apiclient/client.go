@@ -12,6 +12,7 @@
 package apiclient
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -26,7 +27,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -185,7 +185,7 @@ func (c *Client) do(ctx context.Context, r Request, slot *Slot) (Answer, error) 
 func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, err error) {
 	slot.over = true
 	defer slot.Release()
-	req, body, err := c.build(r)
+	req, err := c.build(r)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -231,7 +231,7 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, err
 		return Answer{}, f
 	}
 	defer res.Body.Close()
-	a.Early = body.unread()
+	a.Early = proof.lacks(len(r.Body))
 	err = a.read(r, res, c.cfg.Now())
 	if c.asksToWait(a) {
 		c.meter.Refused(ctx, rate.Refusal{Status: a.Status, Wait: a.RetryAfter, Cuts: slot.ticket.Cuts})
@@ -278,47 +278,25 @@ func (c *Client) asksToWait(a Answer) bool {
 
 // build makes the HTTP request. Its errors are failures before anything was
 // sent.
-func (c *Client) build(r Request) (*http.Request, *requestBody, error) {
+func (c *Client) build(r Request) (*http.Request, error) {
 	if c.cfg.ReadOnly && r.Method != http.MethodGet {
-		return nil, nil, unsent("a dry run sends nothing but look-ups", nil)
+		return nil, unsent("a dry run sends nothing but look-ups", nil)
 	}
 	u, err := r.below(c.base)
 	if err != nil {
-		return nil, nil, unsent("a part of the request's path "+err.Error(), err)
+		return nil, unsent("a part of the request's path "+err.Error(), err)
 	}
 	req := &http.Request{Method: r.Method, URL: u, Host: u.Host, Header: make(http.Header)}
 	if r.Method == http.MethodGet || r.NoBody && r.Body == nil {
-		return req, &requestBody{}, nil
+		return req, nil
 	}
 	if !json.Valid(r.Body) {
-		return nil, nil, unsent("the request's body is not JSON", errors.New("not JSON"))
+		return nil, unsent("the request's body is not JSON", errors.New("not JSON"))
 	}
-	body := &requestBody{data: r.Body}
-	req.Body, req.ContentLength = body, int64(len(r.Body))
-	return req, body, nil
+	// net/http writes headers and body in one packet where it knows that the body is in memory.
+	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(r.Body)), int64(len(r.Body))
+	return req, nil
 }
-
-// requestBody is read once, by the transport, and knows how far that came. It
-// has no other methods, so that nothing can rewind it or bypass Read.
-type requestBody struct {
-	data []byte
-	read atomic.Int64
-}
-
-func (b *requestBody) Read(p []byte) (int, error) {
-	at := b.read.Load()
-	if at == int64(len(b.data)) {
-		return 0, io.EOF
-	}
-	n := copy(p, b.data[at:])
-	b.read.Add(int64(n))
-	return n, nil
-}
-
-func (b *requestBody) Close() error { return nil }
-
-// unread reports whether the transport has not yet fetched all of the body.
-func (b *requestBody) unread() bool { return b.read.Load() < int64(len(b.data)) }
 
 // setHeaders sets our own headers, the configured ones and the credentials.
 // X-Request-Id lets the service's operator find the request in the service's logs; it is

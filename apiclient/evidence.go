@@ -89,6 +89,16 @@ func (e *evidence) watch(ctx context.Context, cancel func()) context.Context {
 	}})
 }
 
+// lacks reports whether a part of a request's body, which has so many bytes, was not written to the connection. It may
+// overlook as many bytes as the headers have.
+func (e *evidence) lacks(body int) bool {
+	if len(e.conns) == 0 {
+		return false
+	}
+	last := e.conns[len(e.conns)-1]
+	return last.conn.count(false)-last.base <= int64(body) && body > 0
+}
+
 // failure is what became of a request for which the transport has the error err instead of an answer. It was not
 // sent where not one byte was written to a connection of it; these cannot be used any more.
 func (e *evidence) failure(err error) *Failure {
