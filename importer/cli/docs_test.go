@@ -2,8 +2,6 @@ package cli_test
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -254,43 +252,29 @@ func TestStatusPage(t *testing.T) {
 	}
 }
 
-// TestJSONPage makes docs/json.md from the types of the objects; every field is explained there, and every command with
-// --json is.
+// TestJSONPage: docs/json.md has every field of every object that --json prints, in the section of its command, and every
+// command with --json.
 func TestJSONPage(t *testing.T) {
 	t.Parallel()
+	page := readText(t, filepath.Join(root, "docs", "json.md"))
+	check := func(section string, object any) {
+		_, text, found := strings.Cut(page, "\n## "+section+"\n")
+		text, _, _ = strings.Cut(text, "\n## ")
+		for _, name := range fieldNames(reflect.TypeOf(object)) {
+			if !found || !strings.Contains(text, "`"+name+"`") && !strings.Contains(text, "`"+name+"[]`") {
+				t.Errorf("docs/json.md does not explain %s in its section “%s”", name, section)
+			}
+		}
+	}
 	commands, end := cli.Objects()
-	var b strings.Builder
-	b.WriteString(`# What --json prints
-
-With ` + "`--json`" + ` a command prints one JSON object, on one line, as the only thing on stdout, at every exit code. A command that failed
-early prints only the fields of every command. Problems and warnings are on stderr. A field with ? may be left out, and [] is a list. The
-fields of ` + "`rows`, and of `clients` beside it, count by [status](operations.md#statuses); a `kind`" + ` is client, claim, activity or link. Keys of
-clients are personal data.
-
-## Every command
-`)
-	described := map[reflect.Type]string{}
-	describeFields(t, &b, "", reflect.TypeOf(end), described)
-	names := slices.Sorted(maps.Keys(commands))
-	names = slices.Insert(slices.DeleteFunc(names, func(name string) bool { return name == "run, rerun" }), 0, "run, rerun")
-	for _, name := range names {
-		fmt.Fprintf(&b, "\n\n## %s\n", name)
-		describeFields(t, &b, "", reflect.TypeOf(commands[name]), described)
+	check("Every command", end)
+	check("run, rerun", result.Counts{})
+	check("run, rerun", result.Requests{})
+	for name, object := range commands {
+		check(name, object)
 	}
-	b.WriteString(checkObject)
-	path := filepath.Join(root, "docs", "json.md")
-	if *update {
-		must(t, os.WriteFile(path, []byte(b.String()), 0o644))
-	}
-	if diff := cmp.Diff(b.String(), readText(t, path)); diff != "" {
-		t.Errorf("docs/json.md is not as the program says; go test ./importer/cli -run TestJSONPage -update writes it (-want +page):\n%s", diff)
-	}
-
 	explained := strings.Split(strings.Join(slices.Collect(maps.Keys(commands)), ", "), ", ")
 	for _, command := range cli.Commands() {
-		if command == "check" {
-			continue // checkObject explains its object
-		}
 		flags, _ := flagsOf(command)
 		if known := slices.Contains(explained, command); known != slices.Contains(flags, "--json") {
 			t.Errorf("claimsheet %s has --json: %v; docs/json.md has it: %v", command, !known, known)
@@ -298,76 +282,27 @@ clients are personal data.
 	}
 }
 
-// checkObject explains the object of check, which the package lint writes.
-const checkObject = "\n\n## check\n\n" +
-	"Nothing is on stderr. Exit codes: 0 no mistake, 1 rows that cannot be imported (with `--rows`), 2 mistakes, 3 the service did not answer.\n\n" +
-	"- `checked`: `mapping`, `environment`, `sheets`, and how many `columns` and `templates` the mapping names, `rows` were read and `invalidRows` cannot be imported\n" +
-	"- `errors`, `warnings`: how many of each are in `problems`\n" +
-	"- `problems[]`: `severity` (error, warning), `code`, `where`, `file`, `line` and `column` (from 1; 0 for cells), `sheet`, `cell`, `row`, `message`, `hint`\n" +
-	"- `exitCode`\n"
-
-// saidByName matches explanations that add nothing to the name of a field of the page.
-var saidByName = regexp.MustCompile(`^(the [a-z]+'s ([a-z]+|own run id)(: personal data)?|the exit code.*|all [a-z ]+|its [a-z]+( in this environment|, which mappings use| url)?` +
-	`|its id; empty for a link, and where the answer has none|(the id|the state) that it (brought|led to)|why( nobody knows)?|when (it|the client) .*|how (long it took|often it was sent)` +
-	`|how to fix it; may be empty|how many bytes those had|the requests, in their order|the method and the path, as the document has it|one for each line, in their order` +
-	`|what (is wrong, one line|was tried|was found, one line|to do; may be empty|happened to it|was asked for|is not known|could not be learnt|to do about it|the service calls it|to look for in the service)` +
-	`|kept copies of sheets|requests and answers|milliseconds|redirect urls|(rows|clients) by status|steps without data now|created by this probe|nothing was sent` +
-	`|the (lines were written into the file|ledger has its redirect url|event means that it is completed|name of the activity|path as given)` +
-	`|the decisions that this command recorded|the activity templates, as the service lists them|uncertain|client, claim, activity or link|how many came|of Claimsheet)$`)
-
-// saidElsewhere are the structs whose fields are explained at the top of the page.
-var saidElsewhere = []reflect.Type{reflect.TypeFor[result.Counts](), reflect.TypeFor[result.Requests]()}
-
-// describeFields writes the list of a struct's fields, and below each those of a struct in it. Fields that their names
-// explain share a line. A type that described has is not explained again.
-func describeFields(t *testing.T, b *strings.Builder, indent string, of reflect.Type, described map[reflect.Type]string) {
-	t.Helper()
-	ofNames := false // the line before this field has names alone
+// fieldNames are the names of a struct's fields as JSON has them, and of those of structs in it but for counts, which the
+// page explains once.
+func fieldNames(of reflect.Type) (names []string) {
+	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
+		of = of.Elem()
+	}
+	if of.Kind() != reflect.Struct || of == reflect.TypeFor[time.Time]() {
+		return nil
+	}
 	for i := range of.NumField() {
-		f := of.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
 		if name == "" { // it is not encoded
 			continue
 		}
-		says := f.Tag.Get("doc")
-		if says == "" {
-			t.Errorf("%s.%s is not explained", of.Name(), f.Name)
-		}
-		inner, list, optional := f.Type, "", ""
-		switch {
-		case inner == reflect.TypeFor[json.RawMessage](): // any value
-		case inner.Kind() == reflect.Pointer:
-			inner = inner.Elem()
-		case inner.Kind() == reflect.Slice:
-			inner, list = inner.Elem(), "[]"
-		}
-		if saidByName.MatchString(says) || slices.Contains(saidElsewhere, of) {
-			says = ""
-		}
-		isStruct := inner.Kind() == reflect.Struct && inner != reflect.TypeFor[time.Time]()
-		earlier, again := described[inner]
-		if again && !slices.Contains(saidElsewhere, inner) {
-			says = strings.TrimPrefix(says+"; fields as in `"+earlier+"`", "; ")
-		}
-		if strings.Contains(f.Tag.Get("json"), ",omit") {
-			optional = "?"
-		}
-		field := "`" + name + list + "`" + optional
-		switch isName := says == "" && (!isStruct || again); {
-		case isName && ofNames:
-			fmt.Fprintf(b, ", %s", field)
-		case says == "":
-			fmt.Fprintf(b, "\n%s- %s", indent, field)
-			ofNames = isName
-		default:
-			fmt.Fprintf(b, "\n%s- %s: %s", indent, field, says)
-			ofNames = false
-		}
-		if isStruct && !again {
-			described[inner] = name
-			describeFields(t, b, indent+"  ", inner, described)
+		names = append(names, name)
+		if inner := of.Field(i).Type; inner != reflect.TypeFor[result.Counts]() && inner != reflect.TypeFor[result.Requests]() &&
+			inner != reflect.TypeFor[*result.Counts]() && inner != reflect.TypeFor[*result.Requests]() {
+			names = append(names, fieldNames(inner)...)
 		}
 	}
+	return names
 }
 
 // TestExplainCommand: a list of all codes, codes with and without an explanation, and what it does not know.
