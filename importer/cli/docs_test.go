@@ -2,6 +2,8 @@ package cli_test
 
 import (
 	"context"
+	"flag"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -20,11 +22,13 @@ import (
 
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli"
-	"claimsheet/importer/cli/explain"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
+	"claimsheet/mapping/problem/yamltree/yamltest"
 )
+
+var updateDocs = flag.Bool("update-docs", false, "write the explanations of codes, and what the commands of guides print, into docs")
 
 // TestDocumentedFiles reads every mapping and environments file that the documentation shows; its index leads to every
 // page.
@@ -316,7 +320,7 @@ func TestExplainCommand(t *testing.T) {
 	if expect(t, p.err, "did you mean “unknown-key”?"); p.code != 2 || p.out != "" {
 		t.Errorf("exit code %d: %s", p.code, p.out)
 	}
-	if p := claimsheet(t, "explain"); p.code != 0 || strings.Count(p.out, "\n") != len(explain.Codes()) {
+	if p := claimsheet(t, "explain"); p.code != 0 || strings.Count(p.out, "\n") != len(codes(t)) {
 		t.Errorf("exit code %d, and the list is\n%s", p.code, p.out)
 	}
 }
@@ -328,10 +332,50 @@ var codeInSource = regexp.MustCompile(`(?:problem\.New|refuse|matching)\("([a-z0
 // studio's page.
 var notOurs = []string{"apiclient/sandbox", "apiclient/apitest", "importer/sheet/numfmt", "importer/cli/studio"}
 
-// TestExplainCodes: the list has every code that the program can show, and no other.
+// codes are all problem codes.
+func codes(t *testing.T) []cli.ProblemCode {
+	t.Helper()
+	list, err := cli.ProblemCodes()
+	must(t, err)
+	return list
+}
+
+// TestReference: docs/problems.md has the explanations, and the files that their examples change.
+func TestReference(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	explained := 0
+	for _, c := range codes(t) {
+		if c.Cause == "" {
+			continue
+		}
+		explained++
+		fmt.Fprintf(&b, "\n## %s\n\n**%s.** %s\n\nTo fix it: %s\n\nBad:\n\n```text\n%s\n```\n\nGood:\n\n```text\n%s\n```\n", c.Name, c.Title, c.Cause, c.Fix, c.Bad, c.Good)
+		if strings.HasSuffix(c.Title, ".") || !strings.HasSuffix(c.Cause, ".") || !strings.HasSuffix(c.Fix, ".") {
+			t.Errorf("%s: the title ends without a full stop, cause and fix with one", c.Name)
+		}
+	}
+	if explained > 60 {
+		t.Errorf("%d codes are explained, want at most 60", explained)
+	}
+	b.WriteString("\n## The files of the examples\n")
+	for _, name := range []string{"mapping.yaml", "environments.yaml", "leads.csv"} {
+		fmt.Fprintf(&b, "\n`%s`:\n\n```text\n%s```\n", name, readText(t, "explain/base/"+name))
+	}
+	yamltest.Reference(t, filepath.Join(root, "docs", "problems.md"), *updateDocs, b.String())
+}
+
+// TestExplainCodes: the list has every code that the program can show, once, and no other.
 func TestExplainCodes(t *testing.T) {
 	t.Parallel()
-	names, shown := explain.Names(), map[string]bool{}
+	var names []string
+	shown := map[string]bool{}
+	for _, c := range codes(t) {
+		if slices.Contains(names, c.Name) {
+			t.Errorf("codes.txt has %s twice", c.Name)
+		}
+		names = append(names, c.Name)
+	}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err

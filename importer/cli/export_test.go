@@ -50,3 +50,9 @@ func Objects() (commands map[string]any, end any) {
 		"templates": templatesJSON{}, "check": checkJSON{},
 	}, ending{}
 }
+
+// ProblemCode is a problem code with its explanation.
+type ProblemCode = problemCode
+
+// ProblemCodes returns all codes.
+var ProblemCodes = problemCodes
