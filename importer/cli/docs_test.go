@@ -309,22 +309,6 @@ func fieldNames(of reflect.Type) (names []string) {
 	return names
 }
 
-// TestExplainCommand: a list of all codes, codes with and without an explanation, and what it does not know.
-func TestExplainCommand(t *testing.T) {
-	t.Parallel()
-	p := claimsheet(t, "explain", "[new-ledger]", "unknown-key")
-	if expect(t, p.out, "new-ledger - ", "\nunknown-key: A key that does not exist. The message and its hint say the rest.\n"); p.code != 0 || p.err != "" {
-		t.Errorf("exit code %d: %s", p.code, p.err)
-	}
-	p = claimsheet(t, "explain", "unknwon-key")
-	if expect(t, p.err, "did you mean “unknown-key”?"); p.code != 2 || p.out != "" {
-		t.Errorf("exit code %d: %s", p.code, p.out)
-	}
-	if p := claimsheet(t, "explain"); p.code != 0 || strings.Count(p.out, "\n") != len(codes(t)) {
-		t.Errorf("exit code %d, and the list is\n%s", p.code, p.out)
-	}
-}
-
 // codeInSource matches what gives a problem its code.
 var codeInSource = regexp.MustCompile(`(?:problem\.New|refuse|matching)\("([a-z0-9-]+)"|(?:\bAt|[Ww]rong|WrongAt|wrongAt|warnAt|refuseStateFolder)\([^"\n]*?, "([a-z0-9-]+)"|\bCode:\s+"([a-z0-9-]+)"|[cC]ode += "([a-z0-9-]+)"|wrongConfig += "([a-z0-9-]+)"`)
 
@@ -375,6 +359,9 @@ func TestExplainCodes(t *testing.T) {
 			t.Errorf("codes.txt has %s twice", c.Name)
 		}
 		names = append(names, c.Name)
+	}
+	if list := printedBy(t, "explain"); strings.Count(list, "\n") != len(names) {
+		t.Errorf("claimsheet explain does not list %d codes:\n%s", len(names), list)
 	}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -433,52 +420,33 @@ func candidates(t *testing.T, words ...string) (offered []string) {
 	return offered
 }
 
-// TestCompletion: what can be typed at a place, by the commands and flags that there are. The last word is the one that
-// is being typed, a dot for one that is no flag.
+// TestCompletion: what can be typed at a place, by the commands and flags that there are; the last word is the one that is
+// being typed, a dot for one that is no flag. Whatever stands before it, nothing is sent and written.
 func TestCompletion(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		typed string
-		want  []string
-	}{
-		{"run .", []string{files}},
-		{"run -m .", []string{files}},
-		{"-", []string{"--help", "--version"}},
-		{"run -- .", nil},
-		{"run -- leads.xlsx .", nil},
-		{"", nil},
-	} {
-		got := candidates(t, strings.Fields(c.typed)...)
-		if len(got)+len(c.want) > 0 && !slices.Equal(got, c.want) {
-			t.Errorf("claimsheet %s: (-want +got)\n%s", c.typed, cmp.Diff(c.want, got))
-		}
-	}
-	commands := candidates(t, ".")
-	for _, command := range cli.Commands() {
-		if name, _, _ := strings.Cut(command, " "); !slices.Contains(commands, name) {
-			t.Errorf("the command %s is not offered", name)
-		}
-	}
-	if offered := candidates(t, "run", "--d"); !slices.Contains(offered, "--dry-run") {
-		t.Errorf("claimsheet run --d: %q", offered)
-	}
-}
-
-// TestCompletionDoesNothing: whatever stands before the cursor, nothing is sent and written, and nothing else is
-// printed.
-func TestCompletionDoesNothing(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(1))
 	before := names(t, s.dir)
-	for _, words := range [][]string{
-		s.args(), s.args("--json"), s.args("--trace", s.path("trace")), append(s.args(), "."),
-		{"run", "-m", s.path("mapping.yaml"), "--", s.path("leads.xlsx")}, {"run", "-m", s.path("mapping.yaml"), "--yes", "--"},
-		{"templates", "-e", "uat", "--environments", s.path("environments.yaml")}, {"--version"}, {"run", "--help"},
+	flags, _ := flagsOf("run")
+	flags = slices.DeleteFunc(flags, func(flag string) bool { return !strings.HasPrefix(flag, "--") })
+	sorted := func(words []string) []string { return slices.Sorted(slices.Values(words)) }
+	for _, c := range []struct{ words, want []string }{
+		{[]string{"."}, cli.Commands()},
+		{[]string{"run", "."}, []string{files}},
+		{[]string{"run", "-m", "."}, []string{files}},
+		{[]string{"run", "--d"}, flags},
+		{[]string{"-"}, []string{"--help", "--version"}},
+		{nil, nil},
+		{s.args("--json"), []string{files}},
+		{s.args("--trace", s.path("trace")), []string{files}},
+		{append(s.args(), "."), []string{files}},
+		{[]string{"run", "-m", s.path("mapping.yaml"), "--", s.path("leads.xlsx")}, nil},
+		{[]string{"run", "-m", s.path("mapping.yaml"), "--yes", "--"}, flags},
+		{[]string{"templates", "-e", "uat", "--environments", s.path("environments.yaml")}, []string{files}},
+		{[]string{"--version"}, []string{"--help", "--version"}},
+		{[]string{"run", "--help"}, flags},
 	} {
-		for _, offered := range candidates(t, words...) {
-			if !strings.HasPrefix(offered, "--") && offered != files {
-				t.Errorf("%q: %q is offered", words, offered)
-			}
+		if got := candidates(t, c.words...); !slices.Equal(sorted(got), sorted(c.want)) {
+			t.Errorf("claimsheet %s (-want +got):\n%s", strings.Join(c.words, " "), cmp.Diff(c.want, got))
 		}
 	}
 	if calls := s.service.Calls(); len(calls) > 0 {
