@@ -2,7 +2,7 @@ package cli_test
 
 import (
 	"context"
-	"encoding/json"
+	"flag"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -22,11 +22,13 @@ import (
 
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli"
-	"claimsheet/importer/cli/explain"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
+	"claimsheet/mapping/problem/yamltree/yamltest"
 )
+
+var updateDocs = flag.Bool("update-docs", false, "write the explanations of codes, and what the commands of guides print, into docs")
 
 // TestDocumentedFiles reads every mapping and environments file that the documentation shows; its index leads to every
 // page.
@@ -254,43 +256,29 @@ func TestStatusPage(t *testing.T) {
 	}
 }
 
-// TestJSONPage makes docs/json.md from the types of the objects; every field is explained there, and every command with
-// --json is.
+// TestJSONPage: docs/json.md has every field of every object that --json prints, in the section of its command, and every
+// command with --json.
 func TestJSONPage(t *testing.T) {
 	t.Parallel()
+	page := readText(t, filepath.Join(root, "docs", "json.md"))
+	check := func(section string, object any) {
+		_, text, found := strings.Cut(page, "\n## "+section+"\n")
+		text, _, _ = strings.Cut(text, "\n## ")
+		for _, name := range fieldNames(reflect.TypeOf(object)) {
+			if !found || !strings.Contains(text, "`"+name+"`") && !strings.Contains(text, "`"+name+"[]`") {
+				t.Errorf("docs/json.md does not explain %s in its section “%s”", name, section)
+			}
+		}
+	}
 	commands, end := cli.Objects()
-	var b strings.Builder
-	b.WriteString(`# What --json prints
-
-With ` + "`--json`" + ` a command prints one JSON object, on one line, as the only thing on stdout, at every exit code. A command that failed
-early prints only the fields of every command. Problems and warnings are on stderr. A field with ? may be left out, and [] is a list. The
-fields of ` + "`rows`, and of `clients` beside it, count by [status](operations.md#statuses); a `kind`" + ` is client, claim, activity or link. Keys of
-clients are personal data.
-
-## Every command
-`)
-	described := map[reflect.Type]string{}
-	describeFields(t, &b, "", reflect.TypeOf(end), described)
-	names := slices.Sorted(maps.Keys(commands))
-	names = slices.Insert(slices.DeleteFunc(names, func(name string) bool { return name == "run, rerun" }), 0, "run, rerun")
-	for _, name := range names {
-		fmt.Fprintf(&b, "\n\n## %s\n", name)
-		describeFields(t, &b, "", reflect.TypeOf(commands[name]), described)
+	check("Every command", end)
+	check("run, rerun", result.Counts{})
+	check("run, rerun", result.Requests{})
+	for name, object := range commands {
+		check(name, object)
 	}
-	b.WriteString(checkObject)
-	path := filepath.Join(root, "docs", "json.md")
-	if *update {
-		must(t, os.WriteFile(path, []byte(b.String()), 0o644))
-	}
-	if diff := cmp.Diff(b.String(), readText(t, path)); diff != "" {
-		t.Errorf("docs/json.md is not as the program says; go test ./importer/cli -run TestJSONPage -update writes it (-want +page):\n%s", diff)
-	}
-
 	explained := strings.Split(strings.Join(slices.Collect(maps.Keys(commands)), ", "), ", ")
 	for _, command := range cli.Commands() {
-		if command == "check" {
-			continue // checkObject explains its object
-		}
 		flags, _ := flagsOf(command)
 		if known := slices.Contains(explained, command); known != slices.Contains(flags, "--json") {
 			t.Errorf("claimsheet %s has --json: %v; docs/json.md has it: %v", command, !known, known)
@@ -298,92 +286,27 @@ clients are personal data.
 	}
 }
 
-// checkObject explains the object of check, which the package lint writes.
-const checkObject = "\n\n## check\n\n" +
-	"Nothing is on stderr. Exit codes: 0 no mistake, 1 rows that cannot be imported (with `--rows`), 2 mistakes, 3 the service did not answer.\n\n" +
-	"- `checked`: `mapping`, `environment`, `sheets`, and how many `columns` and `templates` the mapping names, `rows` were read and `invalidRows` cannot be imported\n" +
-	"- `errors`, `warnings`: how many of each are in `problems`\n" +
-	"- `problems[]`: `severity` (error, warning), `code`, `where`, `file`, `line` and `column` (from 1; 0 for cells), `sheet`, `cell`, `row`, `message`, `hint`\n" +
-	"- `exitCode`\n"
-
-// saidByName matches explanations that add nothing to the name of a field of the page.
-var saidByName = regexp.MustCompile(`^(the [a-z]+'s ([a-z]+|own run id)(: personal data)?|the exit code.*|all [a-z ]+|its [a-z]+( in this environment|, which mappings use| url)?` +
-	`|its id; empty for a link, and where the answer has none|(the id|the state) that it (brought|led to)|why( nobody knows)?|when (it|the client) .*|how (long it took|often it was sent)` +
-	`|how to fix it; may be empty|how many bytes those had|the requests, in their order|the method and the path, as the document has it|one for each line, in their order` +
-	`|what (is wrong, one line|was tried|was found, one line|to do; may be empty|happened to it|was asked for|is not known|could not be learnt|to do about it|the service calls it|to look for in the service)` +
-	`|kept copies of sheets|requests and answers|milliseconds|redirect urls|(rows|clients) by status|steps without data now|created by this probe|nothing was sent` +
-	`|the (lines were written into the file|ledger has its redirect url|event means that it is completed|name of the activity|path as given)` +
-	`|the decisions that this command recorded|the activity templates, as the service lists them|uncertain|client, claim, activity or link|how many came|of Claimsheet)$`)
-
-// saidElsewhere are the structs whose fields are explained at the top of the page.
-var saidElsewhere = []reflect.Type{reflect.TypeFor[result.Counts](), reflect.TypeFor[result.Requests]()}
-
-// describeFields writes the list of a struct's fields, and below each those of a struct in it. Fields that their names
-// explain share a line. A type that described has is not explained again.
-func describeFields(t *testing.T, b *strings.Builder, indent string, of reflect.Type, described map[reflect.Type]string) {
-	t.Helper()
-	ofNames := false // the line before this field has names alone
+// fieldNames are the names of a struct's fields as JSON has them, and of those of structs in it but for counts, which the
+// page explains once.
+func fieldNames(of reflect.Type) (names []string) {
+	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
+		of = of.Elem()
+	}
+	if of.Kind() != reflect.Struct || of == reflect.TypeFor[time.Time]() {
+		return nil
+	}
 	for i := range of.NumField() {
-		f := of.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
 		if name == "" { // it is not encoded
 			continue
 		}
-		says := f.Tag.Get("doc")
-		if says == "" {
-			t.Errorf("%s.%s is not explained", of.Name(), f.Name)
-		}
-		inner, list, optional := f.Type, "", ""
-		switch {
-		case inner == reflect.TypeFor[json.RawMessage](): // any value
-		case inner.Kind() == reflect.Pointer:
-			inner = inner.Elem()
-		case inner.Kind() == reflect.Slice:
-			inner, list = inner.Elem(), "[]"
-		}
-		if saidByName.MatchString(says) || slices.Contains(saidElsewhere, of) {
-			says = ""
-		}
-		isStruct := inner.Kind() == reflect.Struct && inner != reflect.TypeFor[time.Time]()
-		earlier, again := described[inner]
-		if again && !slices.Contains(saidElsewhere, inner) {
-			says = strings.TrimPrefix(says+"; fields as in `"+earlier+"`", "; ")
-		}
-		if strings.Contains(f.Tag.Get("json"), ",omit") {
-			optional = "?"
-		}
-		field := "`" + name + list + "`" + optional
-		switch isName := says == "" && (!isStruct || again); {
-		case isName && ofNames:
-			fmt.Fprintf(b, ", %s", field)
-		case says == "":
-			fmt.Fprintf(b, "\n%s- %s", indent, field)
-			ofNames = isName
-		default:
-			fmt.Fprintf(b, "\n%s- %s: %s", indent, field, says)
-			ofNames = false
-		}
-		if isStruct && !again {
-			described[inner] = name
-			describeFields(t, b, indent+"  ", inner, described)
+		names = append(names, name)
+		if inner := of.Field(i).Type; inner != reflect.TypeFor[result.Counts]() && inner != reflect.TypeFor[result.Requests]() &&
+			inner != reflect.TypeFor[*result.Counts]() && inner != reflect.TypeFor[*result.Requests]() {
+			names = append(names, fieldNames(inner)...)
 		}
 	}
-}
-
-// TestExplainCommand: a list of all codes, codes with and without an explanation, and what it does not know.
-func TestExplainCommand(t *testing.T) {
-	t.Parallel()
-	p := claimsheet(t, "explain", "[new-ledger]", "unknown-key")
-	if expect(t, p.out, "new-ledger - ", "\nunknown-key: A key that does not exist. The message and its hint say the rest.\n"); p.code != 0 || p.err != "" {
-		t.Errorf("exit code %d: %s", p.code, p.err)
-	}
-	p = claimsheet(t, "explain", "unknwon-key")
-	if expect(t, p.err, "did you mean “unknown-key”?"); p.code != 2 || p.out != "" {
-		t.Errorf("exit code %d: %s", p.code, p.out)
-	}
-	if p := claimsheet(t, "explain"); p.code != 0 || strings.Count(p.out, "\n") != len(explain.Codes()) {
-		t.Errorf("exit code %d, and the list is\n%s", p.code, p.out)
-	}
+	return names
 }
 
 // codeInSource matches what gives a problem its code.
@@ -393,10 +316,53 @@ var codeInSource = regexp.MustCompile(`(?:problem\.New|refuse|matching)\("([a-z0
 // studio's page.
 var notOurs = []string{"apiclient/sandbox", "apiclient/apitest", "importer/sheet/numfmt", "importer/cli/studio"}
 
-// TestExplainCodes: the list has every code that the program can show, and no other.
+// codes are all problem codes.
+func codes(t *testing.T) []cli.ProblemCode {
+	t.Helper()
+	list, err := cli.ProblemCodes()
+	must(t, err)
+	return list
+}
+
+// TestReference: docs/problems.md has the explanations, and the files that their examples change.
+func TestReference(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	explained := 0
+	for _, c := range codes(t) {
+		if c.Cause == "" {
+			continue
+		}
+		explained++
+		fmt.Fprintf(&b, "\n## %s\n\n**%s.** %s\n\nTo fix it: %s\n\nBad:\n\n```text\n%s\n```\n\nGood:\n\n```text\n%s\n```\n", c.Name, c.Title, c.Cause, c.Fix, c.Bad, c.Good)
+		if strings.HasSuffix(c.Title, ".") || !strings.HasSuffix(c.Cause, ".") || !strings.HasSuffix(c.Fix, ".") {
+			t.Errorf("%s: the title ends without a full stop, cause and fix with one", c.Name)
+		}
+	}
+	if explained > 60 {
+		t.Errorf("%d codes are explained, want at most 60", explained)
+	}
+	b.WriteString("\n## The files of the examples\n")
+	for _, name := range []string{"mapping.yaml", "environments.yaml", "leads.csv"} {
+		fmt.Fprintf(&b, "\n`%s`:\n\n```text\n%s```\n", name, readText(t, "explain/base/"+name))
+	}
+	yamltest.Reference(t, filepath.Join(root, "docs", "problems.md"), *updateDocs, b.String())
+}
+
+// TestExplainCodes: the list has every code that the program can show, once, and no other.
 func TestExplainCodes(t *testing.T) {
 	t.Parallel()
-	names, shown := explain.Names(), map[string]bool{}
+	var names []string
+	shown := map[string]bool{}
+	for _, c := range codes(t) {
+		if slices.Contains(names, c.Name) {
+			t.Errorf("codes.txt has %s twice", c.Name)
+		}
+		names = append(names, c.Name)
+	}
+	if list := printedBy(t, "explain"); strings.Count(list, "\n") != len(names) {
+		t.Errorf("claimsheet explain does not list %d codes:\n%s", len(names), list)
+	}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -454,52 +420,33 @@ func candidates(t *testing.T, words ...string) (offered []string) {
 	return offered
 }
 
-// TestCompletion: what can be typed at a place, by the commands and flags that there are. The last word is the one that
-// is being typed, a dot for one that is no flag.
+// TestCompletion: what can be typed at a place, by the commands and flags that there are; the last word is the one that is
+// being typed, a dot for one that is no flag. Whatever stands before it, nothing is sent and written.
 func TestCompletion(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		typed string
-		want  []string
-	}{
-		{"run .", []string{files}},
-		{"run -m .", []string{files}},
-		{"-", []string{"--help", "--version"}},
-		{"run -- .", nil},
-		{"run -- leads.xlsx .", nil},
-		{"", nil},
-	} {
-		got := candidates(t, strings.Fields(c.typed)...)
-		if len(got)+len(c.want) > 0 && !slices.Equal(got, c.want) {
-			t.Errorf("claimsheet %s: (-want +got)\n%s", c.typed, cmp.Diff(c.want, got))
-		}
-	}
-	commands := candidates(t, ".")
-	for _, command := range cli.Commands() {
-		if name, _, _ := strings.Cut(command, " "); !slices.Contains(commands, name) {
-			t.Errorf("the command %s is not offered", name)
-		}
-	}
-	if offered := candidates(t, "run", "--d"); !slices.Contains(offered, "--dry-run") {
-		t.Errorf("claimsheet run --d: %q", offered)
-	}
-}
-
-// TestCompletionDoesNothing: whatever stands before the cursor, nothing is sent and written, and nothing else is
-// printed.
-func TestCompletionDoesNothing(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(1))
 	before := names(t, s.dir)
-	for _, words := range [][]string{
-		s.args(), s.args("--json"), s.args("--trace", s.path("trace")), append(s.args(), "."),
-		{"run", "-m", s.path("mapping.yaml"), "--", s.path("leads.xlsx")}, {"run", "-m", s.path("mapping.yaml"), "--yes", "--"},
-		{"templates", "-e", "uat", "--environments", s.path("environments.yaml")}, {"--version"}, {"run", "--help"},
+	flags, _ := flagsOf("run")
+	flags = slices.DeleteFunc(flags, func(flag string) bool { return !strings.HasPrefix(flag, "--") })
+	sorted := func(words []string) []string { return slices.Sorted(slices.Values(words)) }
+	for _, c := range []struct{ words, want []string }{
+		{[]string{"."}, cli.Commands()},
+		{[]string{"run", "."}, []string{files}},
+		{[]string{"run", "-m", "."}, []string{files}},
+		{[]string{"run", "--d"}, flags},
+		{[]string{"-"}, []string{"--help", "--version"}},
+		{nil, nil},
+		{s.args("--json"), []string{files}},
+		{s.args("--trace", s.path("trace")), []string{files}},
+		{append(s.args(), "."), []string{files}},
+		{[]string{"run", "-m", s.path("mapping.yaml"), "--", s.path("leads.xlsx")}, nil},
+		{[]string{"run", "-m", s.path("mapping.yaml"), "--yes", "--"}, flags},
+		{[]string{"templates", "-e", "uat", "--environments", s.path("environments.yaml")}, []string{files}},
+		{[]string{"--version"}, []string{"--help", "--version"}},
+		{[]string{"run", "--help"}, flags},
 	} {
-		for _, offered := range candidates(t, words...) {
-			if !strings.HasPrefix(offered, "--") && offered != files {
-				t.Errorf("%q: %q is offered", words, offered)
-			}
+		if got := candidates(t, c.words...); !slices.Equal(sorted(got), sorted(c.want)) {
+			t.Errorf("claimsheet %s (-want +got):\n%s", strings.Join(c.words, " "), cmp.Diff(c.want, got))
 		}
 	}
 	if calls := s.service.Calls(); len(calls) > 0 {

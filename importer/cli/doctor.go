@@ -174,15 +174,15 @@ type diagnosis struct {
 
 // doctorJSON is the object of claimsheet doctor.
 type doctorJSON struct {
-	Environment string        `json:"environment" doc:"the environment's name"`
-	Findings    []findingJSON `json:"findings" doc:"one for each line, in their order"`
+	Environment string        `json:"environment"` // the environment's name
+	Findings    []findingJSON `json:"findings"`    // one for each line, in their order
 }
 
 type findingJSON struct {
-	Check string `json:"check" doc:"what was tried"`
-	Grade string `json:"grade" doc:"ok, warn or fail"`
-	Text  string `json:"text" doc:"what was found, one line"`
-	Hint  string `json:"hint" doc:"what to do; may be empty"`
+	Check string `json:"check"` // what was tried
+	Grade string `json:"grade"` // ok, warn or fail
+	Text  string `json:"text"`  // what was found, one line
+	Hint  string `json:"hint"`  // what to do; may be empty
 }
 
 func (d *diagnosis) say(grade apiclient.Grade, check, hint, format string, args ...any) {

@@ -71,19 +71,19 @@ func (p *program) purge(ctx context.Context, o historyOptions) error {
 
 // purgedJSON counts what a purge removed.
 type purgedJSON struct {
-	Copies       int   `json:"copies" doc:"kept copies of sheets"`
-	CopyBytes    int64 `json:"copyBytes" doc:"how many bytes those had"`
-	Runs         int   `json:"runs" doc:"runs that have lost the copy of their sheet"`
-	Bodies       int   `json:"bodies" doc:"requests and answers"`
-	RedirectURLs int   `json:"redirectUrls" doc:"redirect urls"`
+	Copies       int   `json:"copies"`       // kept copies of sheets
+	CopyBytes    int64 `json:"copyBytes"`    // how many bytes those had
+	Runs         int   `json:"runs"`         // runs that have lost the copy of their sheet
+	Bodies       int   `json:"bodies"`       // requests and answers
+	RedirectURLs int   `json:"redirectUrls"` // redirect urls
 }
 
 // forgottenJSON counts what an erasure removed.
 type forgottenJSON struct {
-	Steps     int      `json:"steps" doc:"steps without data now"`
-	Copies    int      `json:"copies" doc:"kept copies of sheets"`
-	CopyBytes int64    `json:"copyBytes" doc:"how many bytes those had"`
-	IDs       []string `json:"ids" doc:"what the service still has: the kind and the id of each thing"`
+	Steps     int      `json:"steps"`     // steps without data now
+	Copies    int      `json:"copies"`    // kept copies of sheets
+	CopyBytes int64    `json:"copyBytes"` // how many bytes those had
+	IDs       []string `json:"ids"`       // what the service still has: the kind and the id of each thing
 }
 
 // forget erases one client.

@@ -154,16 +154,16 @@ func jsonFlag() cli.Flag {
 
 // ending is the end of every object.
 type ending struct {
-	ExitCode int           `json:"exitCode" doc:"the exit code of the command"`
-	Errors   []problemJSON `json:"errors" doc:"what ended the command; empty when nothing did"`
+	ExitCode int           `json:"exitCode"` // the exit code of the command
+	Errors   []problemJSON `json:"errors"`   // what ended the command; empty when nothing did
 }
 
 // problemJSON is a problem as an object shows it.
 type problemJSON struct {
-	Code    string `json:"code" doc:"a short word that stays the same between versions; empty for an error of the system"`
-	Where   string `json:"where" doc:"file:line:column, or Sheet!C7; empty when it is about the command"`
-	Message string `json:"message" doc:"what is wrong, one line"`
-	Hint    string `json:"hint" doc:"how to fix it; may be empty"`
+	Code    string `json:"code"`    // a short word that stays the same between versions; empty for an error of the system
+	Where   string `json:"where"`   // file:line:column, or Sheet!C7; empty when it is about the command
+	Message string `json:"message"` // what is wrong, one line
+	Hint    string `json:"hint"`    // how to fix it; may be empty
 }
 
 // printObject ends a command that was asked for JSON.

@@ -43,10 +43,16 @@ func Commands() []string {
 	return all
 }
 
-// Objects has the types of what --json prints: the part of each command, and the ending that all have.
+// Objects has what --json prints: the part of each command, and the ending that all but check have.
 func Objects() (commands map[string]any, end any) {
 	return map[string]any{
 		"run, rerun": result.Summary{}, "doctor": doctorJSON{}, "doctor --probe": probe.Report{}, "settle": settleJSON{}, "history": historyJSON{},
-		"templates": templatesJSON{},
+		"templates": templatesJSON{}, "check": checkJSON{},
 	}, ending{}
 }
+
+// ProblemCode is a problem code with its explanation.
+type ProblemCode = problemCode
+
+// ProblemCodes returns all codes.
+var ProblemCodes = problemCodes

@@ -110,26 +110,26 @@ func (p *program) history(ctx context.Context, o historyOptions) error {
 
 // historyJSON is the object of claimsheet history.
 type historyJSON struct {
-	Environment string         `json:"environment" doc:"the environment's name"`
-	Runs        []runJSON      `json:"runs,omitzero" doc:"without a key: the runs, the newest first"`
-	Clients     []clientJSON   `json:"clients,omitzero" doc:"with a key: the clients that it names"`
-	Purged      *purgedJSON    `json:"purged,omitzero" doc:"with --purge: how much was removed"`
-	Forgotten   *forgottenJSON `json:"forgotten,omitzero" doc:"with --forget: how much was removed"`
+	Environment string         `json:"environment"`        // the environment's name
+	Runs        []runJSON      `json:"runs,omitzero"`      // without a key: the runs, the newest first
+	Clients     []clientJSON   `json:"clients,omitzero"`   // with a key: the clients that it names
+	Purged      *purgedJSON    `json:"purged,omitzero"`    // with --purge: how much was removed
+	Forgotten   *forgottenJSON `json:"forgotten,omitzero"` // with --forget: how much was removed
 }
 
 // runJSON is a run in the output of --json.
 type runJSON struct {
-	Run       string           `json:"run" doc:"the run's id"`
-	Started   time.Time        `json:"started" doc:"when it began"`
-	Finished  *time.Time       `json:"finished" doc:"null when it did not end"`
-	Mapping   string           `json:"mapping" doc:"the mapping's name"`
-	Input     string           `json:"input" doc:"the sheet's path"`
-	KeptInput bool             `json:"keptInput" doc:"claimsheet report can write its workbook again"`
-	Results   string           `json:"results" doc:"the workbook's path"`
-	Rows      *result.Counts   `json:"rows" doc:"null when it did not end"`
-	Clients   *result.Counts   `json:"clients" doc:"null when it did not end"`
-	Requests  *result.Requests `json:"requests" doc:"null when it did not end"`
-	Version   string           `json:"version" doc:"of Claimsheet"`
+	Run       string           `json:"run"`       // the run's id
+	Started   time.Time        `json:"started"`   // when it began
+	Finished  *time.Time       `json:"finished"`  // null when it did not end
+	Mapping   string           `json:"mapping"`   // the mapping's name
+	Input     string           `json:"input"`     // the sheet's path
+	KeptInput bool             `json:"keptInput"` // claimsheet report can write its workbook again
+	Results   string           `json:"results"`   // the workbook's path
+	Rows      *result.Counts   `json:"rows"`      // null when it did not end
+	Clients   *result.Counts   `json:"clients"`   // null when it did not end
+	Requests  *result.Requests `json:"requests"`  // null when it did not end
+	Version   string           `json:"version"`   // of Claimsheet
 }
 
 // listRuns prints the runs of the environment.
@@ -198,42 +198,42 @@ func rowsInWords(c *result.Counts) string {
 // clientJSON is what the ledger knows about a client, in the output of --json. Redirect
 // urls are left out: they are only in workbooks.
 type clientJSON struct {
-	Key      string     `json:"key" doc:"empty when the client was erased"` // "" when the client was erased
-	Space    string     `json:"space" doc:"the kind of key"`                // the kind of key
-	Scope    string     `json:"scope" doc:"the ledger's name for the environment"`
-	ErasedAt *time.Time `json:"erasedAt,omitempty" doc:"when the client was erased"`
-	Steps    []stepJSON `json:"steps" doc:"all steps"`
+	Key      string     `json:"key"`                // "" when the client was erased
+	Space    string     `json:"space"`              // the kind of key
+	Scope    string     `json:"scope"`              // the ledger's name for the environment
+	ErasedAt *time.Time `json:"erasedAt,omitempty"` // when the client was erased
+	Steps    []stepJSON `json:"steps"`              // all steps
 }
 
 type stepJSON struct {
-	Mapping  string      `json:"mapping" doc:"empty for the client itself, which all mappings share"`
-	Step     string      `json:"step" doc:"the step's name"`
-	Kind     string      `json:"kind" doc:"client, claim, activity or link"`
-	State    string      `json:"state" doc:"as in the sheet Steps: done, uncertain …"`
-	ID       string      `json:"id" doc:"what the service calls it"`
-	URL      bool        `json:"hasUrl" doc:"the ledger has its redirect url"`
-	Attempts int         `json:"attempts" doc:"how often it was sent"`
-	Events   []eventJSON `json:"events" doc:"what happened to it"`
+	Mapping  string      `json:"mapping"`  // empty for the client itself, which all mappings share
+	Step     string      `json:"step"`     // the step's name
+	Kind     string      `json:"kind"`     // client, claim, activity or link
+	State    string      `json:"state"`    // as in the sheet Steps: done, uncertain …
+	ID       string      `json:"id"`       // what the service calls it
+	URL      bool        `json:"hasUrl"`   // the ledger has its redirect url
+	Attempts int         `json:"attempts"` // how often it was sent
+	Events   []eventJSON `json:"events"`   // what happened to it
 	// Tracked is what the service has said about it since; left out when there is nothing.
-	Tracked []trackedJSON `json:"tracked,omitempty" doc:"what the service has said about it since"`
+	Tracked []trackedJSON `json:"tracked,omitempty"` // what the service has said about it since
 }
 
 type trackedJSON struct {
-	At        time.Time `json:"at" doc:"when it happened"`
-	Kind      string    `json:"kind" doc:"the event's kind"`
-	Status    string    `json:"status" doc:"the event's status"`
-	Activity  string    `json:"activity,omitempty" doc:"the name of the activity"`
-	Completed bool      `json:"completed" doc:"the event means that it is completed"`
+	At        time.Time `json:"at"`                 // when it happened
+	Kind      string    `json:"kind"`               // the event's kind
+	Status    string    `json:"status"`             // the event's status
+	Activity  string    `json:"activity,omitempty"` // the name of the activity
+	Completed bool      `json:"completed"`          // the event means that it is completed
 }
 
 type eventJSON struct {
-	At     time.Time `json:"at" doc:"when it happened"`
-	State  string    `json:"state" doc:"the state that it led to"`
-	Run    string    `json:"run" doc:"empty when no run did it"`
-	Via    string    `json:"via" doc:"how it became so: an answer, a look-up, a workbook, your decision"`
-	Status int       `json:"status" doc:"HTTP; 0 without an answer"`
-	Reason string    `json:"reason" doc:"why"`
-	ID     string    `json:"id" doc:"the id that it brought"`
+	At     time.Time `json:"at"`     // when it happened
+	State  string    `json:"state"`  // the state that it led to
+	Run    string    `json:"run"`    // empty when no run did it
+	Via    string    `json:"via"`    // how it became so: an answer, a look-up, a workbook, your decision
+	Status int       `json:"status"` // HTTP; 0 without an answer
+	Reason string    `json:"reason"` // why
+	ID     string    `json:"id"`     // the id that it brought
 }
 
 // printClients prints all that is known about the clients with a key.

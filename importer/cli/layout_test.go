@@ -43,7 +43,7 @@ var arrows = map[string][]string{
 	"importer/ledger":         {"importer/result", "importer/safefile"},
 	"importer/testform":       {}, // in tests only
 	"apiclient/apitest":       {},
-	"importer/cli": {"mapping", "mapping/draft", "mapping/cell", "apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/tracking", "importer/cli/console", "importer/cli/explain", "importer/cli/load",
+	"importer/cli": {"mapping", "mapping/draft", "mapping/cell", "apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/tracking", "importer/cli/console", "importer/cli/load",
 		"importer/cli/observe", "importer/cli/probe", "importer/cli/trial", "importer/cli/studio", "importer/cli/workbook",
 		"importer", "importer/journal", "importer/rerun", "importer/settle", "importer/result", "importer/sheet", "importer/spool", "importer/ledger", "importer/ledger/postgres", "importer/dispatch", "importer/retry", "importer/stoprule", "importer/safefile", "reports"},
 	"importer/cli/load": {"mapping", "mapping/cell", "mapping/convert", "apiclient", "apiclient/environment", "apiclient/rate", "apiclient/sandbox",
@@ -55,10 +55,9 @@ var arrows = map[string][]string{
 	"importer/cli/console":  {},
 	"importer/cli/studio": {"mapping", "mapping/cell", "mapping/convert", "mapping/draft", "mapping/yamlpatch", "apiclient", "importer", "importer/cli/load", "importer/cli/workbook",
 		"importer/safefile", "importer/sheet", "importer/spool"},
-	"importer/cli/explain": {},
-	"importer/cli/trial":   {"apiclient", "importer", "importer/cli/load", "importer/ledger", "importer/ledger/postgres"}, // in tests and trial builds only
-	"reports":              {"importer/result", "importer/safefile", "importer/sheet", "mapping/cell", "reports/xlsx"},
-	"reports/xlsx":         {"mapping/cell"},
+	"importer/cli/trial": {"apiclient", "importer", "importer/cli/load", "importer/ledger", "importer/ledger/postgres"}, // in tests and trial builds only
+	"reports":            {"importer/result", "importer/safefile", "importer/sheet", "mapping/cell", "reports/xlsx"},
+	"reports/xlsx":       {"mapping/cell"},
 
 	"importer/ledger/postgres":        {"importer/ledger", "apiclient/rate"},
 	"importer/ledger/postgres/pgtest": {},

@@ -254,9 +254,6 @@ type sheetRun struct {
 // importSheets is the way from sheet to workbook. Nothing is sent before execute.
 func (p *program) importSheets(ctx context.Context, o runOptions) error {
 	r := &importRun{program: p, started: time.Now(), options: o}
-	if hooks.LedgerMayBeLost() {
-		r.options.accept["new-ledger"] = true
-	}
 	defer func() {
 		for _, closer := range slices.Backward(r.closers) {
 			closer()

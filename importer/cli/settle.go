@@ -136,27 +136,27 @@ func (p *program) settle(ctx context.Context, where load.Where, choice settle.Ch
 
 // settleJSON is the object of claimsheet settle.
 type settleJSON struct {
-	Environment string        `json:"environment" doc:"the environment's name"`
-	Uncertain   []doubtJSON   `json:"uncertain" doc:"the steps that wait for a decision now, the longest waiting first"`
-	Decided     []decidedJSON `json:"decided" doc:"the decisions that this command recorded"`
+	Environment string        `json:"environment"` // the environment's name
+	Uncertain   []doubtJSON   `json:"uncertain"`   // the steps that wait for a decision now, the longest waiting first
+	Decided     []decidedJSON `json:"decided"`     // the decisions that this command recorded
 }
 
 type doubtJSON struct {
-	Number    int64     `json:"number" doc:"how settle calls it"`
-	ClientKey string    `json:"clientKey" doc:"the client's key: personal data"`
-	Step      string    `json:"step" doc:"the step's name"`
-	Kind      string    `json:"kind" doc:"client, claim, activity or link"`
-	Mapping   string    `json:"mapping" doc:"the mapping's name; empty for the client, which all mappings share"`
-	State     string    `json:"state" doc:"uncertain"`
-	Since     time.Time `json:"since" doc:"when it became so"`
-	Reason    string    `json:"reason" doc:"why nobody knows"`
-	LookFor   string    `json:"lookFor" doc:"what to look for in the service"`
+	Number    int64     `json:"number"`    // how settle calls it
+	ClientKey string    `json:"clientKey"` // the client's key: personal data
+	Step      string    `json:"step"`      // the step's name
+	Kind      string    `json:"kind"`      // client, claim, activity or link
+	Mapping   string    `json:"mapping"`   // the mapping's name; empty for the client, which all mappings share
+	State     string    `json:"state"`     // uncertain
+	Since     time.Time `json:"since"`     // when it became so
+	Reason    string    `json:"reason"`    // why nobody knows
+	LookFor   string    `json:"lookFor"`   // what to look for in the service
 }
 
 type decidedJSON struct {
-	ClientKey string `json:"clientKey" doc:"the client's key: personal data"`
-	Step      string `json:"step" doc:"the step's name"`
-	Decision  string `json:"decision" doc:"created, not created, give up or undo"`
+	ClientKey string `json:"clientKey"` // the client's key: personal data
+	Step      string `json:"step"`      // the step's name
+	Decision  string `json:"decision"`  // created, not created, give up or undo
 }
 
 // with returns the object with the steps that are uncertain.

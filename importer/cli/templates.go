@@ -84,22 +84,22 @@ func (p *program) readTemplates(ctx context.Context, s *load.Session, version ap
 
 // templatesJSON is the object of claimsheet templates.
 type templatesJSON struct {
-	Environment string         `json:"environment" doc:"the environment's name"`
-	API         string         `json:"api" doc:"the version of the interface: v1 or v2"`
-	Templates   []templateJSON `json:"templates" doc:"the activity templates, as the service lists them"`
+	Environment string         `json:"environment"` // the environment's name
+	API         string         `json:"api"`         // the version of the interface: v1 or v2
+	Templates   []templateJSON `json:"templates"`   // the activity templates, as the service lists them
 }
 
 // templateJSON is a template in the output of --json.
 type templateJSON struct {
-	ID         string          `json:"id" doc:"its id in this environment"`
-	Name       string          `json:"name" doc:"its name, which mappings use"`
-	Attributes []attributeJSON `json:"attributes" doc:"its attributes"`
+	ID         string          `json:"id"`         // its id in this environment
+	Name       string          `json:"name"`       // its name, which mappings use
+	Attributes []attributeJSON `json:"attributes"` // its attributes
 }
 
 type attributeJSON struct {
-	ID   string `json:"id" doc:"its id in this environment"`
-	Name string `json:"name" doc:"its name, which mappings use"`
-	Type string `json:"type" doc:"its data type; empty when the service reports none"`
+	ID   string `json:"id"`   // its id in this environment
+	Name string `json:"name"` // its name, which mappings use
+	Type string `json:"type"` // its data type; empty when the service reports none
 }
 
 // object returns what --json prints, which the sandbox takes as its reference data.

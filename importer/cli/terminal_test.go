@@ -4,7 +4,6 @@ package cli_test
 
 import (
 	"bufio"
-	"flag"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -163,8 +162,6 @@ func TestCtrlCAnswers(t *testing.T) {
 	s.mustRun(0)
 	s.checkPromise()
 }
-
-var updateDocs = flag.Bool("update-docs", false, "write what the commands of docs/guide.md and docs/rehearsal.md print into the pages")
 
 // pageBlock is a part of a page that its reader does, in the page's order: a ```console block, whose lines that begin
 // with $ are commands with what they print below, and which without such a line is what claimsheet sandbox has printed

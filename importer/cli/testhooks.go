@@ -11,8 +11,6 @@ import (
 // tests, and in a build with the tag trial. In the program they return what they are
 // given.
 var hooks interface {
-	// LedgerMayBeLost reports whether the run is to take a lost ledger for a new one.
-	LedgerMayBeLost() bool
 	Connection(load.Connection) load.Connection
 	// Silence returns how long a session of a shared ledger may be silent, 0 for the usual time.
 	Silence() time.Duration
@@ -21,7 +19,6 @@ var hooks interface {
 
 type noHooks struct{}
 
-func (noHooks) LedgerMayBeLost() bool                        { return false }
 func (noHooks) Connection(c load.Connection) load.Connection { return c }
 func (noHooks) Silence() time.Duration                       { return 0 }
 func (noHooks) Job(j *importer.Job) *importer.Job            { return j }

@@ -75,16 +75,16 @@ const StepSkipped = "skipped (existing_activities)"
 
 // Counts are the numbers of rows or clients by status.
 type Counts struct {
-	Total      int `json:"total" doc:"all of them"`
-	Done       int `json:"done" doc:"done in this run"`
-	Failed     int `json:"failed" doc:"certainly not carried out"`
-	Uncertain  int `json:"uncertain" doc:"wait for a decision"`
-	Invalid    int `json:"invalid" doc:"cannot be used as they are"`
-	Skipped    int `json:"skipped" doc:"left out on purpose"`
-	Unchanged  int `json:"unchanged" doc:"done before; nothing was sent"`
-	Changed    int `json:"changed" doc:"done before with other data"`
-	NotStarted int `json:"notStarted" doc:"wait for another row, step or run"`
-	Planned    int `json:"planned" doc:"would be sent; in a dry run only"`
+	Total      int `json:"total"`      // all of them
+	Done       int `json:"done"`       // done in this run
+	Failed     int `json:"failed"`     // certainly not carried out
+	Uncertain  int `json:"uncertain"`  // wait for a decision
+	Invalid    int `json:"invalid"`    // cannot be used as they are
+	Skipped    int `json:"skipped"`    // left out on purpose
+	Unchanged  int `json:"unchanged"`  // done before; nothing was sent
+	Changed    int `json:"changed"`    // done before with other data
+	NotStarted int `json:"notStarted"` // wait for another row, step or run
+	Planned    int `json:"planned"`    // would be sent; in a dry run only
 }
 
 // Add counts one row or client.
@@ -115,42 +115,42 @@ func (c *Counts) Add(s Status) {
 // Requests are the numbers of calls by kind: those that a run sent, or those
 // that it would send, in a dry run.
 type Requests struct {
-	Client    int `json:"client" doc:"clients or contacts created"`
-	Claim     int `json:"claim" doc:"claims created"`
-	Activity  int `json:"activity" doc:"activities created"`
-	Link      int `json:"link" doc:"magic links asked for"`
-	Lookup    int `json:"lookup" doc:"look-ups"`
-	Templates int `json:"templates" doc:"requests for the activity templates"`
+	Client    int `json:"client"`    // clients or contacts created
+	Claim     int `json:"claim"`     // claims created
+	Activity  int `json:"activity"`  // activities created
+	Link      int `json:"link"`      // magic links asked for
+	Lookup    int `json:"lookup"`    // look-ups
+	Templates int `json:"templates"` // requests for the activity templates
 }
 
 // Summary is the result of a whole run: --json prints it and the sheet Summary
 // shows it.
 type Summary struct {
-	Run         string   `json:"run" doc:"the run's id"`
-	Environment string   `json:"environment" doc:"the environment's name"`
-	DryRun      bool     `json:"dryRun" doc:"nothing was sent"`
-	Rows        Counts   `json:"rows" doc:"rows by status"`
-	Clients     Counts   `json:"clients" doc:"clients by status"`
-	Requests    Requests `json:"requests" doc:"requests that were sent; in a dry run, that would be"`
-	WithoutLink int      `json:"withoutLink" doc:"done clients that have no redirect url"` // done clients that have no redirect url
+	Run         string   `json:"run"`         // the run's id
+	Environment string   `json:"environment"` // the environment's name
+	DryRun      bool     `json:"dryRun"`      // nothing was sent
+	Rows        Counts   `json:"rows"`        // rows by status
+	Clients     Counts   `json:"clients"`     // clients by status
+	Requests    Requests `json:"requests"`    // requests that were sent; in a dry run, that would be
+	WithoutLink int      `json:"withoutLink"` // done clients that have no redirect url
 	// UncertainSteps counts those of the mapping in the ledger, also of clients that are
 	// not in the sheet.
-	UncertainSteps int     `json:"uncertainSteps" doc:"steps of the mapping that are uncertain, also of clients that are not in the sheet"`
-	Results        string  `json:"results" doc:"the workbook's path; of several sheets their folder, or empty when they are in different ones"`
-	Seconds        float64 `json:"seconds" doc:"how long it took"`
+	UncertainSteps int     `json:"uncertainSteps"` // steps of the mapping that are uncertain, also of clients that are not in the sheet
+	Results        string  `json:"results"`        // the path of the workbook; of several sheets their folder, or "" when they are in several
+	Seconds        float64 `json:"seconds"`        // how long it took
 	// Sheets has one entry for each sheet, in order, when the run has several;
 	// it is empty when the run has one.
-	Sheets []SheetSummary `json:"sheets,omitempty" doc:"one for each sheet, when the run has several"`
+	Sheets []SheetSummary `json:"sheets,omitempty"` // one for each sheet, when the run has several
 }
 
 // SheetSummary is the result of one of a run's several sheets. A client with
 // rows in two of them counts in both.
 type SheetSummary struct {
-	Sheet   string `json:"sheet" doc:"the path as given"`
-	Run     string `json:"run" doc:"the sheet's own run id"`
-	Rows    Counts `json:"rows" doc:"rows by status"`
-	Clients Counts `json:"clients" doc:"clients by status"`
-	Results string `json:"results" doc:"the workbook's path"`
+	Sheet   string `json:"sheet"`   // the path as given
+	Run     string `json:"run"`     // the sheet's own run id
+	Rows    Counts `json:"rows"`    // rows by status
+	Clients Counts `json:"clients"` // clients by status
+	Results string `json:"results"` // the workbook's path
 }
 
 // A step that creates a further contact is named contact, the contact's key space and its

@@ -43,52 +43,52 @@ type Options struct {
 
 // Report is what a probe found. It has no personal data, no redirect urls and no credentials.
 type Report struct {
-	Environment string    `json:"environment" doc:"the environment's name"`
-	Service     string    `json:"service" doc:"its base url"`
-	Version     string    `json:"version" doc:"v1 or v2"`
-	Asked       []Asked   `json:"asked" doc:"the requests, in their order"`
-	Times       []Time    `json:"times" doc:"how long answers took, for each kind of request"`
-	Lines       []Line    `json:"lines" doc:"what is to be written into the environment; empty when nothing is"`
-	Created     []Created `json:"created" doc:"what the ledger has of the test client: what this probe and earlier ones created"`
-	Unknown     []Unknown `json:"unknown" doc:"what could not be learnt"`
-	Written     bool      `json:"written" doc:"the lines were written into the file"`
+	Environment string    `json:"environment"` // the environment's name
+	Service     string    `json:"service"`     // its base url
+	Version     string    `json:"version"`     // v1 or v2
+	Asked       []Asked   `json:"asked"`       // the requests, in their order
+	Times       []Time    `json:"times"`       // how long answers took, for each kind of request
+	Lines       []Line    `json:"lines"`       // what is to be written into the environment; empty when nothing is
+	Created     []Created `json:"created"`     // what the ledger has of the test client: what this probe and earlier ones created
+	Unknown     []Unknown `json:"unknown"`     // what could not be learnt
+	Written     bool      `json:"written"`     // the lines were written into the file
 }
 
 // Asked is a request, its answer and what follows from it.
 type Asked struct {
-	Request string `json:"request" doc:"the method and the path, as the document has it"`
-	About   string `json:"about" doc:"what was asked for"`
-	Answer  string `json:"answer" doc:"the answer's status and form; its values are left out"`
-	So      string `json:"so" doc:"what it means"`
+	Request string `json:"request"` // the method and the path, as the document has it
+	About   string `json:"about"`   // what was asked for
+	Answer  string `json:"answer"`  // the answer's status and form; its values are left out
+	So      string `json:"so"`      // what it means
 }
 
 // Time is how long the answers to a kind of request took.
 type Time struct {
-	Kind    apiclient.Kind `json:"kind" doc:"templates, lookup, client, claim, activity or link"`
-	Answers int            `json:"answers" doc:"how many came"`
-	Median  int            `json:"medianMs" doc:"milliseconds"`
-	Slowest int            `json:"slowestMs" doc:"milliseconds"`
+	Kind    apiclient.Kind `json:"kind"`      // templates, lookup, client, claim, activity or link
+	Answers int            `json:"answers"`   // how many came
+	Median  int            `json:"medianMs"`  // milliseconds
+	Slowest int            `json:"slowestMs"` // milliseconds
 }
 
 // Line is a key of the environment with the value that describes the service.
 type Line struct {
-	Key      string          `json:"key" doc:"such as wire.contact_id or not_found"`
-	Value    json.RawMessage `json:"value" doc:"its value"`
-	Evidence string          `json:"evidence" doc:"the request and the answer that show it"`
+	Key      string          `json:"key"`      // such as wire.contact_id or not_found
+	Value    json.RawMessage `json:"value"`    // its value
+	Evidence string          `json:"evidence"` // the request and the answer that show it
 }
 
 // Created is a thing that exists in the service for the test client.
 type Created struct {
-	What string `json:"what" doc:"client, claim, activity or link, with its status"`
-	ID   string `json:"id" doc:"its id; empty for a link, and where the answer has none"`
-	New  bool   `json:"new" doc:"created by this probe"`
+	What string `json:"what"` // client, claim, activity or link, with its status
+	ID   string `json:"id"`   // its id; empty for a link, and where the answer has none
+	New  bool   `json:"new"`  // created by this probe
 }
 
 // Unknown is what could not be learnt.
 type Unknown struct {
-	What string `json:"what" doc:"what is not known"`
-	Why  string `json:"why" doc:"why"`
-	Do   string `json:"do" doc:"what to do about it"`
+	What string `json:"what"` // what is not known
+	Why  string `json:"why"`  // why
+	Do   string `json:"do"`   // what to do about it
 }
 
 // prober is one probe.

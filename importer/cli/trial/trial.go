@@ -45,7 +45,6 @@ const (
 	ShortSettleWindow  Bug = "settle window shorter than the slowest creation"
 	RefusedBy5xx       Bug = "a 5xx taken for a refusal"
 	DoubtIsAnybodys    Bug = "an address in doubt is anybody's"
-	LostLedgerBelieved Bug = "a lost ledger is believed"
 )
 
 // Planted reports whether the bug is planted.
@@ -77,10 +76,6 @@ func (t *Trial) Job(j *importer.Job) *importer.Job {
 	}
 	return j
 }
-
-// LedgerMayBeLost reports whether the bug is planted that takes a lost ledger for a new
-// one.
-func (*Trial) LedgerMayBeLost() bool { return LostLedgerBelieved.Planted() }
 
 // Connection returns how the service is reached, with the wire and the clock of the trial.
 func (t *Trial) Connection(c load.Connection) load.Connection {
