@@ -1,9 +1,12 @@
 package apiclient_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"claimsheet/apiclient"
 )
@@ -61,6 +64,44 @@ func FuzzIDExtraction(f *testing.F) {
 		}
 		if strings.TrimSpace(v.ID) != v.ID || requestURI(t, v.ID) == "" {
 			t.Fatalf("the id %q cannot be used", v.ID)
+		}
+	})
+}
+
+// The values of a document are those that encoding/json finds.
+func FuzzAt(f *testing.F) {
+	for _, seed := range []string{`{"a":1,"b":[{},[],"x]",-1.5e3,null,true]}`, ` [ 1 , "\"" , {"a" : "\\"} ] `, `{"a\u0062":"\ud83d\ude00","":{"a":[]}}`, `"]"`, `[]`, ` {} `, `[`, `{"a"`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, document []byte) {
+		if !utf8.Valid(document) {
+			return
+		}
+		if _, ok := apiclient.At(document, ""); ok != json.Valid(document) {
+			t.Fatalf("%q is JSON: %v", document, ok)
+		}
+		var list []json.RawMessage
+		if json.Unmarshal(document, &list) == nil {
+			for i, want := range list {
+				if got, ok := apiclient.At(document, fmt.Sprintf("/%d", i)); !ok || !bytes.Equal(got, want) {
+					t.Errorf("%q, %d: %q, want %q", document, i, got, want)
+				}
+			}
+		}
+		var object map[string]json.RawMessage
+		if json.Unmarshal(document, &object) == nil {
+			for key, want := range object {
+				got, ok := apiclient.At(document, "/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(key))
+				if ok && !bytes.Equal(got, want) || !ok && strings.Count(string(document), ":") < 2 { // a repeated key
+					t.Errorf("%q, %q: %q, want %q", document, key, got, want)
+				}
+			}
+		}
+		var text string
+		if json.Unmarshal(document, &text) == nil && document[0] == '"' {
+			if got, ok := apiclient.ScalarText(document); !ok || got != text {
+				t.Errorf("%q: %q, want %q", document, got, text)
+			}
 		}
 	})
 }
