@@ -3,7 +3,6 @@ package apiclient_test
 import (
 	"context"
 	"crypto/tls"
-	"encoding/base64"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -23,38 +22,6 @@ func behind(t *testing.T, service *apitest.Raw, proxy *apiclient.Proxy, trust *t
 	return at(t, service.URL, func(cfg *apiclient.Config) {
 		cfg.TLS, cfg.Proxy, cfg.ConnectTimeout = trust, proxy, 2*time.Second
 	})
-}
-
-// Through a proxy, with credentials or without, requests arrive as
-// they do without one, over tunnels that are reused.
-func TestRequestsThroughAProxy(t *testing.T) {
-	t.Parallel()
-	pair, roots := identity(t)
-	config := &tls.Config{Certificates: []tls.Certificate{pair}}
-	trust := &tls.Config{RootCAs: roots}
-	basic := " Basic " + base64.StdEncoding.EncodeToString([]byte("intake:s3cret"))
-	for name, c := range map[string]struct {
-		credentials func() (string, string)
-		want        string
-	}{
-		"without credentials": {nil, ""},
-		"with credentials":    {func() (string, string) { return "intake", "s3cret" }, basic},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			service := apitest.StartRaw(t, config, apitest.Whole("201 Created", `{"contactId":"a"}`))
-			proxy := apitest.StartProxy(t, nil)
-			client := behind(t, service, &apiclient.Proxy{URL: proxy.URL, Credentials: c.credentials}, trust)
-			for range 3 {
-				if v := client.Create(t.Context(), createContact(client)); v.ID != "a" {
-					t.Errorf("%+v", v)
-				}
-			}
-			if diff := cmp.Diff([]string{"CONNECT " + service.Addr + c.want}, proxy.Asked()); diff != "" || service.Arrived() != 3 {
-				t.Errorf("%d requests arrived; the proxy was asked (-want +got):\n%s", service.Arrived(), diff)
-			}
-		})
-	}
 }
 
 // TestWithoutATunnelNothingIsSent checks every way in which a tunnel is not opened:

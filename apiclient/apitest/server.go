@@ -45,10 +45,6 @@ type Server struct {
 	EmailField string // the field that by-email searches, dotted; default email. That of by-phone is phone
 	Wire       Wire
 	Nobody     Reply // the answer of a look-up that finds nobody; default a 404 with a JSON object
-	// Admit reports whether a request is authenticated; any other is answered with a
-	// 401 and is no call. It removes from the query what belongs to authentication.
-	// nil admits all.
-	Admit func(r *http.Request, body string) bool
 
 	templates []Template
 
@@ -191,10 +187,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		panic(http.ErrAbortHandler) // the caller is gone
-	}
-	if s.Admit != nil && !s.Admit(r, string(body)) {
-		refusal(http.StatusUnauthorized, "not authenticated").write(w, false)
-		return
 	}
 	call, act, script := s.arrive(r, string(body))
 	fault := script(*call)

@@ -132,40 +132,6 @@ func (a authority) serveOwn(t *testing.T, h http.Handler) *httptest.Server {
 	return a.start(t, h, false)
 }
 
-// revocable accepts the tokens from the n-th on.
-func revocable(s *guarded) (revoke func(below int64)) {
-	var least atomic.Int64
-	s.accepts = func(r *http.Request) bool {
-		var n int64
-		_, err := fmt.Sscanf(r.Header.Get("Authorization"), "Bearer token-%d", &n)
-		return err == nil && n >= least.Load()
-	}
-	return least.Store
-}
-
-// A token that the service refuses stops the run: no worker asks for another one, or sends a request again.
-func TestATokenThatIsNotTakenStopsTheRun(t *testing.T) {
-	service, tokens := &guarded{}, &tokenServer{answer: lasting(3600)}
-	revocable(service)(1 << 40)
-	c := connectOAuth2(t, service, tokens)
-	const workers = 16
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Go(func() {
-			if v := create(t.Context(), c); v.Effect != apiclient.Refused || !v.Stop || v.Status != 401 {
-				t.Errorf("%+v", v)
-			}
-		})
-	}
-	wg.Wait()
-	if tokens, hits := tokens.count.Load(), service.hits.Load(); tokens != 1 || hits != workers {
-		t.Errorf("%d tokens were fetched and %d requests sent, want 1 and %d", tokens, hits, workers)
-	}
-	if _, err := c.Find(t.Context(), apiclient.ByEmail, "jane@example.com"); err == nil {
-		t.Error("a look-up was answered")
-	}
-}
-
 // A token is renewed before it expires, here at half its life, and is not sent
 // afterwards.
 func TestAnExpiringTokenIsRenewedInTime(t *testing.T) {

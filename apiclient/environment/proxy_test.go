@@ -39,8 +39,10 @@ func TestTokensThroughAProxy(t *testing.T) {
 	keys := "    auth: {type: oauth2, token_url: 'https://example.com/token', client_id: me, client_secret: env:CANARY}\n" +
 		"    tls: {ca: ca.pem}\n    proxy: {url: " + proxy.URL + ", username: intake, password: env:CANARY}\n"
 	c := connect(t, dir, "https://example.com:8443", keys)
-	if v := create(t.Context(), c); v.Effect != apiclient.Created {
-		t.Errorf("%+v", v)
+	for range 2 { // over one tunnel
+		if v := create(t.Context(), c); v.Effect != apiclient.Created {
+			t.Errorf("%+v", v)
+		}
 	}
 	basic := " Basic " + base64.StdEncoding.EncodeToString([]byte("intake:"+canary))
 	if diff := cmp.Diff([]string{"CONNECT example.com:443" + basic, "CONNECT example.com:8443" + basic}, proxy.Asked()); diff != "" {
@@ -50,7 +52,7 @@ func TestTokensThroughAProxy(t *testing.T) {
 	refuse = "HTTP/1.1 403 Forbidden\r\n\r\n"
 	v := create(t.Context(), connect(t, dir, "https://example.com:8443", keys))
 	if v.Effect != apiclient.NotSent || !v.Stop || v.Reason != "the token endpoint cannot be reached: the proxy does not open a connection: HTTP 403 Forbidden" ||
-		!strings.Contains(v.Hint, "proxy") || service.created.Load() != 1 {
+		!strings.Contains(v.Hint, "proxy") || service.created.Load() != 2 {
 		t.Errorf("%+v", v)
 	}
 

@@ -140,39 +140,6 @@ func TestNamesAreText(t *testing.T) {
 	}
 }
 
-// TestForeignPages asks as a page of another origin, or under another name, would.
-func TestForeignPages(t *testing.T) {
-	w := newWorkplace(t)
-	w.claimsheet("run", "-e", "sandbox", "leads.xlsx")
-	link := w.redirectURL("leads.results.xlsx")
-	w.serve("--state", ".claimsheet")
-	link = w.here(link)
-	for _, test := range []struct {
-		name, method, host, origin string
-	}{
-		{"another name", "GET", "evil.example.com", ""},
-		{"another origin", "POST", "", "https://evil.example.com"},
-		{"a page without an origin", "POST", "", "null"},
-	} {
-		for _, at := range []string{link, w.dashboard} {
-			req, err := http.NewRequest(test.method, at, strings.NewReader("a=b"))
-			must(t, err)
-			if test.host != "" {
-				req.Host = test.host
-			}
-			if test.origin != "" {
-				req.Header.Set("Origin", test.origin)
-			}
-			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-			res, err := http.DefaultClient.Do(req)
-			must(t, err)
-			if res.Body.Close(); res.StatusCode < 400 {
-				t.Errorf("%s: %s", test.name, res.Status)
-			}
-		}
-	}
-}
-
 // workplace is a folder with a sample, and a sandbox that serves it.
 type workplace struct {
 	t              *testing.T
