@@ -409,7 +409,7 @@ workflow: {name: w, template_identifier: W}
 activities: [{template: T, on: claim, attributes: {X: B, Y: C}}]
 `, sheet, service(template("T", "X", "Y")))
 	want := map[string]string{
-		"client": "no=1 address.town=x note=", "claim/claim/y": "claimName=Claim y", "activity/T@claim/y": "Y=y X=", "link": "",
+		"client": "no=1 address.town=x note=", "claim/claim/y": "claimName=Claim y", "activity/T@claim/y": "X= Y=y", "link": "",
 	}
 	plan := planAll(b, records)[0]
 	if len(plan.Steps) != len(want) {

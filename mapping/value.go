@@ -31,6 +31,11 @@ type boundValue struct {
 	fallback *cell.Value // replaces an empty cell
 	foldCase bool        // rows agree on it in any case: e-mail addresses and key columns
 	target   int         // its number among the Targets, from 1; 0 for none
+	slot     int         // its place among the values of its part
+
+	sharedLookup *boundValue // of a field: the look-up that reads the same cells in the same way; nil for none
+	templateID   string      // of an attribute
+	options      []string    // the texts that an attribute takes, when the service reports them
 
 	isUntyped bool       // an attribute of unknown type, of which typed cells are noted
 	hasParts  bool       // a text of several parts, of which empty ones are noted
