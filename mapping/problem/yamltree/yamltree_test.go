@@ -203,6 +203,7 @@ func TestSyntaxSlips(t *testing.T) {
 		{"name: 'a\nserves: 2\ncourse: 'main'\n", "1:7: the quote that begins here is not closed", "close it with ' at the end of the text"},
 		{"name: \"a # no comment\n  b\"\nserves: 2: 3\n", "3:9: the text that begins here has a colon and a space in it, which YAML takes for another key", `put the text in quotes: serves: "2: 3"`},
 		{"tags: [a, b\nserves: 2\n", "1:7: the bracket that begins here is not closed", "close it with ]"},
+		{"tags: [a, [b]\nserves: 2\n", "1:7: the bracket that begins here is not closed", "close it with ]"},
 		{"oven: {do: a\nserves: 2\n", "1:7: the bracket that begins here is not closed", "close it with }"},
 		{"oven:\n  do: a\n   minutes: 2\n", "3:4: this line is indented further than the key above it, which has its value already", "begin it in the same column as the keys that it belongs to"},
 		{"oven:\n  do: a\n minutes: 2\n", "3:2: this fits neither the keys above it nor a text", "begin it in the same column as the keys or entries that it belongs to; put a text with quotes or brackets in quotes"},
