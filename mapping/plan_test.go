@@ -167,7 +167,7 @@ activities:
 }
 
 func TestPlanClaimNames(t *testing.T) {
-	const claims = version2 + `claims: [{key: C, name: {text: "{L} {C}", values: {" LLOY ": Lloyds, C2: two, gone: ""}}}]` + "\n"
+	const claims = version2 + `claims: [{key: C, name: {text: "{L} {C}", values: {LLOY: Lloyds, C2: two, gone: ""}}}]` + "\n"
 	header := "No | C | L"
 	runPlans(t, []planCase{
 		{
