@@ -43,16 +43,6 @@ func TestParseReportsEveryMistake(t *testing.T) {
 	}
 }
 
-func TestParseTakesWhatIsRight(t *testing.T) {
-	for _, file := range append(files(t, "testdata/lang/ok/*.yaml"), files(t, "../samples/*/mapping.yaml")...) {
-		t.Run(strings.TrimPrefix(file, "testdata/lang/ok/"), func(t *testing.T) {
-			if _, problems := mapping.Parse(file, mustRead(t, file)); len(problems) > 0 {
-				t.Errorf("problems:\n%s", report(problems))
-			}
-		})
-	}
-}
-
 // The size limit is on the byte: a file of 1 MiB is read.
 func TestParseLimitsTheSize(t *testing.T) {
 	const small = "name: a\napi: v1\nclient: {key: No, existing: create, fields: {no: No}}\n#"

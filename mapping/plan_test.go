@@ -39,18 +39,6 @@ const (
 func TestPlanOrder(t *testing.T) {
 	runPlans(t, []planCase{
 		{
-			name:    "a stretch of activities on claims runs claim by claim",
-			mapping: version2 + "claims: [{key: C, name: '{C}'}]\nactivities: [{template: A, on: claim, attributes: {x: X}}, {template: B, on: claim, attributes: {x: X}}]",
-			sheet:   []string{"No | C | X", "1 | c1 | 1", "1 | c2 | 2"},
-			want: []string{
-				`1 n "1" [2 3]`,
-				`client [2 3] no="1"`,
-				`claim/claim/c1 [2] c1`, `activity/A@claim/c1 [2] Submitted x="1"`, `activity/B@claim/c1 [2] Submitted x="1"`,
-				`claim/claim/c2 [3] c2`, `activity/A@claim/c2 [3] Submitted x="2"`, `activity/B@claim/c2 [3] Submitted x="2"`,
-				`link [2 3]`,
-			},
-		},
-		{
 			name: "an activity of the client ends a stretch, and a claim is created once",
 			mapping: version2 + `claims: [{key: C, name: '{C}'}]
 activities:
