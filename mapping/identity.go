@@ -134,10 +134,13 @@ func (p *boundPerson) person(part *rowPart) Person {
 	if part.values == nil { // of a row that is skipped
 		return Person{}
 	}
-	values := slices.Clone(part.values)
-	for i, v := range p.values {
-		if values[i].value.IsZero() && v.fallback != nil {
-			values[i].value = *v.fallback
+	values := part.values
+	if slices.ContainsFunc(p.values, func(v *boundValue) bool { return v.fallback != nil }) {
+		values = slices.Clone(values)
+		for i, v := range p.values {
+			if values[i].value.IsZero() && v.fallback != nil {
+				values[i].value = *v.fallback
+			}
 		}
 	}
 	return Person{part.who, p.addresses(values), p.lookup(values).Asked()}
