@@ -133,7 +133,7 @@ func (s *source) inLine() bool {
 }
 
 // openQuote matches a value that begins with a quote and does not end in its line.
-var openQuote = regexp.MustCompile(`(?m)^[^"'#\n]*[:\[{,-] *("(?:[^"\\\n]|\\.)*|'(?:[^'\n]|'')*)$`)
+var openQuote = regexp.MustCompile(`(?m)^(?:[^"'#\n]|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')*[:\[{,-] *("(?:[^"\\\n]|\\.)*|'(?:[^'\n]|'')*)$`)
 
 // unclosed finds a quote or a bracket that is not closed. The library may notice a quote much
 // later, where another one begins.

@@ -138,6 +138,7 @@ func TestSyntaxSlips(t *testing.T) {
 		{"name: *a", "1:7: anchors and aliases are not supported here", "write the value out; put a value that begins with * or & in quotes"},
 		{"name: &a b\ntags: *a\n", "2:7: anchors and aliases are not supported here", "write the value out; put a value that begins with * or & in quotes"},
 		{"<<: {name: a}", "1:1: a key in the recipe must be a plain name", ""},
+		{"amounts: {\"a\": \"b\", c: \"d}\nname: x\n", "1:24: the quote that begins here is not closed", `close it with " at the end of the text`},
 		{"tags: [a, [b]\nserves: 2\n", "1:7: the bracket that begins here is not closed", "close it with ]"},
 		{"oven: {do: a\nserves: 2\n", "1:7: the bracket that begins here is not closed", "close it with }"},
 		{"oven:\n  do: a\n   minutes: 2\n", "3:4: this line is indented further than the key above it, which has its value already", "begin it in the same column as the keys that it belongs to"},
