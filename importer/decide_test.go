@@ -62,7 +62,7 @@ func planOf(email string, steps ...mapping.Step) mapping.Plan {
 
 func clientStep(email string) mapping.Step {
 	return mapping.Step{Key: "client", Kind: mapping.ClientStep,
-		Fields: []mapping.Field{{Path: []string{"email"}, Value: textOf(email), Source: cellAt(0, "E-mail", email)}}}
+		Fields: []mapping.Value{{Name: "email", Value: textOf(email), Source: cellAt(0, "E-mail", email)}}}
 }
 
 func claimStep(key, name string) mapping.Step {
@@ -143,7 +143,7 @@ func TestDecideSaysWhatDiffers(t *testing.T) {
 	}{
 		"nothing":   {clientStep("a@example.com"), "", false, unchanged},
 		"a cell":    {clientStep("b@example.com"), "“email” differs: Leads!A2", false, changed},
-		"a mapping": {mapping.Step{Key: "client", Kind: mapping.ClientStep, Fields: []mapping.Field{{Path: []string{"email"}, Value: textOf("b@example.com")}}}, "", true, unchanged},
+		"a mapping": {mapping.Step{Key: "client", Kind: mapping.ClientStep, Fields: []mapping.Value{{Name: "email", Value: textOf("b@example.com")}}}, "", true, unchanged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := decide(planOf("a@example.com", c.now), map[string]ledger.Step{"client": recorded(was, was.Steps[0], ledger.Done)}, b)[0]

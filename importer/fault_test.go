@@ -127,7 +127,7 @@ func leadPlans(n int) iter.Seq2[mapping.Plan, error] {
 		for i := range n {
 			email := cell.Value{Field: cell.StringValue, Literal: fmt.Sprintf("c%d@example.com", i+1)}
 			plan := mapping.Plan{Number: i + 1, Client: mapping.Identity{Space: "email", Key: email.Literal}, Rows: []cell.Row{cell.Row(i + 2)}, Steps: []mapping.Step{
-				{Key: "client", Kind: mapping.ClientStep, Rows: []cell.Row{cell.Row(i + 2)}, Fields: []mapping.Field{{Path: []string{"email"}, Value: email}}},
+				{Key: "client", Kind: mapping.ClientStep, Rows: []cell.Row{cell.Row(i + 2)}, Fields: []mapping.Value{{Name: "email", Value: email}}},
 				{Key: fmt.Sprintf("claim/loan/L-%d", i+1), Kind: mapping.ClaimStep, Rows: []cell.Row{cell.Row(i + 2)}, Name: fmt.Sprintf("L-%d", i+1)},
 			}}
 			if !yield(plan, nil) {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"iter"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -44,8 +45,11 @@ func Take(ctx context.Context, b *mapping.Binding, rows *spool.Rows, convert boo
 		if c.known = row.Client != (mapping.Identity{}); c.known {
 			c.key = fingerprint(row.Client)
 		}
+		if b.Mapping().Client.Existing == mapping.Create {
+			c.people[0].Asked = nil
+		}
 		for _, id := range b.KnownIDsOf(row) { // who have the same one belong together, too
-			c.people.LookedUp = append(c.people.LookedUp, mapping.Identity{Space: "known " + string(id.Kind), Key: strings.ToLower(id.ID)})
+			c.people[0].Asked = append(c.people[0].Asked, mapping.Identity{Space: "known " + string(id.Kind), Key: strings.ToLower(id.ID)})
 		}
 		return c
 	}
@@ -79,7 +83,7 @@ type client struct {
 	invalid bool // a cell of the row cannot be used
 	key     [16]byte
 	notes   []mapping.CellNote
-	people  mapping.People
+	people  []mapping.Person // the client first
 }
 
 // add notes the sheet's next row, and returns its client's number, 0 for none.
@@ -199,8 +203,9 @@ type mention struct {
 	client int32
 }
 
-func (g *grouper) add(client int, p mapping.People) {
-	for _, address := range p.LookedUp {
+func (g *grouper) add(client int, people []mapping.Person) {
+	asked := people[0].Asked
+	for _, address := range asked {
 		key := fingerprint(address)
 		if first, known := g.asked[key]; !known {
 			g.asked[key] = int32(client)
@@ -208,8 +213,15 @@ func (g *grouper) add(client int, p mapping.People) {
 			g.groups.join(first, int32(client))
 		}
 	}
-	for _, who := range p.Others {
-		g.mentions = append(g.mentions, mention{fingerprint(who), int32(client)})
+	for i, p := range people {
+		if i > 0 && p.Who != (mapping.Identity{}) {
+			p.Addresses = append(p.Addresses, p.Who)
+		}
+		for _, who := range p.Addresses {
+			if !slices.Contains(asked, who) {
+				g.mentions = append(g.mentions, mention{fingerprint(who), int32(client)})
+			}
+		}
 	}
 }
 

@@ -286,29 +286,30 @@ func activityOf(a *mapping.Activity) apiclient.Activity {
 		out.Attributes = make([]apiclient.Attribute, 0, len(a.Attributes))
 	}
 	for _, attr := range a.Attributes {
-		out.Attributes = append(out.Attributes, apiclient.Attribute{
-			TemplateID: attr.TemplateID, Field: string(attr.Value.Field), Value: attr.Value.JSON(),
-		})
+		if !attr.Value.IsZero() {
+			out.Attributes = append(out.Attributes, apiclient.Attribute{TemplateID: attr.TemplateID, Field: string(attr.Value.Field), Value: attr.Value.JSON()})
+		}
 	}
 	return out
 }
 
 // clientBody is the create payload: the fields in the mapping's order, dotted
 // names as nested objects.
-func clientBody(fields []mapping.Field) json.RawMessage {
+func clientBody(fields []mapping.Value) json.RawMessage {
 	var b bytes.Buffer
-	writeFields(&b, fields, 0)
+	fields = slices.DeleteFunc(slices.Clone(fields), func(f mapping.Value) bool { return f.Value.IsZero() })
+	writeFields(&b, fields, "")
 	return b.Bytes()
 }
 
-// writeFields writes the fields that share their first depth names as one object.
-func writeFields(b *bytes.Buffer, fields []mapping.Field, depth int) {
+// writeFields writes the fields below a path, which ends with a dot, as one object.
+func writeFields(b *bytes.Buffer, fields []mapping.Value, path string) {
 	b.WriteByte('{')
 	for first := true; len(fields) > 0; first = false {
-		name := fields[0].Path[depth]
-		var named, others []mapping.Field
+		name, _, isNested := strings.Cut(fields[0].Name[len(path):], ".")
+		var named, others []mapping.Value
 		for _, f := range fields {
-			if f.Path[depth] == name {
+			if f.Name == path+name || strings.HasPrefix(f.Name, path+name+".") {
 				named = append(named, f)
 			} else {
 				others = append(others, f)
@@ -319,10 +320,10 @@ func writeFields(b *bytes.Buffer, fields []mapping.Field, depth int) {
 		}
 		b.Write(cell.QuoteJSON(name))
 		b.WriteByte(':')
-		if len(named[0].Path) == depth+1 {
-			b.Write(named[0].Value.JSON())
+		if isNested {
+			writeFields(b, named, path+name+".")
 		} else {
-			writeFields(b, named, depth+1)
+			b.Write(named[0].Value.JSON())
 		}
 		fields = others
 	}

@@ -40,38 +40,41 @@ type Binding struct {
 	activities []boundActivity
 }
 
-// boundPerson is the client, or an entry of contacts.
-type boundPerson struct {
-	id            string           // of the entry
-	when          *expr.Expression // which rows have such a contact
-	key           []int
-	space         string
-	known         *boundValue // nil without a known_id
-	email, phone  *boundValue // how it is looked up; nil for not
-	mode          LookupMode
-	fields        []boundField
-	administrator bool
-	activities    []*boundPayload // by the mapping's activities; nil for those that are not on the person
+// boundPart is the client, an entry of contacts or claims, or an activity on one of these.
+type boundPart struct {
+	id         string             // of the entry
+	when       *expr.Expression   // which rows have it; nil for all
+	key        []int              // the columns that identify it
+	values     []*boundValue      // what the rows say of it, in the order in which it is read
+	known      *boundValue        // of the values; nil without a known_id
+	activities []*boundActivityOn // by the mapping's activities; nil for those that are not on it
 }
 
-type boundField struct {
-	path         []string
-	value        boundValue
-	sharedLookup *boundValue // the look-up that reads the same cells in the same way; nil for none
+// add adds a value.
+func (p *boundPart) add(v boundValue) *boundValue {
+	v.slot = len(p.values)
+	p.values = append(p.values, &v)
+	return &v
+}
+
+// boundPerson is the client, or an entry of contacts.
+type boundPerson struct {
+	boundPart
+	space         string
+	email, phone  *boundValue // how it is looked up; nil for not
+	mode          LookupMode
+	fields        []*boundValue
+	administrator bool
 }
 
 // boundClaim is a claims entry.
 type boundClaim struct {
-	id    string
-	key   []int
-	known *boundValue // nil when the entry has no known_id
-	name  boundValue
-	when  *expr.Expression
+	boundPart
+	name  *boundValue
 	first bool // created before all activities
 
 	administrator boundRole
 	claimants     []boundRole
-	activities    []*boundPayload // by the mapping's activities; nil for those that are not on the entry
 }
 
 // boundRole is who a claim names: the client, an entry of contacts, or a contact
@@ -98,19 +101,12 @@ type boundActivity struct {
 	order    int // position among the workflow's activities; -1 when assigned
 }
 
-// boundPayload is what an activity holds on the client, a claims entry or a contacts entry.
+// boundActivityOn is what an activity holds on the client, a claims entry or a contacts entry: of its
+// values the first two are the workflow's name and template identifier, the others the attributes.
 // The aliases of a claims entry can make the same attribute another column.
-type boundPayload struct {
-	when       *expr.Expression
-	attributes []boundAttribute
-	workflow   boundValue // its name
-	identifier boundValue // of its template
-}
-
-type boundAttribute struct {
-	templateID string
-	value      boundValue
-	options    []string // the texts that it takes, when the service reports them
+type boundActivityOn struct {
+	boundPart
+	attributes []*boundValue
 }
 
 type boundResume struct {
@@ -191,12 +187,10 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 	}
 	b.columns(m.Sheet.FillDown)
 	b.bindKeys()
-	known := b.bindKnownID("known_id", m.Client.KnownID, "client", "known_id")
-	b.client = b.bindPerson(&m.Client.PersonRule, m.Name.Text, "client")
-	b.client.known = known
+	b.client = b.bindPerson(&m.Client.PersonRule, m.Client.KnownID, m.Name.Text, "client")
 	for i := range m.Contacts {
 		c := &m.Contacts[i]
-		contact := b.bindPerson(&c.PersonRule, m.Name.Text+"/"+c.ID.Text, "contacts", strconv.Itoa(i))
+		contact := b.bindPerson(&c.PersonRule, yamltree.Scalar{}, m.Name.Text+"/"+c.ID.Text, "contacts", strconv.Itoa(i))
 		contact.id, contact.when = c.ID.Text, b.condition(c.When)
 		b.contacts = append(b.contacts, contact)
 	}
@@ -304,9 +298,10 @@ func (b *binder) target(v *boundValue, path ...string) {
 }
 
 // bindPerson binds the client, or an entry of contacts.
-func (b *binder) bindPerson(rule *PersonRule, ownSpace string, path ...string) boundPerson {
+func (b *binder) bindPerson(rule *PersonRule, knownID yamltree.Scalar, ownSpace string, path ...string) boundPerson {
 	path = slices.Clip(path)
-	p := boundPerson{key: b.columns(rule.Key), administrator: rule.Administrator, mode: rule.Lookup.Mode, activities: make([]*boundPayload, len(b.mapping.Activities))}
+	p := boundPerson{boundPart: b.part(rule.Key, yamltree.Scalar{}), administrator: rule.Administrator, mode: rule.Lookup.Mode}
+	b.bindKnownID(&p.boundPart, "known_id", knownID, append(path, "known_id")...)
 	lookup := func(name string, rule *ValueRule, typ convert.Type) *boundValue {
 		if rule == nil {
 			return nil
@@ -316,34 +311,38 @@ func (b *binder) bindPerson(rule *PersonRule, ownSpace string, path ...string) b
 				Hint = "leave type out, so that every spelling of an address is the same address"
 			return nil
 		}
-		v := b.value("lookup."+name, rule, typ)
-		b.target(&v, append(path, "lookup", name)...)
-		return &v
+		v := p.add(b.value("lookup."+name, rule, typ))
+		b.target(v, append(path, "lookup", name)...)
+		return v
 	}
 	p.email, p.phone = lookup("email", rule.Lookup.Email, convert.Email), lookup("phone", rule.Lookup.Phone, convert.Phone)
 	for i := range rule.Fields {
 		f := &rule.Fields[i]
-		v := b.value(f.Name.Text, &f.Value, cmp.Or(convert.Type(f.Value.Type.Text), convert.Text))
-		b.target(&v, append(path, "fields", f.Name.Text)...)
-		b.noteParts(&v, &f.Value)
-		field := boundField{path: strings.Split(f.Name.Text, "."), value: v}
+		v := p.add(b.value(f.Name.Text, &f.Value, cmp.Or(convert.Type(f.Value.Type.Text), convert.Text)))
+		b.target(v, append(path, "fields", f.Name.Text)...)
+		b.noteParts(v, &f.Value)
 		for _, lookup := range []*boundValue{p.email, p.phone} {
 			if v.sameReading(lookup) {
-				field.sharedLookup = lookup
+				v.sharedLookup = lookup
 			}
 		}
-		p.fields = append(p.fields, field)
+		p.fields = append(p.fields, v)
 	}
 	b.checkSent(rule.Lookup.Email, p.email, p.fields)
 	b.checkSent(rule.Lookup.Phone, p.phone, p.fields)
-	b.checkPaths(rule.Fields, p.fields)
+	b.checkPaths(rule.Fields)
 	p.space = cmp.Or(p.lookupSpace(), rule.KeySpace.Text, ownSpace)
 	return p
 }
 
+// part begins what is bound of the client, or of an entry.
+func (b *binder) part(key []yamltree.Scalar, when yamltree.Scalar) boundPart {
+	return boundPart{key: b.columns(key), when: b.condition(when), activities: make([]*boundActivityOn, len(b.mapping.Activities))}
+}
+
 // checkSent warns of a look-up whose value is none of the fields that are sent.
-func (b *binder) checkSent(rule *ValueRule, lookup *boundValue, fields []boundField) {
-	if lookup != nil && !slices.ContainsFunc(fields, func(f boundField) bool { return f.value.sameReading(lookup) }) {
+func (b *binder) checkSent(rule *ValueRule, lookup *boundValue, fields []*boundValue) {
+	if lookup != nil && !slices.ContainsFunc(fields, func(f *boundValue) bool { return f.sameReading(lookup) }) {
 		b.warnAt(rule.At, "lookup-unsent",
 			"the value of this look-up is none of the fields that are sent: after a lost answer a look-up cannot show that nobody was created, and the step stays uncertain until you decide").
 			Hint = "add a field that reads the same columns in the same way, with the same type, format and region"
@@ -365,14 +364,12 @@ func (p *boundPerson) lookupSpace() string {
 	return ""
 }
 
-// bindKnownID binds a column of ids that are known from elsewhere; nil without one.
-func (b *binder) bindKnownID(label string, column yamltree.Scalar, path ...string) *boundValue {
-	if column.Text == "" {
-		return nil
+// bindKnownID binds a column of ids that are known from elsewhere.
+func (b *binder) bindKnownID(p *boundPart, label string, column yamltree.Scalar, path ...string) {
+	if column.Text != "" {
+		p.known = p.add(b.value(label, &ValueRule{At: column.At, Column: column}, convert.ID))
+		b.target(p.known, path...)
 	}
-	v := b.value(label, &ValueRule{At: column.At, Column: column}, convert.ID)
-	b.target(&v, path...)
-	return &v
 }
 
 func (b *binder) bindClaim(i int) {
@@ -386,14 +383,16 @@ func (b *binder) bindClaim(i int) {
 	}
 	b.aliases = c.Columns
 	defer func() { b.aliases = nil }()
-	name := ValueRule{At: c.Name.At, Text: c.Name, Required: true}
-	claim := boundClaim{
-		id: c.ID.Text, key: b.columns(c.Key), when: b.condition(c.When),
-		name: b.value("the claim's name", &name, convert.Text), first: c.Create == "first", activities: make([]*boundPayload, len(b.mapping.Activities)),
-	}
+	claim := boundClaim{boundPart: b.part(c.Key, c.When), first: c.Create == "first"}
+	claim.id = c.ID.Text
+	claim.name = claim.add(b.value("the claim's name", &ValueRule{At: c.Name.At, Text: c.Name, Required: true}, convert.Text))
 	claim.name.table = c.NameValues
-	b.target(&claim.name, "claims", strconv.Itoa(i), "name")
-	claim.known = b.bindKnownID("the claim's known_id", c.KnownID, "claims", strconv.Itoa(i), "known_id")
+	b.checkEmpty(c.Name.At, slices.Sorted(maps.Keys(c.NameValues)))
+	if wrong := (&convert.Converter{Values: c.NameValues}).Check(); wrong != nil {
+		b.wrongAt(c.Name.At, "wrong-option", "the claim's name: %s", strings.Join(wrong, "; "))
+	}
+	b.target(claim.name, "claims", strconv.Itoa(i), "name")
+	b.bindKnownID(&claim.boundPart, "the claim's known_id", c.KnownID, "claims", strconv.Itoa(i), "known_id")
 	claim.administrator = boundRole{contact: b.mapping.contactIndex(c.Administrator.Contact.Text)} // of what is not known Parse has said so
 	if ref := c.Administrator.ID; ref.Text != "" && b.service != nil {
 		claim.administrator.id = b.service.ContactIDs[ref.Text]
@@ -417,17 +416,17 @@ func (b *binder) checkAliases() {
 }
 
 // checkPaths reports fields that cannot be parts of one object.
-func (b *binder) checkPaths(rules []FieldRule, fields []boundField) {
-	for i := range fields {
-		path, name := fields[i].path, rules[i].Name
-		isNumber := func(part string) bool { return strings.Trim(part, "0123456789") == "" }
-		isWithin := func(f boundField) bool { return len(f.path) > len(path) && slices.Equal(f.path[:len(path)], path) }
-		if slices.Contains(path, "") {
+func (b *binder) checkPaths(fields []FieldRule) {
+	isNumber := func(part string) bool { return strings.Trim(part, "0123456789") == "" }
+	for _, f := range fields {
+		name := f.Name
+		isWithin := func(other FieldRule) bool { return strings.HasPrefix(other.Name.Text, name.Text+".") }
+		if path := strings.Split(name.Text, "."); slices.Contains(path, "") {
 			b.wrongAt(name.At, "bad-field", "“%s” is not a field's name; a dot separates the names of nested objects", name.Text)
 		} else if slices.ContainsFunc(path, isNumber) {
 			b.wrongAt(name.At, "bad-field", "“%s” has a number for a name: nested objects can be sent, lists cannot", name.Text)
 		} else if at := slices.IndexFunc(fields, isWithin); at >= 0 {
-			b.wrongAt(name.At, "bad-field", "“%s” is a value here and an object in “%s”", name.Text, rules[at].Name.Text)
+			b.wrongAt(name.At, "bad-field", "“%s” is a value here and an object in “%s”", name.Text, fields[at].Name.Text)
 		}
 	}
 }
@@ -460,9 +459,9 @@ func (b *binder) bindActivities() {
 		}
 		types := b.attributes(rule, a.template, known)
 		if contact := b.mapping.contactIndex(rule.On.Text); rule.On.Text == ClientRole {
-			b.client.activities[i] = b.payload(i, types)
+			b.client.activities[i] = b.activityOn(i, types)
 		} else if contact >= 0 {
-			b.contacts[contact].activities[i] = b.payload(i, types)
+			b.contacts[contact].activities[i] = b.activityOn(i, types)
 		} else {
 			b.claimPayloads(i, types)
 		}
@@ -480,31 +479,35 @@ func (b *binder) claimPayloads(activity int, types []attributeType) {
 	}
 	for _, entry := range b.entries {
 		b.aliases = b.mapping.Claims[entry].Columns
-		b.claims[entry].activities[activity] = b.payload(activity, types)
+		b.claims[entry].activities[activity] = b.activityOn(activity, types)
 	}
 	b.entries, b.aliases = nil, nil
 }
 
-// payload binds what an activity holds on one of those that it is on.
-func (b *binder) payload(activity int, types []attributeType) *boundPayload {
+// activityOn binds what an activity holds on one of those that it is on.
+func (b *binder) activityOn(activity int, types []attributeType) *boundActivityOn {
 	rule := &b.mapping.Activities[activity]
-	p := &boundPayload{when: b.condition(rule.When)}
-	for i := range rule.Attributes {
-		attr, t := &rule.Attributes[i], types[i]
-		v := b.value(attr.Name.Text, &attr.Value, t.typ)
-		b.target(&v, "activities", strconv.Itoa(activity), "attributes", attr.Name.Text)
-		b.noteParts(&v, &attr.Value)
-		if v.isUntyped = t.isUntyped; v.isUntyped {
-			v.rule = &attr.Value
-		}
-		p.attributes = append(p.attributes, boundAttribute{t.template.ID, v, t.template.options()})
-	}
+	p := &boundActivityOn{boundPart: boundPart{when: b.condition(rule.When)}}
+	var name, identifier boundValue
 	if !b.mapping.V1() {
 		entries := b.entries
 		b.entries = nil // its texts may name a column of one entry
-		p.workflow, p.identifier = b.workflow(rule)
+		name, identifier = b.workflow(rule)
 		b.entries = entries
 	}
+	p.add(name)
+	p.add(identifier)
+	for i := range rule.Attributes {
+		attr, t := &rule.Attributes[i], types[i]
+		v := p.add(b.value(attr.Name.Text, &attr.Value, t.typ))
+		b.target(v, "activities", strconv.Itoa(activity), "attributes", attr.Name.Text)
+		b.noteParts(v, &attr.Value)
+		if v.isUntyped = t.isUntyped; v.isUntyped {
+			v.rule = &attr.Value
+		}
+		v.templateID, v.options = t.template.ID, t.template.options()
+	}
+	p.attributes = p.values[2:]
 	return p
 }
 

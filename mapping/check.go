@@ -1,7 +1,6 @@
 package mapping
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -36,8 +35,6 @@ func (p *checker) warnAt(at yamltree.Place, code, format string, args ...any) *p
 func (p *checker) check(m *Mapping) {
 	p.checkKeySpace(m.Name)
 	p.checkClient(m)
-	p.trimNames(m)
-	p.checkEmpty(m)
 	if m.V1() {
 		p.checkV1(m)
 	} else {
@@ -103,67 +100,6 @@ func (p *checker) checkPerson(r *PersonRule) {
 	p.checkKey(r.Key)
 	if l := r.Lookup; l.Mode != "" && l.isGiven() && (l.Email == nil || l.Phone == nil) {
 		p.wrongAt(l.At, "no-lookup", "lookup has mode: %s, which asks by e-mail and by phone; both must be given", l.Mode)
-	}
-}
-
-// trimNames writes the texts of the tables of claim names as they are read from cells.
-func (p *checker) trimNames(m *Mapping) {
-	for i := range m.Claims {
-		c := &m.Claims[i]
-		trimmed := map[string]string{}
-		for _, from := range slices.Sorted(maps.Keys(c.NameValues)) {
-			text := convert.Trim(from)
-			switch _, isTwice := trimmed[text]; {
-			case text == "":
-				p.wrongAt(c.Name.At, "empty-text", "the values of the claim's name have an entry for an empty cell, which is never looked up").
-					Hint = "take it out"
-			case isTwice:
-				p.wrongAt(c.Name.At, "duplicate-key", "“%s” is listed twice: white space does not make it another text", text).
-					Hint = "keep one of the two"
-			default:
-				trimmed[text] = c.NameValues[from]
-			}
-		}
-		if c.NameValues != nil {
-			c.NameValues = trimmed
-		}
-	}
-}
-
-// checkEmpty refuses tables and words that list a text of sheet.empty: it never reaches them.
-func (p *checker) checkEmpty(m *Mapping) {
-	const once = "list it in one of the two places"
-	check := func(at yamltree.Place, hint string, texts ...string) {
-		texts = slices.DeleteFunc(texts, func(text string) bool { return !slices.Contains(scalarTexts(m.Sheet.Empty), text) })
-		if len(texts) > 0 {
-			p.wrongAt(at, "empty-text", "“%s” counts as empty by sheet.empty, so the entry for it here is never used", strings.Join(texts, "”, “")).
-				Hint = hint
-		}
-	}
-	value := func(v *ValueRule) {
-		if v != nil {
-			check(v.At, once+"; default says what is sent for an empty cell",
-				slices.Concat(slices.Sorted(maps.Keys(v.Values)), v.Checked, v.Unchecked)...)
-		}
-	}
-	person := func(r *PersonRule) {
-		value(r.Lookup.Email)
-		value(r.Lookup.Phone)
-		for i := range r.Fields {
-			value(&r.Fields[i].Value)
-		}
-	}
-	person(&m.Client.PersonRule)
-	for i := range m.Contacts {
-		person(&m.Contacts[i].PersonRule)
-	}
-	for _, c := range m.Claims {
-		check(c.Name.At, once, slices.Sorted(maps.Keys(c.NameValues))...)
-	}
-	for _, a := range m.Activities {
-		for k := range a.Attributes {
-			value(&a.Attributes[k].Value)
-		}
 	}
 }
 

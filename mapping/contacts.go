@@ -34,36 +34,24 @@ func ContactOf(step string) (who Identity, own string, ok bool) {
 	return Identity{strings.NewReplacer("%25", "%", "%2F", "/").Replace(space), key}, own, true
 }
 
-// contacts collects the further contacts that the rows name, in the order of
-// their first row.
+// contacts collects the further contacts that the rows name.
 func (p *planner) contacts() []*planned {
-	var found []*planned
-	for i := range p.rows {
-		row := &p.rows[i]
-		for k := range row.contacts {
-			part := &row.contacts[k]
-			if part.who == (Identity{}) {
-				continue
-			}
-			known := slices.IndexFunc(found, func(c *planned) bool { return c.entry == part.entry && c.plan.Client == part.who })
-			if known < 0 {
-				known = len(found)
-				b, key := &p.b.contacts[part.entry], ContactStepKey(part.who)
-				at, _ := p.contactCell(part, row.Row)
-				found = append(found, &planned{entry: part.entry, on: key, at: at, activities: b.activities, plan: &Plan{Number: p.plan.Number, Client: part.who, Role: b.id},
-					step: Step{Key: key, Kind: ContactStep, Title: b.id, NotAdministrator: !b.administrator}})
-			}
-			found[known].add(row, part)
+	contacts := p.collect(func(row *ConvertedRow) []rowPart { return row.contacts }, func(part *rowPart) planned {
+		if part.who == (Identity{}) {
+			return planned{}
 		}
-	}
-	for _, c := range found {
-		p.person(c, &p.b.contacts[c.entry])
+		b, key := &p.b.contacts[part.entry], ContactStepKey(part.who)
+		return planned{bound: &b.boundPart, on: key, plan: &Plan{Number: p.plan.Number, Client: part.who, Role: b.id},
+			step: Step{Key: key, Kind: ContactStep, Title: b.id, NotAdministrator: !b.administrator}}
+	})
+	for _, c := range contacts {
+		p.person(c, &p.b.contacts[c.entry()])
 		own := c.step
 		own.Key, own.Kind = string(ClientStep), ClientStep
 		c.plan.Rows, c.plan.Steps, c.step.Contact = own.Rows, []Step{own}, c.plan
 	}
-	p.refuseShared(found)
-	return found
+	p.refuseShared(contacts)
+	return contacts
 }
 
 // refuseShared refuses a contact with the key, or a looked up address, of the client or of
@@ -80,7 +68,8 @@ func (p *planner) refuseShared(contacts []*planned) {
 			case PhoneSpace:
 				what = "phone number"
 			}
-			p.plan.Problems = append(p.plan.Problems, problem.At(c.at, "contact-shared",
+			at, _ := p.contactCell(c.parts[0], c.rows[0].Row)
+			p.plan.Problems = append(p.plan.Problems, problem.At(at, "contact-shared",
 				"the contact “%s” has the %s of the client or of another of the client's contacts, and would be taken for that one", c.plan.Role, what).
 				Hinted("correct the %s; if they are one person, give the contact a when that leaves it out", what))
 		}
@@ -114,7 +103,7 @@ func (l Lookup) AsksByPhone() bool { return l.Phone != "" && (l.Email == "" || l
 // roles settles who administers a claim and who claims, by the rows that ask for
 // it. The rows agree on each contact; a row that names none agrees with any.
 func (p *planner) roles(c *planned, contacts []*planned) {
-	b := &p.b.claims[c.entry]
+	b := &p.b.claims[c.entry()]
 	if b.isUsual() {
 		return
 	}
@@ -197,14 +186,14 @@ func (r *ConvertedRow) contact(entry int) *rowPart {
 // fingerprints, so that what is kept of a claim says nothing about other people.
 func (p *planner) roleSource(c *planned) Source {
 	src := Source{Row: c.step.Rows[0]}
-	b, rule := &p.b.claims[c.entry], p.b.mapping
+	b, rule := &p.b.claims[c.entry()], p.b.mapping
 	for i, role := range append([]boundRole{b.administrator}, b.claimants...) {
 		if role.contact == noContact || role.id != "" || i > 0 && role == b.administrator {
 			continue
 		}
 		text := ""
 		for _, who := range c.contacts {
-			if who.entry == role.contact {
+			if who.entry() == role.contact {
 				text = fingerprintOf(who.step.Key)
 			}
 		}

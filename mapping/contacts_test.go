@@ -1,6 +1,7 @@
 package mapping_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -171,6 +172,31 @@ func TestContactOf(t *testing.T) {
 	for _, key := range []string{"", "client", "contact/email", "activity/A@loan/contact/email/x", "activity/A@client", "contact//x", "contact/email/", "claim/email/x", "activity/contact/email@client"} {
 		if who, _, ok := mapping.ContactOf(key); ok {
 			t.Errorf("%q is the contact %+v", key, who)
+		}
+	}
+}
+
+// TestPeople: whom a row speaks of is the same in the pass that only groups rows, and what its plan says.
+func TestPeople(t *testing.T) {
+	t.Parallel()
+	source := strings.Replace(family, "M, type: Phone, region: GB", "M, type: Phone, region: GB, format: national, default: 02079460009", 1)
+	sheet, records := leads("E | C | P | S | B | T | M", "A@x.org | c1 | p@x.org | | Firm | 020 7946 0001 | 02079460002", "b@x.org | c2 | | | | |", "wrong | c3 | | | | |")
+	b := mustBind(t, source+"claims: [{key: C, name: '{C}', claimants: [client, partner, broker]}]\n", sheet, nil)
+	for i, want := range []string{
+		"[{{email a@x.org} [{email a@x.org} {phone +442079460002}] [{email a@x.org}]} {{email p@x.org} [{email p@x.org}] [{email p@x.org}]} " +
+			"{{n/broker Firm} [{phone +442079460001}] [{phone +442079460001}]}]",
+		"[{{email b@x.org} [{email b@x.org} {phone 020 7946 0009}] [{email b@x.org}]}]",
+		"[{{ } [{phone 020 7946 0009}] []}]",
+	} {
+		row := b.Convert(records[i])
+		if got := fmt.Sprint(b.People(row)); got != want {
+			t.Errorf("row %d: %s, want %s", i+2, got, want)
+		}
+		if d := cmp.Diff(b.People(row), b.People(b.ConvertPeople(records[i]))); d != "" {
+			t.Errorf("row %d (-converted +grouped): %s", i+2, d)
+		}
+		if plan := b.Plan(1, []mapping.ConvertedRow{row}); fmt.Sprint(plan.Addresses) != fmt.Sprint(b.People(row)[0].Addresses) {
+			t.Errorf("row %d: the plan has %v", i+2, plan.Addresses)
 		}
 	}
 }

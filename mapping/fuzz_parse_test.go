@@ -11,7 +11,6 @@ import (
 
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
-	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 )
 
@@ -50,51 +49,6 @@ func within(t *testing.T, data []byte, problems problem.List) {
 			t.Fatalf("the file has %d lines: %+v", lines, p)
 		}
 	}
-}
-
-// onlyField plans one row with a client field; ok is false when the mapping is
-// refused.
-func onlyField(rule string, a string) (plan mapping.Plan, ok bool) {
-	m, problems := mapping.Parse("m.yaml", []byte(fields("a: {"+rule+"}")))
-	sheet, _ := leads("No | A")
-	b, more := mapping.Bind(m, &sheet, nil, runDate)
-	if len(problems)+len(more) > 0 {
-		return mapping.Plan{}, false
-	}
-	return planAll(b, []cell.Record{{Row: 2, Cells: []cell.Cell{text("1"), text(a)}}})[0], true
-}
-
-// FuzzTemplateText: any text is read or refused, and one whose braces are
-// doubled gives the same text again, followed by the cell.
-func FuzzTemplateText(f *testing.F) {
-	for _, seed := range []string{"", "{A}", "Loan {A} {{x}}", "{", "}", "{}", "{ A }{A}", "{{{A}}}", "}}{{", "{A", "é {A} \u00a0 {No}", "{a{b}}"} {
-		f.Add(seed, "cell")
-	}
-	f.Fuzz(func(t *testing.T, s, c string) {
-		if !utf8.ValidString(s) {
-			t.Skip("YAML is UTF-8")
-		}
-		onlyField("text: "+strconv.QuoteToASCII(s), c)
-
-		a, refusal := (&convert.Converter{Type: convert.Text}).Convert(text(c))
-		if refusal != nil || a.IsZero() {
-			t.Skip("the place is empty or refused")
-		}
-		doubled := strings.NewReplacer("{", "{{", "}", "}}").Replace(s)
-		plan, ok := onlyField("text: "+strconv.QuoteToASCII(doubled+"{A}"), c)
-		if !ok {
-			t.Fatalf("%q with its braces doubled is refused", s)
-		}
-		want, refusal := (&convert.Converter{Type: convert.Text}).Convert(text(strings.Join(strings.Fields(s+a.Literal), " ")))
-		if refused := len(plan.Problems) > 0; refused != (refusal != nil) {
-			t.Fatalf("%q + %q: %v, expected %v", s, c, plan.Problems, refusal)
-		}
-		if refusal == nil {
-			if d := cmp.Diff(want, plan.Steps[0].Fields[0].Value); d != "" {
-				t.Fatalf("%q + %q (-want +got):\n%s", s, c, d)
-			}
-		}
-	})
 }
 
 // FuzzExpression: any expression is compiled or refused, as a value and as a condition; it gives

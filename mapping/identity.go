@@ -29,11 +29,11 @@ func (b *Binding) KeySpace() string { return b.client.space }
 // identity reads the key cells of a client or of a further contact; what names
 // the key in messages.
 func (r *rowConverter) identity(p *boundPerson, part *rowPart, what string) Identity {
-	it := &part.email
+	it := part.value(p.email)
 	switch p.space {
 	case EmailSpace:
 	case PhoneSpace:
-		it = &part.phone
+		it = part.value(p.phone)
 	default:
 		if key, ok := r.key(p.key, what); ok {
 			return Identity{p.space, key}
@@ -41,7 +41,7 @@ func (r *rowConverter) identity(p *boundPerson, part *rowPart, what string) Iden
 		return Identity{}
 	}
 	if !it.value.IsZero() { // the same however the cell is written
-		return addressIdentity(p.space, it)
+		return addressIdentity(it.of.conv.Type, it)
 	}
 	if column := p.key[0]; r.record.Cell(column).IsEmpty() {
 		r.refuse(column, convert.CellError{Code: "empty-key", Message: "is empty; it is " + what, Hint: "fill the cell, or delete the row"})
@@ -50,13 +50,17 @@ func (r *rowConverter) identity(p *boundPerson, part *rowPart, what string) Iden
 }
 
 // addressIdentity returns the identity of a converted e-mail address or phone
-// number.
-func addressIdentity(space string, it *fieldValue) Identity {
+// number; zero for an empty one, and for a value of another type.
+func addressIdentity(t convert.Type, it *fieldValue) Identity {
 	key := convert.FoldKey(cmp.Or(it.e164, it.value.Literal))
-	if space == EmailSpace {
-		key = convert.FoldEmail(key)
+	switch {
+	case it.value.IsZero():
+	case t == convert.Email:
+		return Identity{EmailSpace, convert.FoldEmail(key)}
+	case t == convert.Phone:
+		return Identity{PhoneSpace, key}
 	}
-	return Identity{space, key}
+	return Identity{}
 }
 
 // Identity returns the client with a key, written as in the sheet or as a
@@ -74,7 +78,7 @@ func (b *Binding) Identity(key string) Identity {
 	}
 	it := fieldValue{of: v}
 	if refusal := v.convert(textCell(key), &it); refusal == nil {
-		return addressIdentity(who.Space, &it)
+		return addressIdentity(v.conv.Type, &it)
 	}
 	return who
 }
@@ -109,46 +113,59 @@ func (b *Binding) ClientsAreContacts() bool {
 	return slices.ContainsFunc(b.contacts, func(c boundPerson) bool { return c.space == b.client.space })
 }
 
-// People are whom a row speaks of.
-type People struct {
-	LookedUp []Identity // the addresses by which the row's client may be looked up
-	Others   []Identity // its other addresses, and the keys and addresses of its further contacts
+// Person is the client, or a further contact, of whom a row speaks.
+type Person struct {
+	Who       Identity   // zero when the key cannot be read
+	Addresses []Identity // from the look-ups and from the payload, each once
+	Asked     []Identity // those by which the person is looked up, and which decide who it is
 }
 
-// People returns whom a converted row speaks of, beside the client's key.
-func (b *Binding) People(row ConvertedRow) (p People) {
-	asks := b.mapping.Client.Existing != Create
-	p.note(&b.client, &row.client, asks)
+// People returns the client of a row and the further contacts that it names, also where cells of
+// the row are wrong.
+func (b *Binding) People(row ConvertedRow) []Person {
+	people := []Person{b.client.person(&row.client)}
 	for i := range row.contacts {
-		c := &row.contacts[i]
-		if c.who != (Identity{}) {
-			p.Others = append(p.Others, c.who)
-		}
-		p.note(&b.contacts[c.entry], c, false)
+		people = append(people, b.contacts[row.contacts[i].entry].person(&row.contacts[i]))
 	}
-	return p
+	return people
 }
 
-// note adds the addresses of one person.
-func (p *People) note(bound *boundPerson, v *rowPart, asks bool) {
-	add := func(space string, it *fieldValue, asked bool) {
-		if it.value.IsZero() {
-			return
-		}
-		if who := addressIdentity(space, it); asked {
-			p.LookedUp = append(p.LookedUp, who)
-		} else if !slices.Contains(p.LookedUp, who) && !slices.Contains(p.Others, who) {
-			p.Others = append(p.Others, who)
+func (p *boundPerson) person(part *rowPart) Person {
+	if part.values == nil { // of a row that is skipped
+		return Person{}
+	}
+	values := part.values
+	if slices.ContainsFunc(p.values, func(v *boundValue) bool { return v.fallback != nil }) {
+		values = slices.Clone(values)
+		for i, v := range p.values {
+			if values[i].value.IsZero() && v.fallback != nil {
+				values[i].value = *v.fallback
+			}
 		}
 	}
-	add(EmailSpace, &v.email, asks)
-	add(PhoneSpace, &v.phone, asks && (v.email.value.IsZero() || bound.mode != ""))
-	for i := range v.fields {
-		switch bound.fields[i].value.conv.Type {
-		case convert.Email:
-			add(EmailSpace, &v.fields[i], false)
-		case convert.Phone:
-			add(PhoneSpace, &v.fields[i], false)
+	return Person{part.who, p.addresses(values), p.lookup(values).Asked()}
+}
+
+// addresses returns the addresses among a person's values, each once.
+func (p *boundPerson) addresses(values []fieldValue) (list []Identity) {
+	for i, v := range p.values {
+		if who := addressIdentity(v.conv.Type, &values[i]); who != (Identity{}) && !slices.Contains(list, who) {
+			list = append(list, who)
 		}
 	}
+	return list
+}
+
+// lookup returns how the service is asked for a person with these values.
+func (p *boundPerson) lookup(values []fieldValue) Lookup {
+	l := Lookup{Mode: p.mode}
+	if p.email != nil {
+		it := &values[p.email.slot]
+		l.Email, l.EmailAddress = it.value.Literal, addressIdentity(convert.Email, it)
+	}
+	if p.phone != nil {
+		it := &values[p.phone.slot]
+		l.Phone, l.PhoneNumber = it.value.Literal, addressIdentity(convert.Phone, it)
+	}
+	return l
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"claimsheet/mapping"
+	"claimsheet/mapping/problem"
 )
 
 const knownMapping = `
@@ -108,4 +109,12 @@ func TestKnownIDIsTheKey(t *testing.T) {
 	}}})
 	_, problems := mapping.Parse("mapping.yaml", []byte(strings.Replace(source, "{known", "{key: E-mail, known", 1)))
 	expectOne(t, problems, "mapping.yaml:3:9: client.lookup needs email or phone")
+}
+
+// expectOne expects one problem that contains a text; none for "".
+func expectOne(t *testing.T, found problem.List, text string) {
+	t.Helper()
+	if text == "" && len(found) > 0 || text != "" && (len(found) != 1 || !strings.Contains(found[0].Error(), text)) {
+		t.Errorf("found %v, want %q", found, text)
+	}
 }

@@ -150,7 +150,7 @@ func outline(p mapping.Plan) []string {
 				line += " no administrator"
 			}
 			for _, f := range s.Fields {
-				line += " " + strings.Join(f.Path, ".") + "=" + literal(f.Value)
+				line += sent(f)
 			}
 		case s.Kind == mapping.ClaimStep:
 			line += " " + s.Name
@@ -160,7 +160,7 @@ func outline(p mapping.Plan) []string {
 		case s.Activity != nil:
 			line += " " + string(s.Activity.Status)
 			for _, a := range s.Activity.Attributes {
-				line += " " + a.Name + "=" + literal(a.Value)
+				line += sent(a)
 			}
 		}
 		lines = append(lines, line)
@@ -174,6 +174,14 @@ func outlines(plans []mapping.Plan) []string {
 		lines = append(lines, outline(p)...)
 	}
 	return lines
+}
+
+// sent is a value in an outline; "" for one that is left out.
+func sent(v mapping.Value) string {
+	if v.Value.IsZero() {
+		return ""
+	}
+	return " " + v.Name + "=" + literal(v.Value)
 }
 
 func literal(v cell.Value) string { return string(v.JSON()) }

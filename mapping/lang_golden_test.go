@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"claimsheet/mapping"
-	"claimsheet/mapping/convert"
 )
 
 func files(t *testing.T, pattern string) []string {
@@ -40,16 +39,6 @@ func TestParseReportsEveryMistake(t *testing.T) {
 				t.Error("what could be read is lost")
 			}
 			golden(t, strings.TrimSuffix(file, ".yaml")+".out", report(problems))
-		})
-	}
-}
-
-func TestParseTakesWhatIsRight(t *testing.T) {
-	for _, file := range append(files(t, "testdata/lang/ok/*.yaml"), files(t, "../samples/*/mapping.yaml")...) {
-		t.Run(strings.TrimPrefix(file, "testdata/lang/ok/"), func(t *testing.T) {
-			if _, problems := mapping.Parse(file, mustRead(t, file)); len(problems) > 0 {
-				t.Errorf("problems:\n%s", report(problems))
-			}
 		})
 	}
 }
@@ -100,38 +89,5 @@ func TestParseEndsOnHostileFiles(t *testing.T) {
 				t.Error("nothing was found wrong")
 			}
 		})
-	}
-}
-
-func TestDigestIsOfTheBytes(t *testing.T) {
-	const source = "name: a\napi: v1\nclient: {key: No, existing: create, fields: {no: No}}\n"
-	one, two, commented := mustParse(t, source), mustParse(t, source), mustParse(t, source+"# by night\n")
-	if one.Digest != two.Digest || len(one.Digest) != 64 {
-		t.Errorf("the same bytes have the digests %q and %q", one.Digest, two.Digest)
-	}
-	if one.Digest == commented.Digest {
-		t.Error("other bytes have the same digest")
-	}
-}
-
-func TestDefaults(t *testing.T) {
-	m := mustParse(t, `name: a
-api: v2
-client: {key: No, existing: create, fields: {no: No}}
-claims: [{key: A, name: "{A}"}]
-workflow: {name: w}
-activities:
-  - {template: Your details, attributes: {Postcode: Post code}}
-`)
-	a := m.Activities[0]
-	got := []any{m.Sheet.HeaderRow, m.Sheet.Numbers, m.Client.Administrator, m.Claims[0].ID.Text, a.ID.Text, a.On.Text, a.Status, a.Assigned}
-	want := []any{1, convert.Numbers{Decimal: ".", Group: ","}, true, "claim", "Your details", "client", mapping.Submitted, false}
-	for i := range want {
-		if got[i] != want[i] {
-			t.Errorf("default %d is %v, expected %v", i, got[i], want[i])
-		}
-	}
-	if m := mustParse(t, "name: a\napi: v1\nclient: {key: No, lookup: {email: No}, fields: {no: No}}"); m.Client.Existing != mapping.Reuse {
-		t.Errorf("existing is %q by default", m.Client.Existing)
 	}
 }

@@ -40,7 +40,7 @@ func Parse(file string, data []byte) (*Mapping, problem.List) {
 	p := &checker{file: file, problems: problems}
 	p.check(m)
 	p.problems.Sort()
-	m.Warnings = slices.Concat(root.TypographicQuotes(file), p.warnings, openQuestions(file, data))
+	m.Warnings = append(p.warnings, openQuestions(file, data)...)
 	for _, found := range ignoredLine.FindAllSubmatch(data, -1) {
 		m.ignored = append(m.ignored, convert.FoldHeader(string(found[1])))
 	}

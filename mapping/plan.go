@@ -103,7 +103,7 @@ type Step struct {
 	Title string // says what is created, without personal data: the template's name, or the claims id
 
 	KnownID          string    // client, claim: its id, where the sheet gives one: it is taken over and never created
-	Fields           []Field   `json:",omitzero"` // client, contact: the fields of the create payload
+	Fields           []Value   `json:",omitzero"` // client, contact: the fields of the create payload
 	NotAdministrator bool      // client, contact (v2): it is not created as an administrator
 	Contact          *Plan     `json:",omitzero"` // contact: its own plan, of which this step is made
 	Name             string    // claim: claimName
@@ -116,8 +116,6 @@ type Step struct {
 	Administrator, AdministratorID string
 	Claimants                      []string `json:",omitzero"`
 	RoleSource                     Source   `json:",omitzero"`
-
-	Omitted []Omitted `json:",omitzero"` // fields and attributes whose cells are empty
 }
 
 // LinkStepOf returns the step with this key that asks for a magic link of a client
@@ -132,17 +130,12 @@ func FreshLinkKey(claim string) string {
 	return string(LinkStep) + strings.TrimPrefix(claim, string(ClaimStep))
 }
 
-// Omitted is a field or attribute whose cells are empty.
-type Omitted struct {
-	Name   string
-	Source Source
-}
-
-// PayloadValue is one value that a step sends, or leaves out.
-type PayloadValue struct {
-	Name   string     // the field's dotted name, the attribute's name, or ClaimName
-	Value  cell.Value // zero when its cells are empty
-	Source Source
+// Value is one value that a step sends: a field, an attribute, or what Payload says of a claim.
+type Value struct {
+	Name       string     // the field's name, with dots where objects are nested; the attribute's; ClaimName and the like
+	TemplateID string     // of an attribute
+	Value      cell.Value // zero when its cells are empty: it is not sent, but is part of what the step asks for
+	Source     Source
 }
 
 // ClaimName is the Name of the payload value that a claim's name is.
@@ -156,36 +149,21 @@ const (
 	ClaimClaimants     = "claimants"
 )
 
-// Payload returns the values that a step asks for: of a client its fields, of a
-// claim its name and its contacts, of an activity its attributes, in the mapping's
-// order; then what is omitted, because an empty cell is part of what a step asks for.
-func (s *Step) Payload() []PayloadValue {
-	n := len(s.Fields) + len(s.Omitted) + 1
-	if s.Activity != nil {
-		n += len(s.Activity.Attributes)
+// Payload returns the values that a step asks for, in the mapping's order: of a client its
+// fields, of a claim its name and its contacts, of an activity its attributes.
+func (s *Step) Payload() []Value {
+	switch {
+	case s.Kind == ClaimStep:
+		return append([]Value{{Name: ClaimName, Value: cell.Value{Field: cell.StringValue, Literal: s.Name}, Source: s.NameSource}}, s.roles()...)
+	case s.Activity != nil:
+		return s.Activity.Attributes
 	}
-	values := make([]PayloadValue, 0, n)
-	for _, f := range s.Fields {
-		values = append(values, PayloadValue{strings.Join(f.Path, "."), f.Value, f.Source})
-	}
-	if s.Kind == ClaimStep {
-		values = append(values, PayloadValue{ClaimName, cell.Value{Field: cell.StringValue, Literal: s.Name}, s.NameSource})
-		values = append(values, s.roles()...)
-	}
-	if s.Activity != nil {
-		for _, a := range s.Activity.Attributes {
-			values = append(values, PayloadValue{a.Name, a.Value, a.Source})
-		}
-	}
-	for _, o := range s.Omitted {
-		values = append(values, PayloadValue{o.Name, cell.Value{}, o.Source})
-	}
-	return values
+	return s.Fields
 }
 
 // roles are the contacts of a claim that is not the client's alone. Others have
 // none, so that a claim of an earlier version does not differ.
-func (s *Step) roles() []PayloadValue {
+func (s *Step) roles() []Value {
 	if s.RoleSource.Row == 0 {
 		return nil
 	}
@@ -201,14 +179,8 @@ func (s *Step) roles() []PayloadValue {
 	if s.AdministratorID != "" {
 		administrator.Literal = s.AdministratorID
 	}
-	return []PayloadValue{{ClaimAdministrator, administrator, s.RoleSource}, {ClaimClaimants, value(slices.Clone(s.Claimants)...), s.RoleSource}}
-}
-
-// Field is one field of the client create payload.
-type Field struct {
-	Path   []string // names, outermost first: ["address", "postcode"]
-	Value  cell.Value
-	Source Source
+	return []Value{{Name: ClaimAdministrator, Value: administrator, Source: s.RoleSource},
+		{Name: ClaimClaimants, Value: value(slices.Clone(s.Claimants)...), Source: s.RoleSource}}
 }
 
 // Activity is the payload of an activity without the ids that only the run
@@ -219,7 +191,7 @@ type Activity struct {
 	Status       Status
 	StatusSource Source   // the cell that says where the client resumes; zero when the mapping gives the status
 	Workflow     Workflow // v2 only
-	Attributes   []Attribute
+	Attributes   []Value
 }
 
 // Workflow is the pair of fields that every v2 activity carries. It is fixed
@@ -240,14 +212,6 @@ const (
 	Submitted Status = "Submitted"
 	Accepted  Status = "Accepted" // v2 only
 )
-
-// Attribute is one attribute of a back-filled activity.
-type Attribute struct {
-	TemplateID string
-	Name       string
-	Value      cell.Value
-	Source     Source
-}
 
 // Source is where a value came from. It names the cell when a value differs
 // from what was sent before, and shows whether a cell or the mapping changed.

@@ -2,9 +2,7 @@ package mapping
 
 import (
 	"slices"
-	"strings"
 
-	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 )
 
@@ -14,28 +12,27 @@ type planner struct {
 	plan   *Plan
 	rows   []ConvertedRow
 	client *planned
-	values []fieldValue      // room for the value being merged
-	acts   []*activityValues // the activity being made, from each row
+	values []fieldValue // room for the value being merged
 
 	conflicts []string // the rows and the first place of each conflict
 }
 
 // planned is the client, a claim or a further contact of a plan. Several rows may ask for it.
 type planned struct {
-	entry int    // of the claims or contacts
+	bound *boundPart
 	step  Step   // that creates it
 	on    string // stands for it in the keys of its activities
-	// activities are those that can be on it, by the mapping's activities.
-	activities []*boundPayload
-	plan       *Plan // of the client; of a contact, its own
-	rows       []*ConvertedRow
-	parts      []*rowPart // what each row says of it
+	plan  *Plan  // of the client; of a contact, its own
+	rows  []*ConvertedRow
+	parts []*rowPart // what each row says of it
 
-	contacts      []*planned    // further contacts that a claim needs
-	at            problem.Where // the key cell of the first row that names a contact
+	contacts      []*planned // further contacts that a claim needs
 	hasActivities bool
 	isOrdered     bool // it is among the plan's steps
 }
+
+// entry is the index of the claims or contacts entry.
+func (g *planned) entry() int { return g.parts[0].entry }
 
 // add adds what a row says.
 func (g *planned) add(row *ConvertedRow, part *rowPart) {
@@ -43,6 +40,28 @@ func (g *planned) add(row *ConvertedRow, part *rowPart) {
 		g.rows, g.step.Rows = append(g.rows, row), append(g.step.Rows, row.Row)
 	}
 	g.parts = append(g.parts, part)
+}
+
+// collect returns what the rows have of a list, in the order of their first row. begin makes what
+// the step of a part says; a part without a key is left out.
+func (p *planner) collect(list func(*ConvertedRow) []rowPart, begin func(*rowPart) planned) (found []*planned) {
+	for i := range p.rows {
+		row := &p.rows[i]
+		parts := list(row)
+		for k := range parts {
+			g := begin(&parts[k])
+			if g.step.Key == "" {
+				continue
+			}
+			at := slices.IndexFunc(found, func(o *planned) bool { return o.step.Key == g.step.Key && o.step.Title == g.step.Title })
+			if at < 0 {
+				at = len(found)
+				found = append(found, &g)
+			}
+			found[at].add(row, &parts[k])
+		}
+	}
+	return found
 }
 
 // Plan makes the plan of a client from all its rows, in sheet order. number is
@@ -86,19 +105,6 @@ func (b *Binding) Plan(number int, rows []ConvertedRow) Plan {
 	return plan
 }
 
-// PeopleOf returns a plan of the client of a row, and one of each further contact that the row names,
-// with their addresses and look-ups, also where cells of the row are wrong.
-func (b *Binding) PeopleOf(row ConvertedRow) []Plan {
-	p := &planner{b: b, plan: &Plan{Client: row.Client}, rows: []ConvertedRow{row}}
-	p.planClient()
-	contacts := p.contacts()
-	people := []Plan{*p.plan}
-	for _, c := range contacts {
-		people = append(people, *c.plan)
-	}
-	return people
-}
-
 // sameResume reports whether all rows say where the client resumes, and agree
 // on it. Otherwise each row was converted for other activities, and there is
 // no common list of steps.
@@ -121,98 +127,66 @@ func (p *planner) sameResume() bool {
 
 // planClient settles the client.
 func (p *planner) planClient() {
-	p.client = &planned{plan: p.plan, on: ClientRole, activities: p.b.client.activities,
+	p.client = &planned{plan: p.plan, on: ClientRole, bound: &p.b.client.boundPart,
 		step: Step{Key: string(ClientStep), Kind: ClientStep, Title: ClientRole, NotAdministrator: !p.b.client.administrator}}
 	for i := range p.rows {
 		p.client.add(&p.rows[i], &p.rows[i].client)
 	}
-	p.mergeKnownID(p.client, p.b.client.known)
 	p.person(p.client, &p.b.client)
 }
 
-// mergeParts merges one value over what the rows say.
-func (p *planner) mergeParts(g *planned, v *boundValue, of func(*rowPart) fieldValue) fieldValue {
-	items := p.values[:0]
-	for _, part := range g.parts {
-		items = append(items, of(part))
+// mergeAll merges values over what the rows say.
+func (p *planner) mergeAll(parts []*rowPart, values []*boundValue) []fieldValue {
+	list := make([]fieldValue, len(values))
+	for i, v := range values {
+		items := p.values[:0]
+		for _, part := range parts {
+			items = append(items, part.values[i])
+		}
+		list[i] = p.merge(v, items)
 	}
-	return p.merge(v, items)
+	return list
 }
 
-func (p *planner) mergeKnownID(g *planned, v *boundValue) {
-	if v != nil {
-		g.step.KnownID = p.mergeParts(g, v, func(part *rowPart) fieldValue { return part.known }).value.Literal
+// sent are values as a step sends them.
+func sent(values []*boundValue, merged []fieldValue) []Value {
+	list := make([]Value, len(values))
+	for i, v := range values {
+		it := &merged[v.slot]
+		list[i] = Value{v.label, v.templateID, it.value, it.source()}
 	}
+	return list
 }
 
 // person settles how a client or a further contact is looked up, its addresses
 // and the payload of the step that creates it.
 func (p *planner) person(g *planned, bound *boundPerson) {
-	lookup := &g.plan.Lookup
-	if bound.email != nil {
-		it := p.mergeParts(g, bound.email, func(part *rowPart) fieldValue { return part.email })
-		lookup.Email, lookup.EmailAddress = it.value.Literal, g.plan.address(EmailSpace, &it)
-	}
-	if bound.phone != nil {
-		it := p.mergeParts(g, bound.phone, func(part *rowPart) fieldValue { return part.phone })
-		lookup.Phone, lookup.PhoneNumber = it.value.Literal, g.plan.address(PhoneSpace, &it)
-	}
-	lookup.Mode = bound.mode
-	g.step.Fields = make([]Field, 0, len(bound.fields))
-	for k := range bound.fields {
-		f := &bound.fields[k]
-		it := p.mergeParts(g, &f.value, func(part *rowPart) fieldValue { return part.fields[k] })
-		if it.value.IsZero() {
-			g.step.Omitted = append(g.step.Omitted, Omitted{strings.Join(f.path, "."), it.source()})
-			continue
-		}
-		g.step.Fields = append(g.step.Fields, Field{f.path, it.value, it.source()})
-		switch f.value.conv.Type {
-		case convert.Email:
-			g.plan.address(EmailSpace, &it)
-		case convert.Phone:
-			g.plan.address(PhoneSpace, &it)
-		}
+	values := p.mergeAll(g.parts, bound.values)
+	g.plan.Lookup, g.plan.Addresses = bound.lookup(values), bound.addresses(values)
+	g.step.Fields = sent(bound.fields, values)
+	g.identify(values)
+}
+
+// identify takes the id over that the sheet gives.
+func (g *planned) identify(values []fieldValue) {
+	if known := g.bound.known; known != nil {
+		g.step.KnownID = values[known.slot].value.Literal
 	}
 }
 
-// address returns a value as an address and notes it as one of the client's.
-func (plan *Plan) address(space string, it *fieldValue) Identity {
-	if it.value.IsZero() {
-		return Identity{}
-	}
-	who := addressIdentity(space, it)
-	if !slices.Contains(plan.Addresses, who) {
-		plan.Addresses = append(plan.Addresses, who)
-	}
-	return who
-}
-
-// claims collects the claims that the rows ask for, in the order of their
-// first row.
+// claims collects the claims that the rows ask for.
 func (p *planner) claims() []*planned {
-	var found []*planned
-	for i := range p.rows {
-		row := &p.rows[i]
-		for k := range row.claims {
-			part := &row.claims[k]
-			key := p.b.claimStep(part)
-			at := slices.IndexFunc(found, func(c *planned) bool { return c.step.Key == key })
-			if at < 0 {
-				at = len(found)
-				found = append(found, &planned{entry: part.entry, on: key[len("claim/"):], activities: p.b.claims[part.entry].activities,
-					step: Step{Key: key, Kind: ClaimStep, Claim: key, Title: p.b.claims[part.entry].id}})
-			}
-			found[at].add(row, part)
-		}
-	}
-	for _, c := range found {
-		b := &p.b.claims[c.entry]
-		name := p.mergeParts(c, &b.name, func(part *rowPart) fieldValue { return part.name })
+	claims := p.collect(func(row *ConvertedRow) []rowPart { return row.claims }, func(part *rowPart) planned {
+		key, b := p.b.claimStep(part), &p.b.claims[part.entry]
+		return planned{bound: &b.boundPart, on: key[len("claim/"):], step: Step{Key: key, Kind: ClaimStep, Claim: key, Title: b.id}}
+	})
+	for _, c := range claims {
+		values := p.mergeAll(c.parts, c.bound.values)
+		name := &values[p.b.claims[c.entry()].name.slot]
 		c.step.Name, c.step.NameSource = name.value.Literal, name.source()
-		p.mergeKnownID(c, b.known)
+		c.identify(values)
 	}
-	return found
+	return claims
 }
 
 // plannedActivity is the step of an activity and what the order of the steps
@@ -234,20 +208,16 @@ func (p *planner) activitySteps(all []*planned) []plannedActivity {
 			continue
 		}
 		for _, g := range all {
-			payload := g.activities[i]
-			if payload == nil {
-				continue
-			}
-			p.acts = p.acts[:0]
+			var acts []*rowPart // the activity, from each row
 			for _, part := range g.parts {
 				for k := range part.activities {
-					if part.activities[k].index == i {
-						p.acts = append(p.acts, &part.activities[k])
+					if part.activities[k].entry == i {
+						acts = append(acts, &part.activities[k])
 					}
 				}
 			}
-			if len(p.acts) > 0 { // else its condition left it out
-				steps = append(steps, plannedActivity{p.activity(a, status, payload, g), g, status == Open && a.order >= 0})
+			if len(acts) > 0 { // else it is not on this one, or its condition left it out
+				steps = append(steps, plannedActivity{p.activity(a, status, g.bound.activities[i], g, acts), g, status == Open && a.order >= 0})
 			}
 		}
 	}
@@ -267,7 +237,7 @@ func (b *Binding) status(a *boundActivity, resume int) (status Status, wanted bo
 }
 
 // activity makes the step of one activity.
-func (p *planner) activity(a *boundActivity, status Status, payload *boundPayload, g *planned) Step {
+func (p *planner) activity(a *boundActivity, status Status, on *boundActivityOn, g *planned, acts []*rowPart) Step {
 	step := Step{Key: "activity/" + a.rule.ID.Text + "@" + g.on, Kind: ActivityStep, Rows: g.step.Rows, Claim: g.step.Claim, Title: a.rule.Template.Text,
 		Activity: &Activity{TemplateID: a.template.ID, TemplateName: a.rule.Template.Text, Status: status}}
 	if g.step.Kind == ContactStep {
@@ -275,11 +245,8 @@ func (p *planner) activity(a *boundActivity, status Status, payload *boundPayloa
 	}
 	g.hasActivities = true
 	act := step.Activity
-	if !p.b.mapping.V1() {
-		name := p.mergeActs(&payload.workflow, func(it *activityValues) fieldValue { return it.workflow })
-		identifier := p.mergeActs(&payload.identifier, func(it *activityValues) fieldValue { return it.identifier })
-		act.Workflow = Workflow{name.value.Literal, identifier.value.Literal}
-	}
+	values := p.mergeAll(acts, on.values[:len(acts[0].values)])
+	act.Workflow = Workflow{values[0].value.Literal, values[1].value.Literal}
 	if p.b.resume.isSet && p.b.resume.column >= 0 && a.order >= 0 { // the rows agree on it
 		row := g.step.Rows[0]
 		act.StatusSource = Source{Row: row, Columns: []int{p.b.table(row.Table()).resume.column},
@@ -288,33 +255,16 @@ func (p *planner) activity(a *boundActivity, status Status, payload *boundPayloa
 	if status == Open {
 		return step
 	}
-	act.Attributes = make([]Attribute, 0, len(payload.attributes))
-	for k := range payload.attributes {
-		attr := &payload.attributes[k]
-		it := p.mergeActs(&attr.value, func(it *activityValues) fieldValue { return it.attributes[k] })
-		if it.value.IsZero() {
-			step.Omitted = append(step.Omitted, Omitted{attr.value.label, it.source()})
-		} else {
-			act.Attributes = append(act.Attributes, Attribute{attr.templateID, attr.value.label, it.value, it.source()})
-		}
-	}
+	act.Attributes = sent(on.attributes, values)
 	// A row without a key is not held to what its client's other rows may have.
-	couldHave := p.plan.Client != (Identity{}) && (len(payload.attributes) > 0 || len(a.template.Attributes) > 0)
-	if couldHave && len(act.Attributes) == 0 && !slices.ContainsFunc(p.acts, func(it *activityValues) bool { return refused(it.attributes) }) {
+	couldHave := p.plan.Client != (Identity{}) && (len(on.attributes) > 0 || len(a.template.Attributes) > 0)
+	isFilled := slices.ContainsFunc(act.Attributes, func(v Value) bool { return !v.Value.IsZero() })
+	if couldHave && !isFilled && !slices.ContainsFunc(acts, func(it *rowPart) bool { return refused(it.values) }) {
 		p.plan.Problems = append(p.plan.Problems, problem.At(p.b.AtRow(g.step.Rows[0]), "no-attributes",
 			"“%s” would be sent without attributes: all its cells are empty", a.rule.Template.Text).
 			Hinted("fill one of them, or give the activity a when that leaves it out"))
 	}
 	return step
-}
-
-// mergeActs merges one value of the activity being made over the rows.
-func (p *planner) mergeActs(v *boundValue, of func(*activityValues) fieldValue) fieldValue {
-	items := p.values[:0]
-	for _, it := range p.acts {
-		items = append(items, of(it))
-	}
-	return p.merge(v, items)
 }
 
 // orderV1 puts the Open activity directly after the client, so that the client
@@ -355,7 +305,7 @@ func (p *planner) orderV2(claims []*planned, acts []plannedActivity) []Step {
 	}
 	create(p.client)
 	for _, c := range claims {
-		if !c.hasActivities || p.b.claims[c.entry].first {
+		if !c.hasActivities || p.b.claims[c.entry()].first {
 			create(c)
 		}
 	}

@@ -32,18 +32,6 @@ activities:
 		t.Errorf("the placeholders are\n%s", got)
 	}
 
-	answered := strings.ReplaceAll(source, "   # DECIDE: does it identify a client?", "")
-	if got := report(mustParse(t, answered).Warnings); !strings.Contains(got, "lines 2, 10 are not") {
-		t.Errorf("with an answer the warnings are\n%s", got)
-	}
-	var many strings.Builder
-	many.WriteString(source)
-	for range 20 {
-		many.WriteString("# a: b   # DECIDE: this?\n")
-	}
-	if got := report(mustParse(t, many.String()).Warnings); !strings.Contains(got, " and 11 more are not answered") {
-		t.Errorf("with many the warnings are\n%s", got)
-	}
 	if m := mustParse(t, strings.ReplaceAll(source, "TO-BE-AGREED", "WF-1")); len(m.Placeholders()) > 0 {
 		t.Errorf("an identifier is taken for a placeholder: %v", m.Placeholders())
 	}

@@ -42,24 +42,22 @@ type Reading struct {
 	Doubt  *problem.Problem // a warning of the value, which is sent all the same
 }
 
-// rowPart is what one record says of its client, or of one entry of claims or contacts.
+// rowPart is what one record says of its client, of one entry of claims or contacts, or of an
+// activity on one of these.
 type rowPart struct {
-	entry        int          // of the claims or contacts
-	who          Identity     // of a client or contact; zero when the key cells cannot be read
-	key          string       // of a claim
-	name         fieldValue   // of a claim
-	known        fieldValue   // the id of a client or claim, where the sheet gives one
-	email, phone fieldValue   // of a client or contact
-	fields       []fieldValue // of a client or contact
-	activities   []activityValues
+	entry      int          // of the claims or contacts, or of the activities
+	who        Identity     // of a client or contact; zero when the key cells cannot be read
+	key        string       // of a claim
+	values     []fieldValue // those of its boundPart, in their order; of an Open activity without the attributes
+	activities []rowPart
 }
 
-// activityValues are the values of one activity.
-type activityValues struct {
-	index      int // in the mapping's activities
-	attributes []fieldValue
-	workflow   fieldValue // its name
-	identifier fieldValue // of its template
+// value returns what the record says; a zero fieldValue for no value.
+func (p *rowPart) value(v *boundValue) *fieldValue {
+	if v == nil || p.values == nil {
+		return &fieldValue{}
+	}
+	return &p.values[v.slot]
 }
 
 // rowConverter converts one record and collects every problem of its cells.
@@ -104,13 +102,9 @@ func (r *rowConverter) convert() {
 	if !r.accept() {
 		return
 	}
-	if b.client.known != nil {
-		row.client.known = r.read(b.client.known)
-	}
-	r.fields(&b.client, &row.client)
 	row.contacts = r.contacts()
 	row.resume = r.resume()
-	row.client.activities = r.activities(b.client.activities)
+	row.client.activities = r.activities(&b.client.boundPart)
 	for entry := range b.claims {
 		if c, ok := r.claim(entry); ok {
 			row.claims = append(row.claims, c)
@@ -123,12 +117,23 @@ func (r *rowConverter) convert() {
 	slices.SortStableFunc(row.Readings, func(a, b Reading) int { return a.Target - b.Target })
 }
 
-// value converts a value of the row, unless it does not count.
-func (r *rowConverter) value(v *boundValue) fieldValue {
-	if r.people && v.rule == nil && v.conv.Type != convert.Email && v.conv.Type != convert.Phone {
-		return fieldValue{of: v}
+// values converts values of the row. In a pass that only groups rows most of them do not count.
+func (r *rowConverter) values(of []*boundValue) []fieldValue {
+	list := make([]fieldValue, len(of))
+	for i, v := range of {
+		t := v.conv.Type
+		switch {
+		case v.sharedLookup != nil:
+			list[i] = list[v.sharedLookup.slot]
+			list[i].of = v
+			r.reading(&list[i])
+		case r.people && v.rule == nil && t != convert.Email && t != convert.Phone && t != convert.ID:
+			list[i].of = v
+		default:
+			list[i] = r.read(v)
+		}
 	}
-	return r.read(v)
+	return list
 }
 
 // read converts a value of the row.
@@ -141,6 +146,9 @@ func (r *rowConverter) read(v *boundValue) fieldValue {
 		r.note(&it)
 	}
 	r.reading(&it)
+	if doubt := r.noteUnlisted(&it); doubt != nil && r.b.readings {
+		r.row.Readings[len(r.row.Readings)-1].Doubt = doubt
+	}
 	return it
 }
 
@@ -162,36 +170,6 @@ func (r *rowConverter) makeTexts(n int) []string {
 	return piece
 }
 
-// lookups converts the addresses by which somebody is looked up.
-func (r *rowConverter) lookups(p *boundPerson, into *rowPart) {
-	if p.email != nil {
-		into.email = r.value(p.email)
-	}
-	if p.phone != nil {
-		into.phone = r.value(p.phone)
-	}
-}
-
-// fields converts the fields of a create payload. The addresses have been
-// converted.
-func (r *rowConverter) fields(p *boundPerson, into *rowPart) {
-	into.fields = make([]fieldValue, 0, len(p.fields))
-	for i := range p.fields {
-		f := &p.fields[i]
-		if f.sharedLookup == nil {
-			into.fields = append(into.fields, r.value(&f.value))
-			continue
-		}
-		it := into.phone
-		if f.sharedLookup == p.email {
-			it = into.email
-		}
-		it.of = &f.value
-		r.reading(&it)
-		into.fields = append(into.fields, it)
-	}
-}
-
 // contacts converts the further contacts of a record.
 func (r *rowConverter) contacts() []rowPart {
 	var list []rowPart
@@ -200,10 +178,7 @@ func (r *rowConverter) contacts() []rowPart {
 		if len(c.key) == 0 || !r.holds(c.when, c.key) { // without a key it is left out of a Part
 			continue
 		}
-		part := rowPart{entry: i}
-		r.lookups(c, &part)
-		r.fields(c, &part)
-		part.activities = r.activities(c.activities)
+		part := rowPart{entry: i, values: r.values(c.values), activities: r.activities(&c.boundPart)}
 		part.who = r.identity(c, &part, "the key of the contact “"+c.id+"”")
 		list = append(list, part)
 	}
@@ -244,7 +219,7 @@ func (r *rowConverter) accept() bool {
 	if row.Skipped != "" {
 		return false
 	}
-	r.lookups(&b.client, &row.client)
+	row.client.values = r.values(b.client.values)
 	row.Client = r.identity(&b.client, &row.client, "the client key")
 	row.client.who = row.Client
 	return true
@@ -324,11 +299,11 @@ type KnownID struct {
 // KnownIDsOf returns the ids that a row gives.
 func (b *Binding) KnownIDsOf(l ConvertedRow) []KnownID {
 	var ids []KnownID
-	if it := l.client.known; !it.value.IsZero() {
+	if it := l.client.value(b.client.known); !it.value.IsZero() {
 		ids = append(ids, KnownID{string(ClientStep), ClientStep, it.value.Literal, first(it.of.columns)})
 	}
 	for i := range l.claims {
-		if it := l.claims[i].known; !it.value.IsZero() {
+		if it := l.claims[i].value(b.claims[l.claims[i].entry].known); !it.value.IsZero() {
 			ids = append(ids, KnownID{b.claimStep(&l.claims[i]), ClaimStep, it.value.Literal, first(it.of.columns)})
 		}
 	}
@@ -336,32 +311,18 @@ func (b *Binding) KnownIDsOf(l ConvertedRow) []KnownID {
 }
 
 // activities converts the activities of the client, a claim or a contact.
-func (r *rowConverter) activities(payloads []*boundPayload) []activityValues {
-	n := 0
-	for _, payload := range payloads {
-		if payload != nil {
-			n++
-		}
-	}
-	acts := make([]activityValues, 0, n)
-	for i, payload := range payloads {
+func (r *rowConverter) activities(of *boundPart) []rowPart {
+	var acts []rowPart
+	for i, a := range of.activities {
 		status, wanted := r.b.status(&r.b.activities[i], r.row.resume)
-		if payload == nil || !wanted || !r.holds(payload.when, r.b.client.key) {
+		if a == nil || !wanted || !r.holds(a.when, r.b.client.key) {
 			continue
 		}
-		items := activityValues{index: i, workflow: r.value(&payload.workflow), identifier: r.value(&payload.identifier)}
-		if status != Open { // the client fills in an Open one
-			items.attributes = make([]fieldValue, 0, len(payload.attributes))
-			for k := range payload.attributes {
-				a := &payload.attributes[k]
-				it := r.value(&a.value)
-				if doubt := r.noteUnlisted(a, &it); doubt != nil && r.b.readings {
-					r.row.Readings[len(r.row.Readings)-1].Doubt = doubt
-				}
-				items.attributes = append(items.attributes, it)
-			}
+		values := a.values
+		if status == Open { // the client fills it in
+			values = values[:len(values)-len(a.attributes)]
 		}
-		acts = append(acts, items)
+		acts = append(acts, rowPart{entry: i, values: r.values(values)})
 	}
 	return acts
 }
@@ -371,13 +332,8 @@ func (r *rowConverter) claim(entry int) (part rowPart, ok bool) {
 	if len(c.key) == 0 || !r.holds(c.when, c.key) { // without a key it is left out of a Part
 		return part, false
 	}
-	part.entry = entry
-	part.key, ok = r.key(c.key, "the claim key")
-	part.name, part.activities = r.value(&c.name), r.activities(c.activities)
-	if c.known != nil {
-		part.known = r.read(c.known)
-	}
-	return part, ok
+	key, ok := r.key(c.key, "the claim key")
+	return rowPart{entry: entry, key: key, values: r.values(c.values), activities: r.activities(&c.boundPart)}, ok
 }
 
 // totals are the words for a sum of the rows above, in the languages of the

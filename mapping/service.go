@@ -185,15 +185,15 @@ func (b *binder) checkOptions(attr *AttributeRule, template string, options []st
 // noteUnlisted warns of a cell whose text is not among the options of its attribute, and
 // returns the warning; nil for none. What a table of values or a constant sends is warned
 // of once, at the mapping.
-func (r *rowConverter) noteUnlisted(a *boundAttribute, it *fieldValue) *problem.Problem {
-	text := it.value.Literal
-	if len(a.options) == 0 || text == "" || len(it.texts) == 0 || a.value.conv.Values != nil || slices.Contains(a.options, text) {
+func (r *rowConverter) noteUnlisted(it *fieldValue) *problem.Problem {
+	text, v := it.value.Literal, it.of
+	if len(v.options) == 0 || text == "" || len(it.texts) == 0 || v.conv.Values != nil || slices.Contains(v.options, text) {
 		return nil
 	}
 	sheet, column := &r.b.sheet, it.from()
 	p := problem.At(sheet.At(column, r.record.Row), "not-an-option", "%s holds a text that is not among the options of “%s”; it is sent as it is",
-		sheet.ColumnLabel(column), a.value.label).
-		Hinted("write an option in the cell, or translate the text in the mapping (values: {TEXT: OPTION}); %s", problem.Suggestion(text, a.options))
+		sheet.ColumnLabel(column), v.label).
+		Hinted("write an option in the cell, or translate the text in the mapping (values: {TEXT: OPTION}); %s", problem.Suggestion(text, v.options))
 	p.Seen, p.Warning = r.record.Cell(column).Shown, true
 	r.row.Warnings = append(r.row.Warnings, p)
 	return &p

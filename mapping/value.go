@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"cmp"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -31,6 +32,11 @@ type boundValue struct {
 	fallback *cell.Value // replaces an empty cell
 	foldCase bool        // rows agree on it in any case: e-mail addresses and key columns
 	target   int         // its number among the Targets, from 1; 0 for none
+	slot     int         // its place among the values of its part
+
+	sharedLookup *boundValue // of a field: the look-up that reads the same cells in the same way; nil for none
+	templateID   string      // of an attribute
+	options      []string    // the texts that an attribute takes, when the service reports them
 
 	isUntyped bool       // an attribute of unknown type, of which typed cells are noted
 	hasParts  bool       // a text of several parts, of which empty ones are noted
@@ -220,6 +226,7 @@ func (b *binder) value(label string, rule *ValueRule, typ convert.Type) boundVal
 	if wrong != nil || !known {
 		v.conv = convert.Converter{Type: convert.Text}
 	}
+	b.checkEmpty(rule.At, slices.Concat(slices.Sorted(maps.Keys(rule.Values)), rule.Checked, rule.Unchecked))
 	v.e164 = v.conv.E164()
 	columns := func(names ...yamltree.Scalar) {
 		v.columns, v.names = b.columns(names), foldHeaders(scalarTexts(names)...)
@@ -248,6 +255,15 @@ func (b *binder) value(label string, rule *ValueRule, typ convert.Type) boundVal
 		v.foldCase = v.foldCase || b.keyColumns[c]
 	}
 	return v
+}
+
+// checkEmpty refuses entries of a table, or words, that are texts of sheet.empty: no cell reaches them.
+func (b *binder) checkEmpty(at yamltree.Place, texts []string) {
+	texts = slices.DeleteFunc(texts, func(text string) bool { return !b.empty[text] })
+	if len(texts) > 0 {
+		b.wrongAt(at, "empty-text", "“%s” counts as empty by sheet.empty, so the entry for it here is never used", strings.Join(texts, "”, “")).
+			Hint = "list it in one of the two places; default says what is sent for an empty cell"
+	}
 }
 
 // optionsAt returns the place to show for an option that makes no sense.

@@ -1,8 +1,6 @@
 package lookup
 
 import (
-	"strings"
-
 	"claimsheet/apiclient"
 	"claimsheet/mapping"
 )
@@ -50,7 +48,9 @@ func Fields(plan mapping.Plan) map[string]string {
 	texts := map[string]string{}
 	for _, step := range plan.Steps {
 		for _, f := range step.Fields {
-			texts[strings.Join(f.Path, ".")] = f.Value.Literal
+			if !f.Value.IsZero() {
+				texts[f.Name] = f.Value.Literal
+			}
 		}
 	}
 	return texts

@@ -247,39 +247,39 @@ func (r *Comparison) readRows(rows iter.Seq2[Row, error]) (map[mapping.Identity]
 		if err != nil {
 			return nil, err
 		}
-		people := r.Binding.PeopleOf(r.Binding.Convert(row.Record))
-		plan, client := people[0], r.own(people[0], r.Binding.Mapping().Client.Existing != mapping.Create)
+		people := r.Binding.People(r.Binding.Convert(row.Record))
+		who, client := people[0].Who, r.own(people[0], r.Binding.Mapping().Client.Existing != mapping.Create)
 		for _, contact := range people[1:] {
 			r.own(contact, true)
 		}
-		if row.URL == "" || urls[plan.Client] != "" {
+		if row.URL == "" || urls[who] != "" {
 			continue
 		}
 		if row.ClientID == "" || client == nil || client.ID == "" || row.ClientID == client.ID {
-			urls[plan.Client] = strings.Clone(row.URL) // the reader reuses the texts
+			urls[who] = strings.Clone(row.URL) // the reader reuses the texts
 		}
 	}
 	return urls, nil
 }
 
-// own gives a client or contact who is taken over the addresses of a plan, and returns the event
+// own gives a client or contact who is taken over the addresses of a row, and returns the event
 // of that; nil for others. looksUp says that the service is asked for the client before it is created.
-func (r *Comparison) own(plan mapping.Plan, looksUp bool) *ledger.Event {
-	i, ok := r.takenAt[ledger.StepID{ClientKey: ledger.ClientKey{Environment: r.Environment, Space: plan.Client.Space, Client: plan.Client.Key}, Step: ledger.KindClient}]
+func (r *Comparison) own(person mapping.Person, looksUp bool) *ledger.Event {
+	i, ok := r.takenAt[ledger.StepID{ClientKey: ledger.ClientKey{Environment: r.Environment, Space: person.Who.Space, Client: person.Who.Key}, Step: ledger.KindClient}]
 	if !ok {
 		return nil
 	}
-	add := func(list *[]string, addresses []string) {
-		for _, address := range addresses {
-			if !slices.Contains(*list, address) {
+	add := func(list *[]string, addresses []mapping.Identity) {
+		for _, who := range addresses {
+			if address := lookup.Address(who); !slices.Contains(*list, address) {
 				*list = append(*list, address)
 			}
 		}
 	}
 	e := &r.taken[i].event
-	add(&e.Addresses, lookup.Addresses(plan))
+	add(&e.Addresses, person.Addresses)
 	if looksUp {
-		add(&e.LookedUp, lookup.Asked(plan.Lookup))
+		add(&e.LookedUp, person.Asked)
 	}
 	return e
 }

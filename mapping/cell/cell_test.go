@@ -6,40 +6,11 @@ import (
 	"claimsheet/mapping/cell"
 )
 
-func TestIsEmpty(t *testing.T) {
-	for c, want := range map[cell.Cell]bool{
-		{}: true, {Kind: cell.Text}: true, {Kind: cell.Text, Raw: " \u00a0\n"}: true, {Kind: cell.Text, Raw: "x"}: false,
-		{Kind: cell.Number, Raw: "0"}: false, {Kind: cell.Uncomputed}: false, {Kind: cell.Error, Raw: "#N/A"}: false,
-	} {
-		if got := c.IsEmpty(); got != want {
-			t.Errorf("%+v: %t", c, got)
-		}
-	}
-}
-
 func TestColumnNames(t *testing.T) {
 	for column, want := range map[int]string{0: "A", 25: "Z", 26: "AA", 51: "AZ", 52: "BA", 701: "ZZ", 702: "AAA", 16383: "XFD"} {
 		if got := cell.ColumnName(column); got != want {
 			t.Errorf("column %d is %s, want %s", column, got, want)
 		}
-	}
-}
-
-func TestLabels(t *testing.T) {
-	sheet := cell.Sheet{Name: "Leads", Header: []string{" Lead\u00a0 no ", ""}}
-	for column, want := range []string{"Lead no", "column B", "column C"} {
-		if got := sheet.ColumnLabel(column); got != want {
-			t.Errorf("column %d is %q, want %q", column, got, want)
-		}
-	}
-	if got := sheet.Label(); got != "Leads" {
-		t.Errorf("the sheet is %q", got)
-	}
-	if sheet.Book = "a.xlsx"; sheet.Label() != "[a.xlsx]Leads" {
-		t.Errorf("the sheet is %q", sheet.Label())
-	}
-	if got := (cell.Sheet{Name: "Leads"}).At(2, 7).String(); got != "Leads!C7" {
-		t.Errorf("the place is %q", got)
 	}
 }
 

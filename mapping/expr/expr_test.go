@@ -159,29 +159,3 @@ func TestTextsAreBounded(t *testing.T) {
 		}
 	}
 }
-
-// Ordinary expressions give the same result as without the bounds.
-func TestBoundedExpressionsAreTheSame(t *testing.T) {
-	for expression, want := range map[string]string{
-		`col("A") + " " + col("No")`:                                       "one two 1",
-		`num("No") + 1`:                                                    "2",
-		`"n" + string(num("No") + 1)`:                                      "n2",
-		`join(split(col("A"), " "), "-")`:                                  "one-two",
-		`replace(col("A"), "o", "0")`:                                      "0ne tw0",
-		`any(split(col("A"), " "), # == "two") ? "yes" : "no"`:             "yes",
-		`upper(trim(split(col("A"), " ")[0]))`:                             "ONE",
-		`(date("D") + duration("24h")).Format("2006-01-02")`:               "2026-01-03",
-		`find(split(col("A"), " "), # startsWith "t") ?? "none"`:           "two",
-		`first(sort(split(col("A"), " "), "desc"))`:                        "two",
-		`{"one two": "both"}[col("A")]`:                                    "both",
-		`count(split(col("A"), ""), # in ["o", "w"]) > 2 ? "many" : "few"`: "many",
-		`fromJSON("[1, 2]")[1]`:                                            "2",
-	} {
-		t.Run(expression, func(t *testing.T) {
-			out, failed := mustCompile(t, expression, false).Value(row("1", "one two", "2026-01-02"))
-			if failed != nil || out.Shown != want {
-				t.Errorf("%q, %v, want %q", out.Shown, failed, want)
-			}
-		})
-	}
-}

@@ -37,23 +37,6 @@ func TestSuggestion(t *testing.T) {
 	}
 }
 
-func TestOrList(t *testing.T) {
-	for want, words := range map[string][]string{"": nil, "a": {"a"}, "a or b": {"a", "b"}, "a, b or c": {"a", "b", "c"}} {
-		if got := problem.OrList(words); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
-func TestShorten(t *testing.T) {
-	if got := problem.Shorten(" a\n b\t"); got != "a b" {
-		t.Errorf("%q", got)
-	}
-	if got := problem.Shorten(strings.Repeat("é", 61)); got != strings.Repeat("é", 60)+"…" {
-		t.Errorf("%q", got)
-	}
-}
-
 // Cause keeps paths, which may name people, out of messages.
 func TestCause(t *testing.T) {
 	full := &fs.PathError{Op: "write", Path: "/home/jane.doe/x", Err: syscall.ENOSPC}

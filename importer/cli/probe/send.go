@@ -135,12 +135,12 @@ func (p *prober) openActivity() mapping.Activity {
 
 func (p *prober) filled(status mapping.Status) mapping.Activity {
 	a := p.openActivity()
-	a.Status, a.Attributes = status, []mapping.Attribute{}
+	a.Status, a.Attributes = status, []mapping.Value{}
 	for _, t := range p.templates {
 		for _, attribute := range t.Attributes {
 			if attribute.Type == "Text" || attribute.Type == "TextArea" || attribute.Type == "" {
 				a.TemplateID, a.TemplateName = t.ID, t.Name
-				a.Attributes = []mapping.Attribute{{TemplateID: attribute.ID, Name: attribute.Name, Value: textValue("Claimsheet probe")}}
+				a.Attributes = []mapping.Value{{TemplateID: attribute.ID, Name: attribute.Name, Value: textValue("Claimsheet probe")}}
 				return a
 			}
 		}
@@ -152,7 +152,7 @@ func textValue(text string) cell.Value { return cell.Value{Field: cell.StringVal
 
 // fields is the test client's data: those of the mapping's fields, with values of their types, or an
 // e-mail address and a name.
-func (p *prober) fields() (fields []mapping.Field) {
+func (p *prober) fields() (fields []mapping.Value) {
 	for _, f := range p.Session.Mapping.Client.Fields {
 		kind := f.Value.Type.Text
 		if kind == "Date" && f.Value.Output.Text == "date" {
@@ -167,11 +167,11 @@ func (p *prober) fields() (fields []mapping.Field) {
 		if !ok {
 			value = textValue(cmp.Or(f.Value.Constant.Text, "Claimsheet probe"))
 		}
-		fields = append(fields, mapping.Field{Path: strings.Split(f.Name.Text, "."), Value: value})
+		fields = append(fields, mapping.Value{Name: f.Name.Text, Value: value})
 	}
 	if len(fields) == 0 {
 		for _, f := range [][2]string{{"email", p.Email}, {"firstName", "Claimsheet"}, {"lastName", "Probe"}} {
-			fields = append(fields, mapping.Field{Path: []string{f[0]}, Value: textValue(f[1])})
+			fields = append(fields, mapping.Value{Name: f[0], Value: textValue(f[1])})
 		}
 	}
 	return fields

@@ -12,26 +12,19 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// TypographicQuotes warns of keys and values in typographic quotes: YAML takes
-// these as part of the text. n is the content of the file.
-func (n *Node) TypographicQuotes(file string) problem.List {
-	var list problem.List
-	var walk func(n *yaml.Node)
-	walk = func(n *yaml.Node) {
-		if bare := trimQuotes(n.Value); n.Kind == yaml.ScalarNode && n.Style&^yaml.TaggedStyle == 0 && bare != n.Value {
-			quote := []rune(n.Value)
-			if strings.HasPrefix(n.Value, bare) {
-				quote = quote[len(quote)-1:]
-			}
-			list = append(list, problem.At(placeOf(n).In(file), "typographic-quotes", "%c is a typographic quote, which YAML takes for part of the text", quote[0]).
-				Hinted("type straight quotes: \"%s\"", strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(bare)))
-		}
-		for _, child := range n.Content {
-			walk(child)
-		}
+// straighten reports a key or value in typographic quotes, which YAML takes for part of the text, and
+// has it read without them.
+func (r *Reader) straighten(n *yaml.Node) {
+	bare := trimQuotes(n.Value)
+	if n.Kind != yaml.ScalarNode || n.Style&^yaml.TaggedStyle != 0 || bare == n.Value {
+		return
 	}
-	walk(n.yaml)
-	return list
+	quote := []rune(n.Value)
+	if strings.HasPrefix(n.Value, bare) {
+		quote = quote[len(quote)-1:]
+	}
+	r.WrongAt(placeOf(n), "typographic-quotes", "%c is a typographic quote, which YAML takes for part of the text", quote[0]).Hint = "type straight quotes"
+	n.Value = bare
 }
 
 // trimQuotes removes the typographic quotes around a text. A double quote counts

@@ -19,6 +19,7 @@ type source struct {
 	text    string // with line feeds as the ends of lines
 	lines   []string
 	at      Place
+	context Place  // where what the library was reading begins
 	line    string // at this place
 	before  string // what is before the place in its line
 	offset  int    // of the place in the text
@@ -41,7 +42,7 @@ func (r *Reader) syntax(err error, data []byte) {
 	s := &source{Reader: r, text: normalised(data), at: Place{1, 1}}
 	s.lines = strings.Split(s.text, "\n")
 	if e, ok := errors.AsType[*yaml.LoadError](err); ok {
-		s.message = e.Message
+		s.message, s.context = e.Message, Place{e.ContextMark.Line, max(e.ContextMark.Column, 1)}
 		switch {
 		case e.Mark.Line > 0:
 			s.at = Place{e.Mark.Line, max(e.Mark.Column, 1)}
@@ -131,56 +132,29 @@ func (s *source) inLine() bool {
 	return false
 }
 
-// token matches a comment, a text in quotes with what is before it, or a bracket.
-var token = regexp.MustCompile(`(?m)(?:^|[ \t])#.*|(?:^[ \t]*|: +|- +|[\[{,] *)("(?:[^"\\]|\\.|\\\n)*"?|'(?:[^']|'')*'?)|[\[\]{}]`)
+// openQuote matches a value that begins with a quote and does not end in its line.
+var openQuote = regexp.MustCompile(`(?m)^(?:[^"'#\n]|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')*[:\[{,-] *("(?:[^"\\\n]|\\.)*|'(?:[^'\n]|'')*)$`)
 
-// open returns the brackets that are open at an offset of the text, the last opened last, and
-// a quote before it that is most likely never closed: it has no end, or more text follows
-// where it ends in a later line. The quote is -1 for none.
-func (s *source) open(before int) (brackets []int, quote int) {
-	for _, m := range token.FindAllStringSubmatchIndex(s.text, -1) {
-		begin := m[0]
-		if begin >= before {
-			break
-		}
-		switch s.text[begin] {
-		case '[', '{':
-			brackets = append(brackets, begin)
-		case ']', '}':
-			brackets = brackets[:max(0, len(brackets)-1)]
-		}
-		if m[2] < 0 {
-			continue
-		}
-		quoted, rest := s.text[m[2]:m[3]], strings.TrimLeft(s.text[m[3]:], " \t,]}")
-		isClosed := len(quoted) > 1 && quoted[len(quoted)-1] == quoted[0]
-		endsValue := rest == "" || strings.ContainsRune("\n#:", rune(rest[0]))
-		if !isClosed || strings.Contains(quoted, "\n") && !endsValue {
-			return brackets, m[2]
-		}
-	}
-	return brackets, -1
-}
-
-// unclosed finds a quote or a bracket that is not closed.
+// unclosed finds a quote or a bracket that is not closed. The library may notice a quote much
+// later, where another one begins.
 func (s *source) unclosed() bool {
-	brackets, quote := s.open(s.offset)
-	if quote >= 0 {
-		return s.slip(placeAt(s.text, quote), "the quote that begins here is not closed", "close it with "+s.text[quote:quote+1]+" at the end of the text", "")
+	isBracket := strings.HasPrefix(s.message, "did not find expected ','")
+	isQuote := isBracket || strings.Contains(s.message, "end of stream") || strings.HasSuffix(s.message, "expected key") || strings.HasSuffix(s.message, "expected ':'")
+	if m := openQuote.FindStringSubmatchIndex(s.text[:s.offset-len(s.before)+len(s.line)]); m != nil && isQuote {
+		return s.slip(placeAt(s.text, m[2]), "the quote that begins here is not closed", "close it with "+s.text[m[2]:m[2]+1]+" at the end of the text", "")
 	}
-	if !strings.HasPrefix(s.message, "did not find expected ','") {
+	if !isBracket || s.context.Line < 1 || s.context.Line > len(s.lines) {
 		return false
 	}
-	if len(brackets) == 0 && s.line != "" { // the library may name the beginning of the line
-		brackets, _ = s.open(s.offset - len(s.before) + len(s.line))
-	} else if len(brackets) > 0 && placeAt(s.text, brackets[len(brackets)-1]).Line == s.at.Line {
+	rest := []rune(s.lines[s.context.Line-1])
+	if rest = rest[min(s.context.Column-1, len(rest)):]; len(rest) == 0 {
 		return false
 	}
-	if len(brackets) == 0 {
+	closing := map[rune]string{'[': "]", '{': "}"}[rest[0]]
+	if closing == "" || strings.Count(string(rest), closing) >= strings.Count(string(rest), string(rest[:1])) {
 		return false
 	}
-	begin := brackets[len(brackets)-1]
-	return s.slip(placeAt(s.text, begin), "the bracket that begins here is not closed", "close it with "+map[byte]string{'[': "]", '{': "}"}[s.text[begin]], "")
+	return s.slip(s.context, "the bracket that begins here is not closed", "close it with "+closing, "")
 }
 
 // keyBeforeBrace matches a key and the { of its value without a colon between them.
@@ -204,12 +178,12 @@ func (s *source) colon() bool {
 		return s.slip(place(len(key)-1), "a colon is missing between the key and the {", "write “key: {…}”, with a space behind the colon", "")
 	}
 	word, quote, quoted := strings.TrimSpace(s.before[begin:]), string([]rune(value)[:1]), ""
-	switch brackets, _ := s.open(s.offset); {
+	switch {
 	case word == "env" || word == "file" || word == "cmd":
 		return s.slip(place(begin), "“"+word+":” is followed by a space, and YAML takes it for a key", "write "+word+": and the rest without a space between them", "")
 	case strings.Contains(problem.DoubleQuotes, quote):
 		return s.slip(place(begin), quote+" is a typographic quote, which YAML takes for part of the text", "type straight quotes", "")
-	case len(brackets) == 0:
+	case !strings.ContainsAny(s.line[:begin], "[{"):
 		quoted = strings.TrimSpace(s.line[:begin]) + " " + inQuotes(value)
 	}
 	return s.slip(place(begin), "the text that begins here has a colon and a space in it, which YAML takes for another key", "put the text in quotes", quoted)

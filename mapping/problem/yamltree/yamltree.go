@@ -97,6 +97,7 @@ func (r *Reader) WrongAt(at Place, code, format string, args ...any) *problem.Pr
 
 // accepts reports a node that is not of the kinds wanted.
 func (r *Reader) accepts(n *Node, kinds Kind, wants string) bool {
+	r.straighten(n.yaml)
 	switch kind := n.Kind(); {
 	case kinds&kind != 0, kind == Nulls && r.emptyIsNone && kinds&(Lists|Objects) != 0:
 		return true
@@ -153,6 +154,8 @@ func (r *Reader) Pairs(n *Node) iter.Seq[*Node] {
 				r.WrongAt(v.KeyAt(), "wrong-kind", "a key in %s must be a plain name", n.name)
 				continue
 			}
+			r.straighten(v.key)
+			v = valueOf(v.key, v.yaml)
 			if line, twice := first[v.Key()]; twice {
 				r.WrongAt(v.KeyAt(), "duplicate-key", "%s is given twice; the first is in line %d", v.name, line).Hint = "keep one of the two"
 				continue
