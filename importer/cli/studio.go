@@ -86,6 +86,9 @@ func (p *program) studio(c *cli.Context) error {
 		return problem.New("address", "studio cannot listen there: %v", problem.Cause(err)).Hinted("leave --addr out, or choose another port of 127.0.0.1")
 	}
 	fmt.Fprintln(p.Out, server.Link(l))
+	if n := len(s.sheets); n > 1 {
+		fmt.Fprintf(p.Err, "the page shows %s, the first of %d sheets; its dry run reads all of them\n", problem.OneLine(s.sheets[0]), n)
+	}
 	fmt.Fprintln(p.Err, "open the link in a browser; only this computer can reach it, and it works once. Stop with Ctrl-C")
 	return server.Serve(c.Context, l)
 }
@@ -147,12 +150,12 @@ func (s *studioSession) options() (studio.Options, error) {
 	if s.exists() {
 		return o, nil
 	}
-	// A first mapping is proposed from the rows of the sheets. Where they cannot be read the mapping has a name
+	// A first mapping is proposed from the rows of the sheet. Where they cannot be read the mapping has a name
 	// alone: the page shows what is wrong, and lets a person choose the header row.
 	fmt.Fprintln(s.Err, "there is no", problem.OneLine(s.where.Mapping), "yet: the page proposes one as soon as it has read the sheet")
 	for row := range draft.SoughtRows { // 0 seeks it
 		f := &sheetFinder{options: sheet.Options{Password: s.password.value, HeaderRow: row}, request: o.Suggest}
-		readers, err := f.open(s.sheets)
+		readers, err := f.open(s.sheets[:1])
 		for _, r := range readers {
 			_ = r.Close()
 		}

@@ -78,8 +78,8 @@ func TestSheetOfAnotherName(t *testing.T) {
 	const text = "name: x\napi: v2\nsheet: {name: Lead}\nclient: {key: No, existing: create, fields: {n: Surname}}\n"
 	b := begin(t, text, sheetText, func(o *studio.Options) { o.Sheets = []string{path} })
 	st := b.get("/api/state")
-	expect(t, "the names", st.at("sheets", 0, "names"), []string{"Notes", "Leads"})
-	expect(t, "the problem", st.at("sheets", 0, "problems", 0, "code"), "sheet-not-found")
+	expect(t, "the names", st.at("sheet", "names"), []string{"Notes", "Leads"})
+	expect(t, "the problem", st.at("sheet", "problems", 0, "code"), "sheet-not-found")
 	st = b.post("/api/patch", 200, "version", 1, "label", "x", "operations", []any{op("add", "/sheet/name", "Leads")})
 	expect(t, "the text", st.at("mapping", "text"), strings.Replace(text, "name: Lead}", "name: Leads}", 1))
 	st = b.judged()

@@ -51,7 +51,7 @@ func (a *analysis) targets(service *mapping.Service, v *verdict) []targetJSON {
 	t := targetJSON{Group: "settings", Of: "Settings"}
 	l.all(required(t, true), "", "name", "api")
 	l.all(t, "sheet", "when", "empty", "numbers", "timezone", "fill_down")
-	if len(a.book.sheets[0].Names) == 0 { // a workbook says it itself
+	if len(a.book.sheet.Names) == 0 { // a workbook says it itself
 		l.all(t, "sheet", "encoding", "delimiter")
 	}
 	return l.list
@@ -251,7 +251,7 @@ func isValue(path []string) bool {
 	return isName(path) || len(path) > 2 && path[len(path)-2] == "lookup" && path[len(path)-1] != "mode"
 }
 
-// columnsOf returns the columns of the first sheet that a rule names.
+// columnsOf returns the columns that a rule names.
 func (a *analysis) columnsOf(rule json.RawMessage, path []string) []int {
 	var names []string
 	var walk func(value any, key string)

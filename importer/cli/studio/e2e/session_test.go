@@ -116,12 +116,12 @@ func TestChangedOnDisk(t *testing.T) {
 	if p.read("mapping.yaml") != theirs {
 		t.Fatal("Save wrote over a file that it did not know")
 	}
-	h.push("button", "Look at the difference", ".notices")
-	h.see("dialog .add", "# by another program")
-	h.see("dialog .del", "name: mine")
-	h.push("button", "Take theirs", "dialog")
+	h.push("button", "Take theirs", ".notices")
 	h.said("The file is read from the disk.")
-	h.gone("dialog, .notices .warn")
+	h.gone(".notices .warn")
+	h.at("#file")
+	h.button("Changes of this session")
+	h.see(".diff .add", "# by another program")
 	if got := h.state(); got.Mapping.Text != theirs || got.Mapping.Dirty {
 		t.Errorf("the page took:\n%s", got.Mapping.Text)
 	}
@@ -164,10 +164,8 @@ func TestKilled(t *testing.T) {
 	other := p.studio("-e", "sandbox", "--addr", strings.TrimPrefix(s.origin(), "http://"), "leads.xlsx")
 	h.see("[role=alert]", "another one was started. Open the link that it printed")
 	h.open(other.link)
-	h.see(".notices", "Last time, changes were left unsaved, and the file was changed since.")
-	h.push("button", "Look at the difference", ".notices")
-	h.see("dialog .add", "name: not-saved-yet")
-	h.push("button", "Take them up", "dialog")
+	h.see(".notices", "Last time, changes were left unsaved.")
+	h.push("button", "Take them up", ".notices")
 	h.said("These are the changes of last time.")
 	h.at("#targets?at=/name")
 	h.see(".panel input", "not-saved-yet")
