@@ -134,8 +134,8 @@ func (s *studioSession) options() (studio.Options, error) {
 		Run: func(ctx context.Context, args []string, out, log io.Writer) int {
 			return start(ctx, args, IO{In: strings.NewReader(""), Out: out, Err: log, Env: s.Env}, s.pace)
 		},
-		Job:      s.job,
-		Commands: studio.Commands{Check: s.line("check"), DryRun: s.line("run", "--dry-run"), Run: s.line("run")},
+		Job:     s.job,
+		Command: s.command(),
 	}
 	if s.service != nil {
 		o.Service, o.Routes, o.LinkBody = s.service.Service, s.service.routes, s.service.linkBody
@@ -172,8 +172,9 @@ func (s *studioSession) options() (studio.Options, error) {
 	return o, nil
 }
 
-// line is a command to copy, for the same mapping and sheets.
-func (s *studioSession) line(words ...string) string {
+// command is the line of a run with the same mapping and sheets.
+func (s *studioSession) command() string {
+	words := []string{"run"}
 	if s.where.Templates != "" {
 		words = append(words, "--templates", s.where.Templates)
 	}

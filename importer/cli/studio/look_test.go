@@ -49,6 +49,8 @@ func TestJudgement(t *testing.T) {
 	st = b.post("/api/patch", 200, "version", 1, "label", "x", "operations", []any{op("replace", "/activities/0/attributes/Title/column", "Salutation"),
 		op("add", "/activities/0/attributes/Remarks", "Notes")})
 	expect(t, "the problem's code", st.at("mapping", "problems", 0, "code"), "unknown-column")
+	expect(t, "what is judged by the text before", []any{st.at("judgement", "complete"), st.at("judgement", "usable"),
+		st.one("targets", "path", "/client/fields/lastName")["usable"], st.one("columns", "letter", "D")["errors"]}, []any{false, 0, 0, 0})
 	expect(t, "the problem's path", st.at("mapping", "problems", 0, "path"), "/activities/0/attributes/Title/column")
 	st = b.judged()
 	expect(t, "partial", st.at("judgement", "partial"), true)

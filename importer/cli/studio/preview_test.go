@@ -20,8 +20,8 @@ client:
 
 const timesSheet = "Lead no,Surname,Seen\n1,Archer,01/02/2024 10:00\n2,Brown,31/02/2024 11:00\n"
 
-// Trying rules changes nothing of what is shown, judged and saved, also when several are
-// tried at once.
+// Trying rules changes nothing of what is shown and judged, also when several are tried at
+// once.
 func TestPreviewChangesNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, sheet string }{"times without a zone": {timesText, timesSheet}, "dates": {mappingText, sheetText}} {
@@ -59,18 +59,6 @@ func TestPreviewChangesNothing(t *testing.T) {
 			expect(t, "the state", without(map[string]any(after), "progress", "suggestions"), without(map[string]any(st), "progress", "suggestions"))
 			expect(t, "the column", b.get("/api/column?letter=C"), column)
 			expect(t, "the client", b.get("/api/client?row=2"), client)
-
-			if _, last := b.ask("POST", "/api/preview", encode(tries[0])); last != answers[0][0] {
-				t.Errorf("%v gets at last\n%s", tries[0], last)
-			}
-
-			// What is judged next is of the text of now.
-			b.post("/api/text", 200, "version", 1, "text", c.text+"# end\n")
-			next := b.judged()
-			expect(t, "the judgement", without(next.at("judgement"), "seconds"), without(st.at("judgement"), "seconds"))
-			b.post("/api/undo", 200, "version", 2)
-			expect(t, "the text", b.judged().at("mapping", "text"), c.text)
-			b.holds(b.file, c.text)
 		})
 	}
 }

@@ -23,7 +23,7 @@ type stateJSON struct {
 	Targets     []targetJSON     `json:"targets"`
 	Suggestions []suggestionJSON `json:"suggestions"`
 	Judgement   judgementJSON    `json:"judgement"`
-	Commands    Commands         `json:"commands"`
+	Command     string           `json:"command"`
 	Job         *job             `json:"job"`
 }
 
@@ -171,7 +171,7 @@ func (s *Server) judgedBy() *verdict {
 func (s *Server) state() stateJSON {
 	a, v := s.now, s.judgedBy()
 	st := stateJSON{
-		Version: s.session.version, Progress: s.news(), Commands: s.options.Commands, Mapping: s.mapping(),
+		Version: s.session.version, Progress: s.news(), Command: s.options.Command, Mapping: s.mapping(),
 		Sheet: a.book.sheet, Targets: a.targets(s.options.Service, v), Judgement: s.judgement(v),
 	}
 	st.Sheet.Others = len(s.options.Sheets) - 1

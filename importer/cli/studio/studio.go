@@ -63,16 +63,9 @@ type Options struct {
 	// file to use.
 	Job func(kind JobKind, mapping, folder string) []string
 
-	Commands Commands // to copy
+	Command string // that does the same as the page shows, to copy
 
 	Idle time.Duration // how long the server waits for a page before it ends; 0 for 15 minutes
-}
-
-// Commands are command lines for the same mapping and sheets.
-type Commands struct {
-	Check  string `json:"check"`
-	DryRun string `json:"dryRun"`
-	Run    string `json:"run"`
 }
 
 // Server is one session. Its methods may be called from any goroutine.

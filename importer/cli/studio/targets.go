@@ -172,27 +172,14 @@ func (l *lister) attributes(t targetJSON, entry string, rules []mapping.Attribut
 	}
 }
 
-// options are what can be chosen for a key.
-var options = map[string][]string{
-	"existing":            {"reuse", "skip", "fail", "create"},
-	"existing_activities": {"send", "skip"},
-	"status":              {string(mapping.Submitted), string(mapping.Accepted), string(mapping.Open)},
-	"mode":                {"first", "either", "both"},
-	"api":                 {"v1", "v2"},
-	"encoding":            {"utf-8", "windows-1252"},
-	"delimiter":           {",", ";", "tab"},
-}
-
 func (l *lister) add(t targetJSON, path ...string) {
 	t.Path = yamlpatch.Pointer(path...)
 	last := path[len(path)-1]
 	if t.Title == "" {
 		t.Title = cmp.Or(label(path), last)
 	}
-	if !isName(path) {
-		if t.Options = options[last]; last == "on" {
-			t.Options = l.scopes()
-		}
+	if last == "on" && !isName(path) {
+		t.Options = l.scopes()
 	}
 	if typ := map[string]string{"email": "Email", "phone": "Phone"}[last]; typ != "" && path[len(path)-2] == "lookup" {
 		t.Type, t.TypeFrom = typ, "default"

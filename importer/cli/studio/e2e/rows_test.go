@@ -50,7 +50,7 @@ func TestNextWithErrors(t *testing.T) {
 	h.press(kb.Enter)
 	h.see("h1", "What will be sent")
 	h.see(".why", "L90")
-	h.link("Row 90")
+	h.push("link", "Row 90", ".why")
 	h.see(".cell-details", "A90 L90")
 	h.at("#client")
 	h.write("Client of row", "5")

@@ -15,7 +15,7 @@ import { changes, describe, editorOf, members, nameOf, numberForms, same, source
 import { current, patch, targetAt, targetNear } from './store.js';
 import { Questions } from './suggestions.js';
 import { Act, Clients, Problems, Verdict, Waiting } from './ui.js';
-import { choiceWords, count } from './words.js';
+import { choicesOf, choiceWords, count } from './words.js';
 
 /** @typedef {import('./types.js').Rule} Rule */
 /** @typedef {import('./types.js').Target} Target */
@@ -135,7 +135,7 @@ const bodies = {
 			${isByColumn && html`<${ColumnPicker} value=${String(draft.column)} onPick=${(to) => onDraft({ column: to })} />`}`;
 	},
 	choice: ({ target, draft, onDraft }) => html`<${Radios} legend=${target.title} kind="choices" value=${draft} onPick=${onDraft}
-		options=${(target.options || []).map((name) => {
+		options=${choicesOf(target).map((name) => {
 			const [words, does] = choiceWords(target, name), isPlain = words.toLowerCase().includes(name.toLowerCase());
 			return [name, html`${words}${!isPlain && html` <span class="code faint" title="This word stands in the file">${name}</span>`}`, does];
 		})} />`,

@@ -8,7 +8,7 @@ import { File } from './file.js';
 import { Rows } from './grid.js';
 import { Try } from './jobs.js';
 import { dialog, undoTyped, views } from './keys.js';
-import { html, useEffect, useState } from './lib.js';
+import { html, useEffect } from './lib.js';
 import { isTyped } from './pending.js';
 import { link, route } from './route.js';
 import { Sheet } from './sheet.js';
@@ -124,14 +124,5 @@ function Notices() {
 	</div>`;
 }
 
-/** @type {[string, string][]} */
-const commandNames = [['check', 'Check'], ['dryRun', 'Dry run'], ['run', 'Run']];
-
 /** The command line that does the same as the page shows. */
-function Command() {
-	const [name, setName] = useState('run');
-	const text = current().commands[name];
-	return html`<footer class="command"><select aria-label="Command" value=${name} onChange=${(e) => setName(e.target.value)}>
-		${commandNames.map(([key, words]) => html`<option value=${key}>${words}</option>`)}</select>
-		<code>${text}</code><${Copy} text=${text} what="the command" /></footer>`;
-}
+const Command = () => html`<footer class="command"><code>${current().command}</code><${Copy} text=${current().command} what="the command" /></footer>`;

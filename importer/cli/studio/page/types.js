@@ -45,7 +45,7 @@
  *   mapping: {path: string, exists: boolean, dirty: boolean, onDisk: 'same'|'changed'|'gone', text: string, problems: Problem[],
  *     warnings: Problem[], history: string[], at: number, questions: Question[], draft: boolean, diskNote: string},
  *   environment: string, sheet: Sheet, columns: Column[], targets: Target[], suggestions: Suggestion[], judgement: Judgement,
- *   commands: Record<string, string>, job: Job|null}} State
+ *   command: string, job: Job|null}} State
  *
  * @typedef {{row: number, source: string, result: string|null, problem: Problem|null, warning: Problem|null}} PreviewRow
  *
