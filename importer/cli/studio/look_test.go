@@ -237,6 +237,8 @@ func TestPreview(t *testing.T) {
 	expect(t, "the best reading", r.at("readings", 0, "format"), "mm/dd/yyyy")
 	expect(t, "its trouble", r.at("readings", 0, "errors"), 0)
 	expect(t, "its first result", r.at("readings", 0, "rows", 0, "result"), "1980-01-02T00:00:00Z")
+	r = b.post("/api/preview", 200, "path", "/client/fields/seen", "value", map[string]any{"column": "DOB", "type": "DateTime"})
+	expect(t, "the best reading of times without a zone", r.at("readings", 0, "format"), "mm/dd/yyyy")
 	r = b.post("/api/preview", 200, "path", "/activities/template=More/attributes/Note", "value", map[string]any{"text": "{Surname} of {Notes}"})
 	expect(t, "a text", r.at("rows", 1, "result"), "B of")
 	r = b.post("/api/preview", 200, "path", "/client/fields/firstName", "value", map[string]any{"expr": `upper(col("Nobody"))`})
