@@ -107,6 +107,7 @@ function Notices() {
 	const refused = notice.value?.kind === 'refused' ? notice.value : null;
 	const [mistake] = judgement.stale ? mapping.problems : [];
 	const act = (/** @type {string} */ words, /** @type {() => any} */ onAct) => html`<${Act} onAct=${onAct}>${words}<//>`;
+	const undoable = (/** @type {string} */ words) => html`<span>“${words}” can be undone; “The file” shows then what is different.</span>`;
 	return html`<div class="notices">
 		<div role="alert">
 			${refused && html`<p class="notice bad"><span>${refused.text}</span> ${refused.hint && html`<span>${refused.hint}</span>`}
@@ -117,10 +118,9 @@ function Notices() {
 			${mistake.line && html`<a href=${link('file', { line: mistake.line })}>Line ${mistake.line} of the file</a>`}</p>`}
 		<div role="alert">${mapping.diskNote && html`<p class="notice warn">${mapping.path}: ${mapping.diskNote}. ${mapping.onDisk === 'gone'
 			? act('Write mine again', () => save(true))
-			: html`${act('Take theirs', reload)}${act('Keep mine', () => save(true))}<span>“Take theirs” can be undone; “The file” shows then what is different.</span>`}</p>`}</div>
+			: html`${act('Take theirs', reload)}${act('Keep mine', () => save(true))}${undoable('Take theirs')}`}</p>`}</div>
 		${mapping.draft && html`<p class="notice warn">Last time, changes were left unsaved.
-			${act('Take them up', () => draft(true))}${act('Drop them', () => draft(false))}
-			<span>“Take them up” can be undone; “The file” shows then what is different.</span></p>`}
+			${act('Take them up', () => draft(true))}${act('Drop them', () => draft(false))}${undoable('Take them up')}</p>`}
 	</div>`;
 }
 
