@@ -40,7 +40,7 @@ var page embed.FS
 type Options struct {
 	Mapping  string   // the mapping file, which need not exist
 	Proposed []byte   // the text to begin with when it does not exist
-	Propose  bool     // that text says only how the sheet is read; the rest is proposed from their rows
+	Propose  bool     // that text says only how the sheet is read; the rest is proposed from its rows
 	Sheets   []string // paths; the page shows the first of them, and a job takes all
 	Password string   // opens encrypted ones
 

@@ -151,7 +151,7 @@ function Source({ target, draft, onDraft }) {
 	switch (sourceOf(draft)) {
 		case 'value': return html`<${Sent} target=${target} type=${target.type} label="Value for everyone" value=${all.value} onSent=${set('value')} />`;
 		case 'text': return html`<${TextFromColumns} text=${all.text || ''} onText=${set('text')} />`;
-		case 'expr': return html`<${Formula} label="Formula" text=${all.expr || ''} onText=${set('expr')} />`;
+		case 'expr': return html`<${Formula} text=${all.expr || ''} onText=${set('expr')} />`;
 		case 'first_of': return html`<${OrderedColumns} label="Columns, the first filled one is taken" list=${[all.first_of || []].flat()}
 			onList=${set('first_of')} />`;
 		case 'join': return html`<${OrderedColumns} label="Columns, what is empty is left out" list=${[all.join || []].flat()} onList=${set('join')} />

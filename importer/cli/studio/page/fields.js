@@ -75,8 +75,8 @@ function TextWithColumns({ label, text, hint, write, onText }) {
 export const TextFromColumns = ({ text, onText }) => html`<${TextWithColumns} label="Text" text=${text} onText=${onText}
 	write=${(h) => `{${h}}`} hint=${html`<span class="code">{Header}</span> stands for the cell of that column.`} />`;
 
-/** @param {{label: string, text: string, onText: (text: string) => void}} props */
-export const Formula = ({ label, text, onText }) => html`<${TextWithColumns} label=${label} text=${text} onText=${onText}
+/** @param {{text: string, onText: (text: string) => void}} props */
+export const Formula = ({ text, onText }) => html`<${TextWithColumns} label="Formula" text=${text} onText=${onText}
 	write=${(h) => `col(${JSON.stringify(h)})`}
 	hint=${html`<span class="code">col("Header")</span> is the text of a cell, <span class="code">num("Header")</span> its number, <span
 		class="code">date("Header")</span> its day, <span class="code">has("Header")</span> whether it is filled.`} />`;
@@ -84,8 +84,9 @@ export const Formula = ({ label, text, onText }) => html`<${TextWithColumns} lab
 /** A condition on a row. @param {import('./editor.js').Fields} props */
 export const Condition = ({ draft, onDraft }) => html`<${TextWithColumns} label="Only rows in which" text=${String(draft ?? '')}
 	onText=${(text) => onDraft(text || null)} write=${(h) => `has(${JSON.stringify(h)})`}
-	hint=${html`<span class="code">has("Header")</span> is so where the cell is filled. Others: <span class="code">col("Header") != "No"</span>, <span
-		class="code">col("Header") in ["A", "B"]</span>, <span class="code">num("Header") > 100</span>; with “and”, “or” and “not” between them.`} />`;
+	hint=${html`<span class="code">has("Header")</span> is so where the cell is filled. Others: <span class="code">col("Header") != "No"</span>,
+		${' '}<span class="code">col("Header") in ["A", "B"]</span>, <span class="code">num("Header") > 100</span>; with “and”, “or” and “not”
+		${' '}between them.`} />`;
 
 /** The texts of lines, as cells are read; empty lines are none. @param {string} text */
 export const textsOf = (text) => text.split('\n').map((line) => line.trim()).filter(Boolean);

@@ -101,7 +101,8 @@ export function Problems({ list, kind = '', here = false, grouped = false }) {
 	</li>`)}</ul>`;
 }
 
-/** The letter of the column of a problem's cell, such as Leads!C7. With several sheets it may be in one that is not shown. @param {import('./types.js').Problem} p */
+/** The letter of the column of a problem's cell, such as Leads!C7; of several sheets it may be in one that is not shown.
+ * @param {import('./types.js').Problem} p */
 const columnOf = (p) => (current().sheet.others ? undefined : /!\$?([A-Z]+)\$?\d+(?: \(source row \d+\))?$/.exec(p.where || '')?.[1]);
 
 /** The row of a problem, of a results workbook that of the sheet. @param {import('./types.js').Problem} p */
