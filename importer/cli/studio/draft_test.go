@@ -44,7 +44,7 @@ func TestDraftOfAnotherFile(t *testing.T) {
 	second.post("/api/save", 200, "version", 4, "overwrite", true)
 	first.holds(first.file, left)
 
-	first.autumnAgain(t, draft, "")
+	again().post("/api/text", 200, "version", 1, "text", mappingText+"# left\n")
 	if err := os.Remove(first.file); err != nil {
 		t.Fatal(err)
 	}
@@ -52,13 +52,6 @@ func TestDraftOfAnotherFile(t *testing.T) {
 	st = fourth.post("/api/draft", 200, "version", 1, "take", true)
 	expect(t, "onDisk without the file", st.at("mapping", "onDisk"), "gone")
 	fourth.post("/api/save", 409, "version", 2)
-}
-
-// autumnAgain leaves something unsaved in a session of its own.
-func (b *tab) autumnAgain(t *testing.T, draft, text string) {
-	t.Helper()
-	own := begin(t, "", sheetText, func(o *studio.Options) { o.Autosave, o.Mapping = draft, b.file })
-	own.post("/api/text", 200, "version", 1, "text", mappingText+"# left\n"+text)
 }
 
 // nothing is a job that does nothing.
