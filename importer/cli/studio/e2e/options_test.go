@@ -123,6 +123,13 @@ func TestWays(t *testing.T) {
 	h.press(kb.Escape)
 	h.gone(".panel")
 	h.focused("Where clients resume", "Escape")
+
+	h.at("#targets?at=/activities/0/when")
+	h.pick("Column", "lender", "G · Lender…")
+	h.choose("says", "contains")
+	h.typing("Text", " of ")
+	h.inPanel("Take this")
+	h.see(".panel textarea", `col("Lender") contains " of "`)
 }
 
 // TestOrder sends an activity later and earlier.
@@ -147,20 +154,30 @@ func TestOrder(t *testing.T) {
 	templates("Your details", "Agreement details", "Sign your claim")
 }
 
-// TestFaultAtField ties what is wrong with a rule to its field, for those who hear the page; a
-// table that the mapping leaves empty is shown as one.
-func TestFaultAtField(t *testing.T) {
+// TestNullTables opens the details of values whose tables the mapping leaves empty.
+func TestNullTables(t *testing.T) {
 	t.Parallel()
 	p := first(t)
 	p.write("mapping.yaml", replaceOnce(t, replaceOnce(t, p.read("mapping.yaml"), "values: {LLOY: Lloyds, BARC: Barclays}", "values: "),
-		"Postcode: Post code", "Postcode: Postal code\n      Consent to contact: {column: E-mail, type: Checkbox, checked: , unchecked: }"))
+		"Postcode: Post code", "Postcode: {column: Post code, type: Checkbox, checked: , unchecked: }"))
 	h := hand{browser: newBrowser(t)}
 	h.open(p.studio("-e", "sandbox", "leads.xlsx").link)
-	for _, path := range []string{"1/attributes/Lender", "0/attributes/Consent to contact"} {
-		h.at("#targets?at=/activities/" + path)
+	for path, column := range map[string]string{"/activities/1/attributes/Lender": "Lender", "/activities/0/attributes/Postcode": "Post code"} {
+		h.at("#targets?at=" + path)
 		h.see(".panel .problems", "has no value")
 		h.see(".panel .values", "What the texts mean")
+		h.find("field", "Column", ".panel")
+		h.see(".panel input", column)
 	}
+}
+
+// TestFaultAtField ties what is wrong with a rule to its field, for those who hear the page.
+func TestFaultAtField(t *testing.T) {
+	t.Parallel()
+	p := first(t)
+	p.write("mapping.yaml", replaceOnce(t, p.read("mapping.yaml"), "Postcode: Post code", "Postcode: Postal code"))
+	h := hand{browser: newBrowser(t)}
+	h.open(p.studio("-e", "sandbox", "leads.xlsx").link)
 	h.at("#targets?at=/activities/0/attributes/Postcode")
 	h.see(".panel .problems", "Postal code")
 	said := evaluate[string](h.browser, `(f => f ? document.getElementById(f.getAttribute("aria-errormessage")).innerText : "")(document.querySelector(".panel [aria-invalid=true]"))`)

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
-	"github.com/chromedp/chromedp/kb"
 )
 
 // odd is a place whose sheet has texts that a file might read in its own way.
@@ -30,12 +29,15 @@ func TestTexts(t *testing.T) {
 	h := hand{browser: newBrowser(t)}
 	h.open(p.studio("-e", "sandbox", "leads.xlsx").link)
 
+	// A second condition stands beside the first one as a whole.
 	h.at("#targets?at=/activities/0/when")
-	h.typing("Only rows in which", `col("Lender") in ["a, b; c", "-", "~", "yes"] or `)
-	h.press(kb.End, ctrl)
-	h.pick("Insert a column", "post", "E · Post code…")
+	h.typing("The condition as a formula", `has("Post code") or has("DOB")`)
+	h.pick("Column", "lender", "G · Lender…")
+	h.choose("says", "is one of")
+	h.typing("Texts, one in each line", "a, b; c\r  - \r~\ryes")
+	h.inPanel("And this too")
 	h.inPanel("Use this")
-	h.has(`col("Lender") in ["a, b; c", "-", "~", "yes"] or has("Post code")`)
+	h.has(`(has("Post code") or has("DOB")) && col("Lender") in ["a, b; c", "-", "~", "yes"]`)
 	h.see(".preview", "yes")
 
 	h.at("#targets?at=/sheet/empty")

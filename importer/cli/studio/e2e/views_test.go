@@ -39,7 +39,7 @@ func TestViews(t *testing.T) {
 		h.looks([]view{
 			{"questions", "#targets", ".to-decide", "to decide"},
 			{"target-table", "#targets?at=/activities/1/attributes/Lender", ".values", "Black Horse"},
-			{"target-when", "#targets?at=/activities/1/when", ".with-columns", "is so where"},
+			{"target-when", "#targets?at=/activities/1/when", ".condition", "says"},
 			{"client", "#client?row=5", ".steps", "Your details"},
 			{"try", "#try", ".job", "Get the workbook"},
 			{"sheet", "#sheet", "table.first", "Forename"},

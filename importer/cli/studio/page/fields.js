@@ -75,18 +75,43 @@ function TextWithColumns({ label, text, hint, write, onText }) {
 export const TextFromColumns = ({ text, onText }) => html`<${TextWithColumns} label="Text" text=${text} onText=${onText}
 	write=${(h) => `{${h}}`} hint=${html`<span class="code">{Header}</span> stands for the cell of that column.`} />`;
 
-/** @param {{text: string, onText: (text: string) => void}} props */
-export const Formula = ({ text, onText }) => html`<${TextWithColumns} label="Formula" text=${text} onText=${onText}
+/** @param {{label?: string, text: string, onText: (text: string) => void}} props */
+export const Formula = ({ label = 'Formula', text, onText }) => html`<${TextWithColumns} label=${label} text=${text} onText=${onText}
 	write=${(h) => `col(${JSON.stringify(h)})`}
 	hint=${html`<span class="code">col("Header")</span> is the text of a cell, <span class="code">num("Header")</span> its number, <span
 		class="code">date("Header")</span> its day, <span class="code">has("Header")</span> whether it is filled.`} />`;
 
+/** The conditions that need no formula: how each is written, with the texts that it asks for. Cells are read without blanks around them.
+ * @type {Record<string, [string, ''|'text'|'list', (column: string, texts: string[]) => string]>} */
+const relations = {
+	filled: ['is filled', '', (c) => `has(${c})`],
+	empty: ['is empty', '', (c) => `!has(${c})`],
+	is: ['is', 'text', (c, [text]) => `col(${c}) == ${text}`],
+	'is-not': ['is not', 'text', (c, [text]) => `col(${c}) != ${text}`],
+	'one-of': ['is one of', 'list', (c, texts) => `col(${c}) in [${texts.join(', ')}]`],
+	has: ['contains', 'text', (c, [text]) => `col(${c}) contains ${text}`],
+};
+
 /** A condition on a row. @param {import('./editor.js').Fields} props */
-export const Condition = ({ draft, onDraft }) => html`<${TextWithColumns} label="Only rows in which" text=${String(draft ?? '')}
-	onText=${(text) => onDraft(text || null)} write=${(h) => `has(${JSON.stringify(h)})`}
-	hint=${html`<span class="code">has("Header")</span> is so where the cell is filled. Others: <span class="code">col("Header") != "No"</span>,
-		${' '}<span class="code">col("Header") in ["A", "B"]</span>, <span class="code">num("Header") > 100</span>; with “and”, “or” and “not”
-		${' '}between them.`} />`;
+export function Condition({ draft, onDraft }) {
+	const none = { column: '', relation: 'filled', text: '' };
+	const [asked, setAsked] = useState(none);
+	const set = (name) => (to) => setAsked({ ...asked, [name]: to });
+	const [, asks, write] = relations[asked.relation];
+	const said = asked.relation === 'has' ? [asked.text].filter((text) => text.trim()) : textsOf(asked.text); // blanks inside a cell stay
+	const texts = said.map((text) => JSON.stringify(text));
+	const piece = asked.column && (!asks || texts.length) ? write(JSON.stringify(asked.column), texts) : '';
+	const take = () => { if (piece) { onDraft(draft ? `(${draft}) && ${piece}` : piece); setAsked(none); } };
+	return html`<fieldset class="condition"><legend>Only rows in which</legend>
+			<${ColumnPicker} value=${asked.column} onPick=${set('column')} />
+			<${Field} label="says" value=${asked.relation} onValue=${set('relation')}
+				options=${Object.entries(relations).map(([name, [words]]) => [name, words])} />
+			${asks && html`<${Field} label=${asks === 'list' ? 'Texts, one in each line' : 'Text'} lines=${asks === 'list' ? 3 : 0} value=${asked.text}
+				onValue=${set('text')} />`}
+			<button type="button" aria-disabled=${piece ? undefined : 'true'} onClick=${take}>${draft ? 'And this too' : 'Take this'}</button>
+		</fieldset>
+		<${Formula} label="The condition as a formula" text=${String(draft ?? '')} onText=${(t) => onDraft(t || null)} />`;
+}
 
 /** The texts of lines, as cells are read; empty lines are none. @param {string} text */
 export const textsOf = (text) => text.split('\n').map((line) => line.trim()).filter(Boolean);
