@@ -86,6 +86,9 @@ func (p *program) studio(c *cli.Context) error {
 		return problem.New("address", "studio cannot listen there: %v", problem.Cause(err)).Hinted("leave --addr out, or choose another port of 127.0.0.1")
 	}
 	fmt.Fprintln(p.Out, server.Link(l))
+	if n := len(s.sheets); n > 1 {
+		fmt.Fprintf(p.Err, "the page shows %s, the first of %d sheets; its dry run reads all of them\n", problem.OneLine(s.sheets[0]), n)
+	}
 	fmt.Fprintln(p.Err, "open the link in a browser; only this computer can reach it, and it works once. Stop with Ctrl-C")
 	return server.Serve(c.Context, l)
 }
@@ -131,8 +134,8 @@ func (s *studioSession) options() (studio.Options, error) {
 		Run: func(ctx context.Context, args []string, out, log io.Writer) int {
 			return start(ctx, args, IO{In: strings.NewReader(""), Out: out, Err: log, Env: s.Env}, s.pace)
 		},
-		Job:      s.job,
-		Commands: studio.Commands{Check: s.line("check"), DryRun: s.line("run", "--dry-run"), Run: s.line("run")},
+		Job:     s.job,
+		Command: s.command(),
 	}
 	if s.service != nil {
 		o.Service, o.Routes, o.LinkBody = s.service.Service, s.service.routes, s.service.linkBody
@@ -147,12 +150,12 @@ func (s *studioSession) options() (studio.Options, error) {
 	if s.exists() {
 		return o, nil
 	}
-	// A first mapping is proposed from the rows of the sheets. Where they cannot be read the mapping has a name
+	// A first mapping is proposed from the rows of the sheet. Where they cannot be read the mapping has a name
 	// alone: the page shows what is wrong, and lets a person choose the header row.
 	fmt.Fprintln(s.Err, "there is no", problem.OneLine(s.where.Mapping), "yet: the page proposes one as soon as it has read the sheet")
 	for row := range draft.SoughtRows { // 0 seeks it
 		f := &sheetFinder{options: sheet.Options{Password: s.password.value, HeaderRow: row}, request: o.Suggest}
-		readers, err := f.open(s.sheets)
+		readers, err := f.open(s.sheets[:1])
 		for _, r := range readers {
 			_ = r.Close()
 		}
@@ -169,8 +172,9 @@ func (s *studioSession) options() (studio.Options, error) {
 	return o, nil
 }
 
-// line is a command to copy, for the same mapping and sheets.
-func (s *studioSession) line(words ...string) string {
+// command is the line of a run with the same mapping and sheets.
+func (s *studioSession) command() string {
+	words := []string{"run"}
 	if s.where.Templates != "" {
 		words = append(words, "--templates", s.where.Templates)
 	}

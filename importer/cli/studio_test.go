@@ -82,8 +82,8 @@ type studioState struct {
 		Error                 string
 		Rows, Clients, Usable int
 	}
-	Commands map[string]string
-	Job      *struct {
+	Command string
+	Job     *struct {
 		State    string
 		ExitCode int
 		Summary  struct {
@@ -133,8 +133,8 @@ func TestStudio(t *testing.T) {
 	if j := st.Judgement; j.Rows != 3 || j.Clients != 3 || j.Usable != 3 || len(st.Mapping.Problems) > 0 {
 		t.Errorf("the judgement is %+v, with %v", j, st.Mapping.Problems)
 	}
-	if want := "claimsheet run -m " + s.path("mapping.yaml") + " -e uat --dry-run " + s.path("leads.xlsx"); st.Commands["dryRun"] != want {
-		t.Errorf("the command is %q, want %q", st.Commands["dryRun"], want)
+	if want := "claimsheet run -m " + s.path("mapping.yaml") + " -e uat " + s.path("leads.xlsx"); st.Command != want {
+		t.Errorf("the command is %q, want %q", st.Command, want)
 	}
 	var shown struct {
 		Steps []struct {

@@ -7,11 +7,12 @@ import (
 
 	"claimsheet/importer/cli/load"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/yamlpatch"
 )
 
-// analysis is what a text says, checked against the sheets and the service. It does not
+// analysis is what a text says, checked against the sheet and the service. It does not
 // change.
 type analysis struct {
 	text     []byte
@@ -35,7 +36,11 @@ func analyse(file string, text []byte, b *book, service *mapping.Service) *analy
 		}
 		return a.doc.At(p.Line, p.Column)
 	}
-	part, found := mapping.BindPart(a.mapping, a.problems, at, b.tables, a.service, load.Today(a.mapping))
+	var tables []cell.Sheet
+	if b.isOpen {
+		tables = []cell.Sheet{b.table}
+	}
+	part, found := mapping.BindPart(a.mapping, a.problems, at, tables, a.service, load.Today(a.mapping))
 	a.problems = append(a.problems, found...)
 	a.problems.Sort()
 	a.problems = slices.Compact(a.problems)
@@ -65,17 +70,17 @@ func withContacts(service *mapping.Service, m *mapping.Mapping) *mapping.Service
 	return &own
 }
 
-// read reads the sheets as the text of now says, unless that was done before. The caller
+// read reads the sheet as the text of now says, unless that was done before. The caller
 // holds the lock.
 func (s *Server) read() *book {
 	o := s.session.reading(s.options)
 	if s.books[o] == nil {
-		s.books[o] = openBook(s.ctx, s.options.Sheets, o, s.options.Suggest)
+		s.books[o] = openBook(s.ctx, s.options.Sheets[0], o, s.options.Suggest)
 	}
 	return s.books[o]
 }
 
-// refresh analyses the text of now, and judges the sheets by it in the background. The
+// refresh analyses the text of now, and judges the sheet by it in the background. The
 // caller holds the lock.
 func (s *Server) refresh() {
 	s.progress++

@@ -210,7 +210,7 @@ func (s *Server) reload(changeIn) error {
 	if text == nil {
 		return cannot("no-file", "the file is not there any more", "save to write it again")
 	}
-	s.session.file, s.session.leads = text, whereTo(s.session.path)
+	s.session.file = text
 	s.session.change("read from the disk", text)
 	return nil
 }
@@ -238,7 +238,7 @@ func (s *Server) ignore(in changeIn) error {
 	if c == nil {
 		return failure{http.StatusNotFound, "no-such-column", "the sheet has no such column", ""}
 	}
-	name, text := mapping.IgnoredName(b.tables[0], c.index), s.session.text()
+	name, text := mapping.IgnoredName(b.table, c.index), s.session.text()
 	if s.now.mapping.Ignores(name) == in.Ignored {
 		return nil
 	}

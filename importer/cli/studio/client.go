@@ -48,7 +48,7 @@ func getClient(v view, r *http.Request) (any, error) {
 	survey := v.verdict.survey
 	var records []int
 	if row > 0 {
-		i := v.book.record(cell.RowOf(number(r, "table"), row))
+		i := v.book.record(cell.RowOf(0, row))
 		if i < 0 {
 			return nil, failure{http.StatusNotFound, "no-such-row", "the sheet has no such row", ""}
 		}
@@ -96,11 +96,11 @@ func (v view) client(number, of int, records []int) (any, error) {
 		}
 		steps = append(steps, one)
 	}
-	rows, tables := []int{}, []int{}
+	rows := []int{}
 	for _, row := range plan.Rows {
-		rows, tables = append(rows, row.Number()), append(tables, row.Table())
+		rows = append(rows, row.Number())
 	}
-	return map[string]any{"number": number, "of": of, "rows": rows, "tables": tables, "why": v.why(plan),
+	return map[string]any{"number": number, "of": of, "rows": rows, "why": v.why(plan),
 		"problems": v.show(plan.Problems), "steps": steps}, nil
 }
 
@@ -112,12 +112,7 @@ func (v view) values(step *mapping.Step, body json.RawMessage) []sentJSON {
 		one := sentJSON{name, value, []cellJSON{}}
 		for i, column := range from.Columns {
 			if i < len(from.Texts) && from.Texts[i] != "" && from.Row != 0 {
-				at := v.bound.At(column, from.Row)
-				place := at.Cell
-				if len(v.book.tables) > 1 {
-					place = at.String()
-				}
-				one.Cells = append(one.Cells, cellJSON{place, from.Texts[i]})
+				one.Cells = append(one.Cells, cellJSON{v.bound.At(column, from.Row).Cell, from.Texts[i]})
 			}
 		}
 		list = append(list, one)

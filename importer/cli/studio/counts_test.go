@@ -1,34 +1,9 @@
 package studio_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
-
-// A sheet that changes or vanishes while the page is open is said to have done so.
-func TestSheetChanges(t *testing.T) {
-	t.Parallel()
-	b := begin(t, mappingText, sheetText, nil)
-	st := b.judged()
-	if st.one("mapping", "code", "sheet-changed") != nil {
-		t.Error("it is said to have changed")
-	}
-	sheet := filepath.Join(filepath.Dir(b.file), "leads.csv")
-	write(t, sheet, sheetText+"4,dan@example.com,Dean,05/06/1983,Mr,z\n")
-	warned := func() any {
-		list := b.get("/api/state").at("mapping").(map[string]any)
-		return reply(list).one("warnings", "code", "sheet-changed")["message"]
-	}
-	expect(t, "the warning", warned(), "the sheet has changed since it was read, or is gone; the page shows the previous version")
-	if err := os.Remove(sheet); err != nil {
-		t.Fatal(err)
-	}
-	expect(t, "the warning", warned(), "the sheet has changed since it was read, or is gone; the page shows the previous version")
-	r := b.get("/api/rows?show=all")
-	expect(t, "the rows", r["total"], 5)
-}
 
 // Rows that the mapping skips are neither usable nor in trouble, in the sums as in the rows
 // and columns.

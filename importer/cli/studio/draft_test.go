@@ -24,23 +24,18 @@ func TestDraftOfAnotherFile(t *testing.T) {
 	}
 
 	same := again()
-	expect(t, "draftOld", same.get("/api/state").at("mapping", "draftOld"), false)
 	st := same.post("/api/draft", 200, "version", 1, "take", true)
 	expect(t, "onDisk", st.at("mapping", "onDisk"), "same")
 
 	theirs := mappingText + "# by a colleague\n"
 	write(t, first.file, theirs)
 	second := again()
-	expect(t, "draftOld", second.get("/api/state").at("mapping", "draftOld"), true)
 	st = second.post("/api/draft", 200, "version", 1, "take", true)
 	expect(t, "the text", st.at("mapping", "text"), left)
 	expect(t, "onDisk", st.at("mapping", "onDisk"), "changed")
 	refused := second.post("/api/save", 409, "version", 2)
 	expect(t, "the code", refused.at("error", "code"), "changed-on-disk")
 	first.holds(first.file, theirs)
-
-	third := again() // what was taken and not saved is still of the file of then
-	expect(t, "draftOld", third.get("/api/state").at("mapping", "draftOld"), true)
 
 	st = second.post("/api/undo", 200, "version", 2)
 	expect(t, "onDisk with the text of the file", st.at("mapping", "onDisk"), "same")
@@ -49,28 +44,21 @@ func TestDraftOfAnotherFile(t *testing.T) {
 	second.post("/api/save", 200, "version", 4, "overwrite", true)
 	first.holds(first.file, left)
 
-	first.autumnAgain(t, draft, "")
+	again().post("/api/text", 200, "version", 1, "text", mappingText+"# left\n")
 	if err := os.Remove(first.file); err != nil {
 		t.Fatal(err)
 	}
 	fourth := begin(t, "", sheetText, func(o *studio.Options) { keep(o); o.Mapping, o.Proposed = first.file, []byte(mappingText) })
-	expect(t, "draftOld without the file", fourth.get("/api/state").at("mapping", "draftOld"), true)
 	st = fourth.post("/api/draft", 200, "version", 1, "take", true)
 	expect(t, "onDisk without the file", st.at("mapping", "onDisk"), "gone")
 	fourth.post("/api/save", 409, "version", 2)
 }
 
-// autumnAgain leaves something unsaved in a session of its own.
-func (b *tab) autumnAgain(t *testing.T, draft, text string) {
-	t.Helper()
-	own := begin(t, "", sheetText, func(o *studio.Options) { o.Autosave, o.Mapping = draft, b.file })
-	own.post("/api/text", 200, "version", 1, "text", mappingText+"# left\n"+text)
-}
-
 // nothing is a job that does nothing.
 func nothing(context.Context, []string, io.Writer, io.Writer) int { return 0 }
 
-// A job works with the text that is shown, whatever has become of the file.
+// A job works with the text that is shown, whatever has become of the file, and with all
+// sheets, of which the page shows the first.
 func TestJobOfTheTextShown(t *testing.T) {
 	t.Parallel()
 	used := make(chan string, 1)
@@ -80,12 +68,20 @@ func TestJobOfTheTextShown(t *testing.T) {
 			used <- string(data)
 			return nil
 		}
-		o.Run = nothing
+		o.Sheets = append(o.Sheets, "more.csv")
+		o.Run = func(_ context.Context, args []string, _, _ io.Writer) int {
+			used <- strings.Join(args[len(args)-2:], " ")
+			return 0
+		}
 	})
+	expect(t, "the sheets that are not shown", b.judged().at("sheet", "others"), 1)
 	write(t, b.file, "name: by a colleague\n")
 	b.post("/api/job", 200, "version", 1, "kind", "dry-run")
 	if got := <-used; got != mappingText {
 		t.Errorf("the job uses\n%s", got)
+	}
+	if got := <-used; !strings.HasSuffix(got, "leads.csv more.csv") {
+		t.Errorf("the job's sheets are %s", got)
 	}
 }
 

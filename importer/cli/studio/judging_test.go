@@ -1,7 +1,6 @@
 package studio_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,51 +9,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"claimsheet/importer/cli/studio"
-	"claimsheet/importer/testform"
 )
-
-// What is counted after each change is of the mapping of that state: nothing is counted
-// before the whole sheet is judged by it.
-func TestJudgementIsOfItsState(t *testing.T) {
-	t.Parallel()
-	var sheet strings.Builder
-	sheet.WriteString("No,Text\n")
-	rows := testform.LongOr(20_000, 2_000)
-	for i := range rows {
-		fmt.Fprintf(&sheet, "%d,x\n", i)
-	}
-	const text = "name: x\napi: v2\nclient:\n  key: No\n  existing: create\n  fields:\n    a: {column: Text, type: Text}\n"
-	b := begin(t, text, sheet.String(), nil)
-	check := func(st reply) {
-		t.Helper()
-		j := reply(st["judgement"].(map[string]any))
-		done, usable, trouble := j["done"].(float64), j["usable"].(float64), j["errors"].(float64)
-		if j["complete"] != true {
-			done = 0
-		}
-		bad := strings.Contains(st.at("mapping", "text").(string), "type: Email")
-		if bad && usable != 0 || !bad && trouble != 0 || usable+trouble != done {
-			t.Errorf("version %v, with Email %t, has %v usable and %v in trouble of %v", st["version"], bad, usable, trouble, done)
-		}
-		if target := st.one("targets", "path", "/client/fields/a"); bad && target["usable"] != 0.0 || !bad && target["errors"] != 0.0 {
-			t.Errorf("version %v, with Email %t, has the target %v", st["version"], bad, target)
-		}
-		if j["complete"] == true && done != float64(rows) {
-			t.Errorf("version %v is complete with %v rows", st["version"], done)
-		}
-	}
-	types := []string{"Email", "Text"}
-	for version := 1; version <= testform.LongOr(8, 4); version++ {
-		seen := 0
-		b.until("some rows judged", func(st reply) bool {
-			check(st)
-			seen++
-			return st.at("judgement", "complete") == true || seen > 2 && version%2 == 0
-		})
-		check(b.post("/api/patch", 200, "version", version, "label", "x", "operations", []any{op("replace", "/client/fields/a/type", types[(version-1)%2])}))
-	}
-	check(b.judged())
-}
 
 // A workbook without the sheet that the mapping names is shown with its first one, to
 // choose from.
@@ -78,8 +33,8 @@ func TestSheetOfAnotherName(t *testing.T) {
 	const text = "name: x\napi: v2\nsheet: {name: Lead}\nclient: {key: No, existing: create, fields: {n: Surname}}\n"
 	b := begin(t, text, sheetText, func(o *studio.Options) { o.Sheets = []string{path} })
 	st := b.get("/api/state")
-	expect(t, "the names", st.at("sheets", 0, "names"), []string{"Notes", "Leads"})
-	expect(t, "the problem", st.at("sheets", 0, "problems", 0, "code"), "sheet-not-found")
+	expect(t, "the names", st.at("sheet", "names"), []string{"Notes", "Leads"})
+	expect(t, "the problem", st.at("sheet", "problems", 0, "code"), "sheet-not-found")
 	st = b.post("/api/patch", 200, "version", 1, "label", "x", "operations", []any{op("add", "/sheet/name", "Leads")})
 	expect(t, "the text", st.at("mapping", "text"), strings.Replace(text, "name: Lead}", "name: Leads}", 1))
 	st = b.judged()

@@ -3,7 +3,6 @@ package studio_test
 import (
 	"fmt"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -50,6 +49,8 @@ func TestJudgement(t *testing.T) {
 	st = b.post("/api/patch", 200, "version", 1, "label", "x", "operations", []any{op("replace", "/activities/0/attributes/Title/column", "Salutation"),
 		op("add", "/activities/0/attributes/Remarks", "Notes")})
 	expect(t, "the problem's code", st.at("mapping", "problems", 0, "code"), "unknown-column")
+	expect(t, "what is judged by the text before", []any{st.at("judgement", "complete"), st.at("judgement", "usable"),
+		st.one("targets", "path", "/client/fields/lastName")["usable"], st.one("columns", "letter", "D")["errors"]}, []any{false, 0, 0, 0})
 	expect(t, "the problem's path", st.at("mapping", "problems", 0, "path"), "/activities/0/attributes/Title/column")
 	st = b.judged()
 	expect(t, "partial", st.at("judgement", "partial"), true)
@@ -116,50 +117,40 @@ func TestMeanings(t *testing.T) {
 	const table = "values: {Mr: Mister, Ms: Miss}"
 	const aRows = "No,A,B,C\n1,Mr,Dr,\n2,Ms,Mr,\n3,,Ms,x\n"
 	for name, c := range map[string]struct {
-		rules, sheet, other string // other is a second sheet; "" for none
-		column, path        string
-		want                string // text=what is sent, ! for a problem, ? for a warning
+		rules, sheet, column, path string
+		want                       string // text=what is sent, ! for a problem, ? for a warning
 	}{
 		"each claim has its column": {
 			"claims:\n  - {id: one, key: A, name: '{A}', columns: {Title: A}}\n  - {id: two, key: B, name: '{B}', columns: {Title: B}}\n" +
 				"activities:\n  - {template: Your details, on: claim, attributes: {Title: {column: Title, " + table + "}}}\n",
-			aRows, "", "C", "/activities/0/attributes/Title", "Dr=! Mr=Mister Ms=Miss"},
+			aRows, "C", "/activities/0/attributes/Title", "Dr=! Mr=Mister Ms=Miss"},
 		"the columns of all claims together": {
 			"claims:\n  - {id: one, key: A, name: '{A}', columns: {Title: A}}\n  - {id: two, key: B, name: '{B}', columns: {Title: B}}\n" +
 				"activities:\n  - {template: Your details, on: claim, attributes: {Title: {column: Title, " + table + "}}}\n",
-			aRows, "", "B,C", "/activities/0/attributes/Title", "Mr=Mister Ms=Miss Dr=!"},
+			aRows, "B,C", "/activities/0/attributes/Title", "Mr=Mister Ms=Miss Dr=!"},
 		"each activity has its table": {
 			"activities:\n  - {template: Your details, attributes: {Title: {column: A, " + table + "}}}\n" +
 				"  - {template: Your details, id: more, attributes: {Title: {column: A, values: {Mr: Master}}}}\n",
-			aRows, "", "B", "/activities/1/attributes/Title", "Mr=Master Ms=!"},
+			aRows, "B", "/activities/1/attributes/Title", "Mr=Master Ms=!"},
 		"the first that is filled": {
 			"activities:\n  - {template: Your details, attributes: {Title: {first_of: [A, B], " + table + "}}}\n",
-			aRows, "", "C", "/activities/0/attributes/Title", "Dr= Mr= Ms=Miss"},
+			aRows, "C", "/activities/0/attributes/Title", "Dr= Mr= Ms=Miss"},
 		"a text of several cells": {
 			"activities:\n  - {template: Your details, attributes: {Title: {text: '{A}', " + table + "}}}\n",
-			aRows, "", "B", "/activities/0/attributes/Title", "Mr= Ms="},
+			aRows, "B", "/activities/0/attributes/Title", "Mr= Ms="},
 		"an expression": {
 			"activities:\n  - {template: Your details, attributes: {Title: {expr: 'col(\"A\") + col(\"B\")'}}}\n",
-			aRows, "", "B", "/activities/0/attributes/Title", "Mr= Ms="},
+			aRows, "B", "/activities/0/attributes/Title", "Mr= Ms="},
 		"rows that the activity is not for": {
 			"activities:\n  - {template: Your details, when: 'col(\"No\") != \"1\"', attributes: {Title: {column: B, " + table + "}}}\n",
-			"No,A,B\n1,,Mr\n2,,Mr\n1,,Dr\n", "", "C", "/activities/0/attributes/Title", "Mr=Mister Dr="},
-		"two sheets by their headers": {
-			"activities:\n  - {template: Your details, attributes: {Title: {column: B, " + table + "}}}\n",
-			"No,A,B\n1,Ms,Mr\n", "B,No,A\nDr,2,Mr\nMs,3,Mr\n", "C", "/activities/0/attributes/Title", "Mr=Mister Dr=! Ms=Miss"},
+			"No,A,B\n1,,Mr\n2,,Mr\n1,,Dr\n", "C", "/activities/0/attributes/Title", "Mr=Mister Dr="},
 		"a text that is no option": {
 			"activities:\n  - {template: Your details, attributes: {Title: B}}\n",
-			"No,A,B\n1,,Mister\n2,,Dr\n", "", "C", "/activities/0/attributes/Title", "Mister=Mister Dr=Dr?"},
+			"No,A,B\n1,,Mister\n2,,Dr\n", "C", "/activities/0/attributes/Title", "Mister=Mister Dr=Dr?"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := begin(t, head+c.rules, c.sheet, func(o *studio.Options) {
-				if c.other != "" {
-					other := filepath.Join(filepath.Dir(o.Mapping), "more.csv")
-					write(t, other, c.other)
-					o.Sheets = append(o.Sheets, other)
-				}
-			})
+			b := begin(t, head+c.rules, c.sheet, nil)
 			expect(t, "the problems", b.judged().at("mapping", "problems"), []any{})
 			r := b.get("/api/column?letter=" + c.column + "&path=" + url.QueryEscape(c.path))
 			var got []string
@@ -246,6 +237,8 @@ func TestPreview(t *testing.T) {
 	expect(t, "the best reading", r.at("readings", 0, "format"), "mm/dd/yyyy")
 	expect(t, "its trouble", r.at("readings", 0, "errors"), 0)
 	expect(t, "its first result", r.at("readings", 0, "rows", 0, "result"), "1980-01-02T00:00:00Z")
+	r = b.post("/api/preview", 200, "path", "/client/fields/seen", "value", map[string]any{"column": "DOB", "type": "DateTime"})
+	expect(t, "the best reading of times without a zone", r.at("readings", 0, "format"), "mm/dd/yyyy")
 	r = b.post("/api/preview", 200, "path", "/activities/template=More/attributes/Note", "value", map[string]any{"text": "{Surname} of {Notes}"})
 	expect(t, "a text", r.at("rows", 1, "result"), "B of")
 	r = b.post("/api/preview", 200, "path", "/client/fields/firstName", "value", map[string]any{"expr": `upper(col("Nobody"))`})

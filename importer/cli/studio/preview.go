@@ -95,7 +95,7 @@ func (v view) asField(rule yamlpatch.Operation) yamlpatch.Operation {
 	case last == "when":
 		field["expr"] = "(" + text + ") ? \"yes\" : \"no\""
 	case last == "name" && len(path) > 1 && path[0] != "sheet":
-		field["text"] = strings.NewReplacer("{run.date}", load.Today(v.mapping), "{sheet}", v.book.tables[0].Name).Replace(text)
+		field["text"] = strings.NewReplacer("{run.date}", load.Today(v.mapping), "{sheet}", v.book.table.Name).Replace(text)
 	default:
 		return rule
 	}
@@ -135,7 +135,7 @@ func (v view) preview(operations ...yamlpatch.Operation) (previewJSON, error) {
 	return made, v.book.rows.Read(v.book.places[:min(len(v.book.places), previewCounted)], func(record cell.Record) {
 		for _, reading := range a.bound.Convert(record).Readings {
 			if reading.Target == at {
-				made.add(v.book, record, reading)
+				made.add(record, reading)
 				break
 			}
 		}
@@ -143,12 +143,12 @@ func (v view) preview(operations ...yamlpatch.Operation) (previewJSON, error) {
 }
 
 // add counts a reading, and shows it when it is among the first.
-func (made *previewJSON) add(b *book, record cell.Record, reading mapping.Reading) {
+func (made *previewJSON) add(record cell.Record, reading mapping.Reading) {
 	show := func(p *problem.Problem) *problemJSON {
 		if p == nil {
 			return nil
 		}
-		shown := b.show(*p)
+		shown := inPage(*p)
 		return &shown
 	}
 	one := previewRowJSON{Row: record.Row, Source: strings.Join(reading.Source.Texts, " | "), Problem: show(reading.Wrong), Warning: show(reading.Doubt)}

@@ -81,8 +81,7 @@ func getColumn(v view, r *http.Request) (any, error) {
 			return nil, err
 		}
 		for _, c := range columns {
-			at := v.book.at[record.Table][c.index]
-			text := strings.TrimSpace(record.Cell(at).Shown)
+			text := strings.TrimSpace(record.Cell(c.index).Shown)
 			value := known[text]
 			switch {
 			case text == "":
@@ -95,7 +94,7 @@ func getColumn(v view, r *http.Request) (any, error) {
 				known[value.Text], values = value, append(values, value)
 			}
 			if value.Count++; target >= 0 && !value.isRead {
-				v.addMeaning(value, record, target, at)
+				v.addMeaning(value, record, target, c.index)
 			}
 		}
 	}
@@ -125,7 +124,6 @@ func (v view) addMeaning(value *valueJSON, record cell.Record, target, column in
 
 type rowJSON struct {
 	Row      int           `json:"row"`
-	Table    int           `json:"table"`
 	Skipped  string        `json:"skipped,omitempty"`
 	Cells    []string      `json:"cells"`
 	Problems []problemJSON `json:"problems"`
@@ -156,7 +154,7 @@ func getRows(v view, r *http.Request) (any, error) {
 // getPlace answers with a place among the rows that are asked for: that of the first row,
 // from a row on, which find shows too, else the last one; and with that row, or null.
 func getPlace(v view, r *http.Request) (any, error) {
-	from := cell.RowOf(number(r, "table"), number(r, "row"))
+	from := cell.RowOf(0, number(r, "row"))
 	place, isShown, isFound := 0, v.filter(r, r.URL.Query().Get("show")), v.filter(r, cmp.Or(r.URL.Query().Get("find"), "all"))
 	for i, at := range v.book.records {
 		if !isShown(i) {
@@ -194,9 +192,9 @@ func (v view) filter(r *http.Request, show string) func(record int) bool {
 func (v view) row(i int) (rowJSON, error) {
 	one := rowJSON{Cells: []string{}}
 	err := v.book.rows.Read(v.book.places[i:i+1], func(record cell.Record) {
-		one.Row, one.Table = record.Row, record.Table
-		for _, c := range v.book.columns {
-			one.Cells = append(one.Cells, record.Cell(v.book.at[record.Table][c.index]).Shown)
+		one.Row = record.Row
+		for i := range v.book.columns {
+			one.Cells = append(one.Cells, record.Cell(i).Shown)
 		}
 		var row mapping.ConvertedRow
 		if v.bound != nil {
@@ -206,25 +204,16 @@ func (v view) row(i int) (rowJSON, error) {
 		if one.Skipped = string(row.Skipped); v.verdict != nil {
 			found = append(found, v.verdict.together[i]...)
 		}
-		one.Problems = v.book.showAll(slices.DeleteFunc(found, func(p problem.Problem) bool { return v.bound.Keyless && p.Code == "empty-key" }))
-		one.Warnings = v.book.showAll(row.Warnings)
+		one.Problems = showAll(slices.DeleteFunc(found, func(p problem.Problem) bool { return v.bound.Keyless && p.Code == "empty-key" }))
+		one.Warnings = showAll(row.Warnings)
 	})
 	return one, err
 }
 
-func (b *book) showAll(list problem.List) []problemJSON {
+func showAll(list problem.List) []problemJSON {
 	shown := []problemJSON{}
 	for _, p := range list {
-		shown = append(shown, b.show(p))
-	}
-	return shown
-}
-
-// show returns a problem of a row as the page gets it.
-func (b *book) show(p problem.Problem) problemJSON {
-	shown := inPage(p)
-	if c := b.columnOf(p.Where); c >= 0 {
-		shown.Column = cell.ColumnName(c)
+		shown = append(shown, inPage(p))
 	}
 	return shown
 }

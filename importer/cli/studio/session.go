@@ -19,7 +19,6 @@ import (
 // session is the text of a mapping with its history, and what is known of its file.
 type session struct {
 	path    string
-	leads   string     // where the path led when the file was read or saved last: it may be a link
 	history []revision // at least one
 	at      int        // the revision that is now
 	version int        // counts the changes, undo and redo included
@@ -44,7 +43,6 @@ func (s *session) open(o Options) (err error) {
 	if s.file, err = readFile(s.path); err != nil {
 		return err
 	}
-	s.leads = whereTo(s.path)
 	text, label := s.file, "as it was"
 	if text == nil {
 		text, label = o.Proposed, "proposed from the sheet"
@@ -91,15 +89,6 @@ func (s *session) text() []byte { return s.history[s.at].text }
 // dirty reports whether the text is not that of the file.
 func (s *session) dirty() bool { return s.file == nil || !bytes.Equal(s.text(), s.file) }
 
-// whereTo returns the file that a path leads to.
-func whereTo(path string) string {
-	to, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return path
-	}
-	return to
-}
-
 // onDisk compares the file with what was read or saved last: it is the same, changed or
 // gone, and why says so to a person. A file that has the text already is the same.
 func (s *session) onDisk() (is, why string) {
@@ -111,8 +100,6 @@ func (s *session) onDisk() (is, why string) {
 		return "same", ""
 	case now == nil:
 		return "gone", "the file is not there any more"
-	case s.file != nil && whereTo(s.path) != s.leads:
-		return "changed", "the name leads to another file now"
 	case s.file != nil && bytes.Equal(now, s.file), bytes.Equal(now, s.text()):
 		return "same", ""
 	case s.file == nil:
@@ -161,7 +148,7 @@ func (s *session) save(overwrite bool) error {
 	if err := safefile.Replace(s.path, s.text(), 0o644, os.Rename); err != nil {
 		return s.noAccess(err)
 	}
-	s.file, s.leads = s.text(), whereTo(s.path)
+	s.file = s.text()
 	s.keep()
 	return nil
 }
@@ -215,26 +202,11 @@ func (s *session) readAutosave() *unsaved {
 	return u
 }
 
-// isBehind reports whether the file has changed since the changes of a draft were begun.
-func (s *session) isBehind(u *unsaved) bool {
-	return (u.File == nil) != (s.file == nil) || !bytes.Equal(u.File, s.file)
-}
-
-// getDiff answers with the lines that differ from the text when the session began, or how
-// the file on the disk or what an earlier session left unsaved differs from the text now.
-func (s *Server) getDiff(r *http.Request) (any, error) {
+// getDiff answers with the lines that differ from the text when the session began.
+func (s *Server) getDiff(*http.Request) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before, after, left := s.session.begin, s.session.text(), s.session.left
-	var err error
-	switch with := r.URL.Query().Get("with"); {
-	case with == "draft" && left != nil:
-		before, after = after, []byte(left.Text)
-	case with != "":
-		before = after
-		after, err = readFile(s.session.path)
-	}
-	return map[string]any{"lines": diff(lines(string(before)), lines(string(after)))}, err
+	return map[string]any{"lines": diff(lines(string(s.session.begin)), lines(string(s.session.text())))}, nil
 }
 
 func lines(text string) []string {

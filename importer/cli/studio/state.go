@@ -18,12 +18,12 @@ type stateJSON struct {
 	Progress    int              `json:"progress"`
 	Mapping     mappingJSON      `json:"mapping"`
 	Environment string           `json:"environment"` // "" for none
-	Sheets      []sheetJSON      `json:"sheets"`
+	Sheet       sheetJSON        `json:"sheet"`
 	Columns     []columnJSON     `json:"columns"`
 	Targets     []targetJSON     `json:"targets"`
 	Suggestions []suggestionJSON `json:"suggestions"`
 	Judgement   judgementJSON    `json:"judgement"`
-	Commands    Commands         `json:"commands"`
+	Command     string           `json:"command"`
 	Job         *job             `json:"job"`
 }
 
@@ -41,7 +41,6 @@ type mappingJSON struct {
 
 	Questions []questionJSON `json:"questions"` // of a first mapping, not answered yet
 	Draft     bool           `json:"draft"`     // an earlier session left something unsaved
-	DraftOld  bool           `json:"draftOld"`  // and the file has changed since that was begun
 }
 
 // questionJSON is a comment that asks for a decision, and the rule that it is about.
@@ -59,11 +58,12 @@ type problemJSON struct {
 	Line    int    `json:"line,omitempty"`
 	Row     int    `json:"row,omitempty"`
 	Path    string `json:"path,omitempty"`   // of the rule in the mapping
-	Column  string `json:"column,omitempty"` // of a problem of a row; "" for the row as a whole
+	Column  string `json:"column,omitempty"` // of a problem of a cell
 }
 
 type sheetJSON struct {
 	Path      string        `json:"path"`
+	Others    int           `json:"others"` // sheets that are not shown
 	Names     []string      `json:"names"`
 	Name      string        `json:"name"`
 	HeaderRow int           `json:"headerRow"`
@@ -171,9 +171,10 @@ func (s *Server) judgedBy() *verdict {
 func (s *Server) state() stateJSON {
 	a, v := s.now, s.judgedBy()
 	st := stateJSON{
-		Version: s.session.version, Progress: s.news(), Commands: s.options.Commands, Mapping: s.mapping(),
-		Sheets: a.book.sheets, Targets: a.targets(s.options.Service, v), Judgement: s.judgement(v),
+		Version: s.session.version, Progress: s.news(), Command: s.options.Command, Mapping: s.mapping(),
+		Sheet: a.book.sheet, Targets: a.targets(s.options.Service, v), Judgement: s.judgement(v),
 	}
+	st.Sheet.Others = len(s.options.Sheets) - 1
 	if service := s.options.Service; service != nil {
 		st.Environment = service.Environment
 	}
@@ -192,11 +193,10 @@ func (s *Server) mapping() mappingJSON {
 	if v := s.judgedBy(); v != nil {
 		problems, warnings = slices.Concat(problems, v.found), slices.Concat(warnings, v.warnings)
 	}
-	left := s.session.left
 	m := mappingJSON{
 		Path: s.session.path, Exists: s.session.file != nil, Dirty: s.session.dirty(), Text: string(s.session.text()),
-		Problems: a.show(problems), Warnings: append(a.show(warnings), a.book.stale(s.options.Sheets)...),
-		At: s.session.at, Questions: questions(a.doc, a.text), Draft: left != nil, DraftOld: left != nil && s.session.isBehind(left),
+		Problems: a.show(problems), Warnings: a.show(warnings),
+		At: s.session.at, Questions: questions(a.doc, a.text), Draft: s.session.left != nil,
 	}
 	m.OnDisk, m.DiskNote = s.session.onDisk()
 	for _, r := range s.session.history {
@@ -233,9 +233,13 @@ func questions(doc *yamlpatch.Document, text []byte) []questionJSON {
 	return list
 }
 
-// inPage returns a problem as the page gets it, without its place.
+// inPage returns a problem as the page gets it, with the column of its cell.
 func inPage(p problem.Problem) problemJSON {
-	return problemJSON{Code: p.Code, Message: inPageWords(p.Message), Hint: inPageWords(p.Hint)}
+	shown := problemJSON{Code: p.Code, Message: inPageWords(p.Message), Hint: inPageWords(p.Hint)}
+	if c := columnOf(p.Where); c >= 0 {
+		shown.Column = cell.ColumnName(c)
+	}
+	return shown
 }
 
 // show returns problems as the page gets them, with the path of the rule in the mapping.
@@ -256,17 +260,6 @@ func (a *analysis) show(list problem.List) []problemJSON {
 		shown = append(shown, one)
 	}
 	return shown
-}
-
-// stale warns of files that are not what they were when they were read.
-func (b *book) stale(paths []string) (list []problemJSON) {
-	for i, path := range paths {
-		if versionOf(path) != b.versions[i] {
-			list = append(list, problemJSON{Code: "sheet-changed", Where: path, Message: "the sheet has changed since it was read, or is gone; " +
-				"the page shows the previous version", Hint: "stop claimsheet studio and start it again to see the sheet as it is now"})
-		}
-	}
-	return list
 }
 
 func (a *analysis) columnList(targets []targetJSON, v *verdict) []columnJSON {
@@ -329,5 +322,5 @@ func (s *Server) suggestions(targets []targetJSON) []suggestionJSON {
 }
 
 func (a *analysis) ignores(column int) bool {
-	return a.mapping.Ignores(mapping.IgnoredName(a.book.tables[0], column))
+	return a.mapping.Ignores(mapping.IgnoredName(a.book.table, column))
 }

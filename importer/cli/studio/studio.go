@@ -23,7 +23,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,9 +40,9 @@ var page embed.FS
 type Options struct {
 	Mapping  string   // the mapping file, which need not exist
 	Proposed []byte   // the text to begin with when it does not exist
-	Propose  bool     // that text says only how the sheets are read; the rest is proposed from their rows
-	Sheets   []string // paths; at least one
-	Password string   // opens encrypted sheets
+	Propose  bool     // that text says only how the sheet is read; the rest is proposed from its rows
+	Sheets   []string // paths; the page shows the first of them, and a job takes all
+	Password string   // opens encrypted ones
 
 	Service  *mapping.Service // what the environment has; nil when none was asked
 	Routes   apiclient.Routes // of the environment; Version is the mapping's
@@ -64,16 +63,9 @@ type Options struct {
 	// file to use.
 	Job func(kind JobKind, mapping, folder string) []string
 
-	Commands Commands // to copy
+	Command string // that does the same as the page shows, to copy
 
 	Idle time.Duration // how long the server waits for a page before it ends; 0 for 15 minutes
-}
-
-// Commands are command lines for the same mapping and sheets.
-type Commands struct {
-	Check  string `json:"check"`
-	DryRun string `json:"dryRun"`
-	Run    string `json:"run"`
 }
 
 // Server is one session. Its methods may be called from any goroutine.
@@ -89,7 +81,7 @@ type Server struct {
 	mu      sync.Mutex
 	closed  bool
 	session session
-	books   map[reading]*book  // by how the sheets are read
+	books   map[reading]*book  // by how the sheet is read
 	now     *analysis          // of the session's text
 	judging context.CancelFunc // stops the judgement under way
 	judged  *atomic.Int64      // rows, by the judgement under way
@@ -100,8 +92,8 @@ type Server struct {
 	progress int // grows with everything that a page shows
 }
 
-// New opens a session and reads the sheets. It fails when the mapping file exists and
-// cannot be read, or a sheet cannot be opened however it is read. Call Close at the end.
+// New opens a session and reads the sheet. It fails when the mapping file exists and
+// cannot be read, or the sheet cannot be opened however it is read. Call Close at the end.
 func New(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{options: o, books: map[reading]*book{}, judged: new(atomic.Int64)}
 	if s.options.Suggest.Service = o.Service; s.options.Suggest.API == "" {
@@ -119,8 +111,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.read()
-	canChoose := slices.ContainsFunc(b.sheets, func(one sheetJSON) bool { return len(one.First) > 0 }) // another sheet or header row
-	if b.err != nil && (ctx.Err() != nil || len(b.tables) == 0 && !canChoose) {
+	if b.err != nil && (ctx.Err() != nil || !b.isOpen && len(b.sheet.First) == 0) { // else another sheet or header row can be chosen
 		s.stop()
 		return nil, b.err
 	}

@@ -2,6 +2,7 @@ package studio_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -83,19 +84,25 @@ func begin(t *testing.T, text, sheet string, change func(*studio.Options)) *tab 
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(s.Handler())
+	l, err := studio.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(context.Background(), l) }()
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
+		for _, err := range []error{s.Close(), <-served} {
+			if err != nil {
+				t.Error(err)
+			}
 		}
-		server.Close()
 	})
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.http, b.base = &http.Client{Jar: jar}, server.URL
-	if status, body := b.ask("GET", strings.TrimPrefix(s.Link(server.Listener), b.base), ""); status != 200 || !strings.Contains(body, "Claimsheet Studio") {
+	b.http, b.base = &http.Client{Jar: jar}, "http://"+l.Addr().String()
+	if status, body := b.ask("GET", strings.TrimPrefix(s.Link(l), b.base), ""); status != 200 || !strings.Contains(body, "Claimsheet Studio") {
 		t.Fatalf("the link answers %d: %s", status, body)
 	}
 	return b

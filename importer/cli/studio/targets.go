@@ -51,7 +51,7 @@ func (a *analysis) targets(service *mapping.Service, v *verdict) []targetJSON {
 	t := targetJSON{Group: "settings", Of: "Settings"}
 	l.all(required(t, true), "", "name", "api")
 	l.all(t, "sheet", "when", "empty", "numbers", "timezone", "fill_down")
-	if len(a.book.sheets[0].Names) == 0 { // a workbook says it itself
+	if len(a.book.sheet.Names) == 0 { // a workbook says it itself
 		l.all(t, "sheet", "encoding", "delimiter")
 	}
 	return l.list
@@ -172,27 +172,14 @@ func (l *lister) attributes(t targetJSON, entry string, rules []mapping.Attribut
 	}
 }
 
-// options are what can be chosen for a key.
-var options = map[string][]string{
-	"existing":            {"reuse", "skip", "fail", "create"},
-	"existing_activities": {"send", "skip"},
-	"status":              {string(mapping.Submitted), string(mapping.Accepted), string(mapping.Open)},
-	"mode":                {"first", "either", "both"},
-	"api":                 {"v1", "v2"},
-	"encoding":            {"utf-8", "windows-1252"},
-	"delimiter":           {",", ";", "tab"},
-}
-
 func (l *lister) add(t targetJSON, path ...string) {
 	t.Path = yamlpatch.Pointer(path...)
 	last := path[len(path)-1]
 	if t.Title == "" {
 		t.Title = cmp.Or(label(path), last)
 	}
-	if !isName(path) {
-		if t.Options = options[last]; last == "on" {
-			t.Options = l.scopes()
-		}
+	if last == "on" && !isName(path) {
+		t.Options = l.scopes()
 	}
 	if typ := map[string]string{"email": "Email", "phone": "Phone"}[last]; typ != "" && path[len(path)-2] == "lookup" {
 		t.Type, t.TypeFrom = typ, "default"
@@ -251,7 +238,7 @@ func isValue(path []string) bool {
 	return isName(path) || len(path) > 2 && path[len(path)-2] == "lookup" && path[len(path)-1] != "mode"
 }
 
-// columnsOf returns the columns of the first sheet that a rule names.
+// columnsOf returns the columns that a rule names.
 func (a *analysis) columnsOf(rule json.RawMessage, path []string) []int {
 	var names []string
 	var walk func(value any, key string)

@@ -14,7 +14,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// verdict is what the rows of the sheets are by a mapping. It does not change once it is made.
+// verdict is what the rows of the sheet are by a mapping. It does not change once it is made.
 type verdict struct {
 	of       *analysis
 	found    problem.List // what is wrong with the mapping by what the rows hold
@@ -34,7 +34,7 @@ type verdict struct {
 
 const mostTogether = 20_000
 
-// mark is a problem or a warning of a record in a column of the first sheet, -1 for the row
+// mark is a problem or a warning of a record in a column, -1 for the row
 // as a whole.
 type mark struct {
 	column    int
@@ -50,7 +50,7 @@ func (v *verdict) has(record int, column, code string, isWarning bool) bool {
 	})
 }
 
-// add counts a problem by its code; the first cell of the sheets is the example.
+// add counts a problem by its code; the first cell of the sheet is the example.
 func (t *tallyJSON) add(row cell.Row, p problem.Problem) {
 	list := &t.Problems
 	if p.Warning {
@@ -124,10 +124,8 @@ func (v *verdict) plan(ctx context.Context, done *atomic.Int64) (err error) {
 		return err
 	}
 	v.found, v.warnings = bound.CheckCells(survey.Notes)
-	for i := range book.tables {
-		wrong, doubts := book.headers[i].Verdict(v.of.mapping.Sheet.HeaderRowGiven)
-		v.found, v.warnings = append(wrong, v.found...), slices.Concat(doubts, book.dates[i].Warnings(), v.warnings)
-	}
+	wrong, doubts := book.headers.Verdict(v.of.mapping.Sheet.HeaderRowGiven)
+	v.found, v.warnings = append(wrong, v.found...), slices.Concat(doubts, book.dates.Warnings(), v.warnings)
 	if !bound.Keyless {
 		v.survey = survey
 	}
@@ -158,8 +156,8 @@ func (v *verdict) see(record cell.Record, row mapping.ConvertedRow) {
 		v.skipped[i] = true
 		return
 	}
-	for c, at := range v.of.book.at[record.Table] {
-		if record.Cell(at).IsEmpty() { // a cell at -1 is empty
+	for c := range v.columns {
+		if record.Cell(c).IsEmpty() {
 			v.columns[c].Empty++
 		} else {
 			v.columns[c].Usable++
@@ -208,7 +206,7 @@ func (v *verdict) read(row cell.Row, readings []mapping.Reading) {
 
 // mark notes a problem or a warning of a record, once; it reports whether it is new.
 func (v *verdict) mark(record int, p problem.Problem) bool {
-	made, row, others := mark{v.of.book.columnOf(p.Where), p.Code, p.Warning}, v.of.book.records[record], v.marks[record]
+	made, row, others := mark{columnOf(p.Where), p.Code, p.Warning}, v.of.book.records[record], v.marks[record]
 	if slices.Contains(others, made) {
 		return false
 	}
@@ -238,7 +236,7 @@ func (v *verdict) addTogether(first cell.Row, found problem.List) {
 	for _, p := range found {
 		row := first
 		if p.Where.Row > 0 {
-			row = cell.RowOf(p.Where.Table, p.Where.Row)
+			row = cell.RowOf(0, p.Where.Row)
 		}
 		record := v.of.book.record(row)
 		if record < 0 || !v.mark(record, p) {
@@ -258,7 +256,7 @@ func (v *verdict) addTogether(first cell.Row, found problem.List) {
 // moveToErrors counts a problem that rows together have for the targets of its column,
 // which took the cell for usable, or for empty.
 func (v *verdict) moveToErrors(row cell.Row, p problem.Problem) {
-	column, isRequired := v.of.book.columnOf(p.Where), p.Code == "required"
+	column, isRequired := columnOf(p.Where), p.Code == "required"
 	for i, t := range v.of.bound.Targets {
 		tally := &v.targets[i]
 		from := &tally.Usable

@@ -74,20 +74,3 @@ func TestAnswers(t *testing.T) {
 	evaluate[bool](h.browser, `(letGo(), true)`)
 	p.saved("name: slowly ")
 }
-
-// TestHidden: a page that is not seen asks for news less often, and goes on asking, which
-// keeps the session.
-func TestHidden(t *testing.T) {
-	t.Parallel()
-	h := hand{browser: newBrowser(t)}
-	h.open(first(t).studio("-e", "sandbox", "leads.xlsx").link)
-	h.judged()
-	if n := evaluate[int](h.browser, `(async () => {
-		Object.defineProperty(document, "visibilityState", {value: "hidden"})
-		performance.clearResourceTimings()
-		await new Promise(done => setTimeout(done, 5500))
-		return performance.getEntriesByType("resource").length
-	})()`); n < 1 || n > 4 {
-		t.Errorf("in five seconds a hidden page asks %d times", n)
-	}
-}

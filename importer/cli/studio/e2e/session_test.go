@@ -1,9 +1,6 @@
 package e2e
 
 import (
-	"io"
-	"net/http"
-	"net/http/cookiejar"
 	"strings"
 	"testing"
 )
@@ -116,12 +113,12 @@ func TestChangedOnDisk(t *testing.T) {
 	if p.read("mapping.yaml") != theirs {
 		t.Fatal("Save wrote over a file that it did not know")
 	}
-	h.push("button", "Look at the difference", ".notices")
-	h.see("dialog .add", "# by another program")
-	h.see("dialog .del", "name: mine")
-	h.push("button", "Take theirs", "dialog")
+	h.push("button", "Take theirs", ".notices")
 	h.said("The file is read from the disk.")
-	h.gone("dialog, .notices .warn")
+	h.gone(".notices .warn")
+	h.at("#file")
+	h.button("Changes of this session")
+	h.see(".diff .add", "# by another program")
 	if got := h.state(); got.Mapping.Text != theirs || got.Mapping.Dirty {
 		t.Errorf("the page took:\n%s", got.Mapping.Text)
 	}
@@ -164,10 +161,8 @@ func TestKilled(t *testing.T) {
 	other := p.studio("-e", "sandbox", "--addr", strings.TrimPrefix(s.origin(), "http://"), "leads.xlsx")
 	h.see("[role=alert]", "another one was started. Open the link that it printed")
 	h.open(other.link)
-	h.see(".notices", "Last time, changes were left unsaved, and the file was changed since.")
-	h.push("button", "Look at the difference", ".notices")
-	h.see("dialog .add", "name: not-saved-yet")
-	h.push("button", "Take them up", "dialog")
+	h.see(".notices", "Last time, changes were left unsaved.")
+	h.push("button", "Take them up", ".notices")
 	h.said("These are the changes of last time.")
 	h.at("#targets?at=/name")
 	h.see(".panel input", "not-saved-yet")
@@ -177,46 +172,6 @@ func TestKilled(t *testing.T) {
 	h.gone(".notices .warn")
 	if got := p.read("mapping.yaml"); !strings.HasPrefix(got, "name: not-saved-yet ") {
 		t.Errorf("the file is:\n%s", got)
-	}
-}
-
-// TestForeign asks as a page of another origin, or under another name, would, with the
-// session of the page.
-func TestForeign(t *testing.T) {
-	t.Parallel()
-	p := first(t)
-	s := p.studio("-e", "sandbox", "leads.xlsx")
-	jar, err := cookiejar.New(nil)
-	must(t, err)
-	client := &http.Client{Jar: jar}
-	ask := func(method, url, host, origin string) (int, string) {
-		req, err := http.NewRequest(method, url, strings.NewReader(`{"version":1,"label":"x","operations":[{"op":"replace","path":"/name","value":"foreign"}]}`))
-		must(t, err)
-		req.Header.Set("Content-Type", "application/json")
-		if origin != "" {
-			req.Header.Set("Origin", origin)
-		}
-		req.Host = host
-		res, err := client.Do(req)
-		must(t, err)
-		defer res.Body.Close()
-		body, err := io.ReadAll(res.Body)
-		must(t, err)
-		return res.StatusCode, string(body)
-	}
-	if code, _ := ask("GET", s.link, "", ""); code != 200 {
-		t.Fatalf("the link: %d", code)
-	}
-	if code, body := ask("GET", s.origin()+"/api/state", "evil.example.com", ""); code != http.StatusForbidden || strings.Contains(body, "example.net") {
-		t.Errorf("another name: %d %.200s", code, body)
-	}
-	for _, origin := range []string{"https://evil.example.com", "null"} {
-		if code, body := ask("POST", s.origin()+"/api/patch", "", origin); code != http.StatusForbidden {
-			t.Errorf("the origin %s: %d %.200s", origin, code, body)
-		}
-	}
-	if code, body := ask("GET", s.origin()+"/api/state", "", ""); code != 200 || strings.Contains(body, "foreign") {
-		t.Errorf("a foreign page changed the mapping, or %d", code)
 	}
 }
 

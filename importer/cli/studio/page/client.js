@@ -2,7 +2,6 @@
 // What would be sent for one client: its rows and why they belong together, and its steps in order with what each one says.
 
 import { get } from './api.js';
-import { Field } from './fields.js';
 import { html, useState } from './lib.js';
 import { go, link, route } from './route.js';
 import { current, isJudged } from './store.js';
@@ -11,16 +10,15 @@ import { count, dayIn, number } from './words.js';
 
 /** @typedef {{name: string, value: string, cells: {cell: string, text: string}[]}} Sent a value, '' for none, and the cells it comes from */
 /** @typedef {{title: string, values: Sent[], method: string, path: string, body: any}} Step */
-/** @typedef {{number: number, of: number, rows: number[], tables: number[], why: string, problems: import('./types.js').Problem[],
+/** @typedef {{number: number, of: number, rows: number[], why: string, problems: import('./types.js').Problem[],
  *   steps: Step[]}} Client */
 
 export function OneClient() {
-	const { sheets, version } = current(), isOne = sheets.length === 1;
-	const { row, table, number: n } = route.value.query;
-	const asked = useLoaded((signal) => get('client', row ? { row, table } : { number: n || 1 }, signal), [row, table, n, version, isJudged.value]);
+	const { version } = current(), { row, number: n } = route.value.query;
+	const asked = useLoaded((signal) => get('client', row ? { row } : { number: n || 1 }, signal), [row, n, version, isJudged.value]);
 	const client = /** @type {Client|null} */ (asked.answer);
-	const [text, setText] = useState(''), [sheet, setSheet] = useState('0');
-	const show = (e) => { e.preventDefault(); if (/^\d+$/.test(text.trim())) go('client', { row: text.trim(), table: sheet }); };
+	const [text, setText] = useState('');
+	const show = (e) => { e.preventDefault(); if (/^\d+$/.test(text.trim())) go('client', { row: text.trim() }); };
 	const step = (to, words) => {
 		const isThere = client && to >= 1 && to <= client.of;
 		return html`<button type="button" data-again aria-disabled=${isThere ? undefined : 'true'}
@@ -31,14 +29,12 @@ export function OneClient() {
 		${client && html`<div class="choice" role="group" aria-label="Another client">
 			${step(client.number - 1, '← Previous')}${step(client.number + 1, 'Next →')}</div>`}
 		<form class="field inline" onSubmit=${show}>
-			${!isOne && html`<${Field} label="In" inline=${true} value=${sheet} options=${sheets.map((s, i) => [String(i), s.path])} onValue=${setSheet} />`}
-			<label for="client-row">${isOne ? 'Client of row' : 'the client of row'}</label>
+			<label for="client-row">Client of row</label>
 			<input id="client-row" inputmode="numeric" size="8" value=${text} onInput=${(e) => setText(e.target.value)} />
 			<button type="submit">Show</button></form>`}>
 		<div class="scroll reading">${client ? html`
 			<div class="why"><p>${client.why}</p>
-				<p class="places">${client.rows.slice(0, 20).map((r, i) => html`<a href=${link('rows', { row: r, table: client.tables[i] })}>Row ${number(r)}${
-					!isOne && ` of ${sheets[client.tables[i]]?.path}`}</a>`)}
+				<p class="places">${client.rows.slice(0, 20).map((r) => html`<a href=${link('rows', { row: r })}>Row ${number(r)}</a>`)}
 				${client.rows.length > 20 && html`<span class="faint">and ${number(client.rows.length - 20)} more</span>`}</p></div>
 			${client.problems.length > 0 && html`<section><h2 class="bad-text">Nothing is sent for this client: ${
 				count(client.problems.length, 'mistake')}</h2><${Problems} list=${client.problems} /></section>`}

@@ -23,9 +23,10 @@ const filters = [
 ];
 
 export function Columns() {
-	const { columns, judgement, sheets } = current();
+	const { columns, judgement, sheet } = current();
 	const list = listOf('columns', columns, filters), chosen = columns.find((c) => c.letter === list.at);
-	return html`<${View} title="Columns" of=${`of ${sheets[0]?.name || 'the sheet'}, ${count(judgement.rows, 'row')}`}
+	const others = sheet.others ? `, the first of ${number(sheet.others + 1)} sheets` : '';
+	return html`<${View} title="Columns" of=${`of ${sheet.name || 'the sheet'}${others}, ${count(judgement.rows, 'row')}`}
 		tools=${html`${list.filter}<${AcceptAll} />`}
 		details=${chosen && html`<${ColumnPanel} key=${chosen.letter} column=${chosen} onClose=${list.close} />`}>
 		<div class="scroll"><table class="rows columns" onKeyDown=${arrows('th a')}>

@@ -1,28 +1,26 @@
 // @ts-check
 // The dialogs: the browser keeps the focus inside, Escape closes them, and what had the focus before has it again.
 
-import { Diff } from './file.js';
 import { dialog, singleKeys } from './keys.js';
 import { html, useEffect, useRef } from './lib.js';
 import { takeIn } from './pending.js';
-import { current, draft, redo, reload, save, undo } from './store.js';
-import { Act, arrows } from './ui.js';
+import { current, redo, undo } from './store.js';
+import { arrows } from './ui.js';
 
 /** The dialog that is open. */
-export const OpenDialog = () => ({ '': null, keys: html`<${Keys} />`, history: html`<${History} />`,
-	disk: html`<${Compare} key="disk" of="disk" />`, draft: html`<${Compare} key="draft" of="draft" />` })[dialog.value];
+export const OpenDialog = () => ({ '': null, keys: html`<${Keys} />`, history: html`<${History} />` })[dialog.value];
 
 const close = () => /** @type {HTMLDialogElement|null} */ (document.querySelector('dialog'))?.close();
 
-/** @param {{title: string, wide?: boolean, children?: any}} props */
-function Dialog({ title, wide = false, children }) {
+/** @param {{title: string, children?: any}} props */
+function Dialog({ title, children }) {
 	const box = useRef();
 	useEffect(() => {
 		const before = document.activeElement;
 		box.current.showModal();
 		return () => { if (before instanceof HTMLElement && before.isConnected) before.focus(); };
 	}, []);
-	return html`<dialog ref=${box} class=${wide ? 'wide-dialog' : ''} aria-labelledby="dialog-title" onClose=${() => { dialog.value = ''; }}
+	return html`<dialog ref=${box} aria-labelledby="dialog-title" onClose=${() => { dialog.value = ''; }}
 		onClick=${(e) => { if (e.target === box.current) close(); }}>
 		<header><h2 id="dialog-title">${title}</h2><button type="button" class="quiet" aria-label="Close" onClick=${close}>✕</button></header>
 		<div class="dialog-body">${children}</div>
@@ -37,24 +35,6 @@ function History() {
 		<p class="faint">Choose a line to go back to it, or forward again. What is undone stays in the list until you change something else.</p>
 		<ol class="history" onKeyDown=${arrows('li button')}>${history.map((label, n) => html`<li key=${n} class=${n > at ? 'undone' : ''}>
 			<button type="button" aria-current=${n === at ? 'step' : undefined} onClick=${() => go(n)}>${label}</button></li>`)}</ol>
-	<//>`;
-}
-
-/** The choices between two states of the file: words, and what is done. @type {Record<string, [string, () => Promise<boolean>][]>} */
-export const ways = {
-	disk: [['Take theirs', reload], ['Keep mine', () => save(true)]],
-	draft: [['Take them up', () => draft(true)], ['Drop them', () => draft(false)]],
-};
-
-/** Two states of the file of which one has to be chosen. @param {{of: 'disk'|'draft'}} props the file of another program, or what was left unsaved */
-function Compare({ of }) {
-	const isDisk = of === 'disk';
-	return html`<${Dialog} wide=${true} title=${isDisk ? `${current().mapping.path} was changed by another program` : 'Changes of last time, not saved'}>
-		<p>Green lines are ${isDisk ? 'only in the file on the disk' : 'what was left unsaved'}, red lines are only here.</p>
-		<${Diff} of=${of} title="The difference" nothing="Both say the same." />
-		<div class="actions">${ways[of].map(([words, act]) => html`<${Act} onAct=${async () => { if (await act()) close(); }}>${words}<//>`)}
-			<span class="faint">${isDisk ? '“Take theirs” can be undone. “Keep mine” writes over the file.'
-				: '“Take them up” can be undone. “Drop them” cannot.'}</span></div>
 	<//>`;
 }
 

@@ -15,7 +15,7 @@ import { changes, describe, editorOf, members, nameOf, numberForms, same, source
 import { current, patch, targetAt, targetNear } from './store.js';
 import { Questions } from './suggestions.js';
 import { Act, Clients, Problems, Verdict, Waiting } from './ui.js';
-import { choiceWords, count } from './words.js';
+import { choicesOf, choiceWords, count } from './words.js';
 
 /** @typedef {import('./types.js').Rule} Rule */
 /** @typedef {import('./types.js').Target} Target */
@@ -135,7 +135,7 @@ const bodies = {
 			${isByColumn && html`<${ColumnPicker} value=${String(draft.column)} onPick=${(to) => onDraft({ column: to })} />`}`;
 	},
 	choice: ({ target, draft, onDraft }) => html`<${Radios} legend=${target.title} kind="choices" value=${draft} onPick=${onDraft}
-		options=${(target.options || []).map((name) => {
+		options=${choicesOf(target).map((name) => {
 			const [words, does] = choiceWords(target, name), isPlain = words.toLowerCase().includes(name.toLowerCase());
 			return [name, html`${words}${!isPlain && html` <span class="code faint" title="This word stands in the file">${name}</span>`}`, does];
 		})} />`,
@@ -151,7 +151,7 @@ function Source({ target, draft, onDraft }) {
 	switch (sourceOf(draft)) {
 		case 'value': return html`<${Sent} target=${target} type=${target.type} label="Value for everyone" value=${all.value} onSent=${set('value')} />`;
 		case 'text': return html`<${TextFromColumns} text=${all.text || ''} onText=${set('text')} />`;
-		case 'expr': return html`<${Formula} label="Formula" text=${all.expr || ''} onText=${set('expr')} />`;
+		case 'expr': return html`<${Formula} text=${all.expr || ''} onText=${set('expr')} />`;
 		case 'first_of': return html`<${OrderedColumns} label="Columns, the first filled one is taken" list=${[all.first_of || []].flat()}
 			onList=${set('first_of')} />`;
 		case 'join': return html`<${OrderedColumns} label="Columns, what is empty is left out" list=${[all.join || []].flat()} onList=${set('join')} />

@@ -75,8 +75,8 @@ function TextWithColumns({ label, text, hint, write, onText }) {
 export const TextFromColumns = ({ text, onText }) => html`<${TextWithColumns} label="Text" text=${text} onText=${onText}
 	write=${(h) => `{${h}}`} hint=${html`<span class="code">{Header}</span> stands for the cell of that column.`} />`;
 
-/** @param {{label: string, text: string, onText: (text: string) => void}} props */
-export const Formula = ({ label, text, onText }) => html`<${TextWithColumns} label=${label} text=${text} onText=${onText}
+/** @param {{label?: string, text: string, onText: (text: string) => void}} props */
+export const Formula = ({ label = 'Formula', text, onText }) => html`<${TextWithColumns} label=${label} text=${text} onText=${onText}
 	write=${(h) => `col(${JSON.stringify(h)})`}
 	hint=${html`<span class="code">col("Header")</span> is the text of a cell, <span class="code">num("Header")</span> its number, <span
 		class="code">date("Header")</span> its day, <span class="code">has("Header")</span> whether it is filled.`} />`;

@@ -17,8 +17,7 @@ export function File() {
 	const [view, setView] = useState('text');
 	return html`<${View} title="The file" of=${html`<span class="code">${path}</span>`} tools=${html`<${Choice} label="What to show" value=${view}
 			options=${[['text', 'Text'], ['changes', 'Changes of this session']]} onPick=${setView} />`}>
-		${view === 'text' ? html`<${TextPane} text=${text} />`
-			: html`<${Diff} title="Changes of this session" nothing="This session has changed nothing." />`}
+		${view === 'text' ? html`<${TextPane} text=${text} />` : html`<${Diff} />`}
 	<//>`;
 }
 
@@ -80,14 +79,14 @@ function TextPane({ text }) {
 
 const signs = { same: ['', ''], add: ['+', 'added'], del: ['−', 'taken away'] };
 
-/** The lines that differ. @param {{title: string, nothing: string, of?: string}} props of is what the text is compared with; '' for the beginning */
-export function Diff({ title, nothing, of = '' }) {
-	const asked = useLoaded((signal) => get('diff', { with: of }, signal), [of, current().version]);
+/** The lines that differ from the text when the session began. */
+function Diff() {
+	const asked = useLoaded((signal) => get('diff', {}, signal), [current().version]);
 	const lines = /** @type {DiffLine[]} */ (asked.answer?.lines || []);
 	const isNear = lines.map((_, i) => lines.slice(Math.max(0, i - 3), i + 4).some((l) => l.kind !== 'same'));
 	if (!asked.answer) return html`<${Waiting} of=${asked} what="the changes" />`;
-	if (!isNear.includes(true)) return html`<p class="nothing">${nothing}</p>`;
-	return html`<div class="scroll" tabindex="0" role="region" aria-label=${title}>
+	if (!isNear.includes(true)) return html`<p class="nothing">This session has changed nothing.</p>`;
+	return html`<div class="scroll" tabindex="0" role="region" aria-label="Changes of this session">
 		<table class="diff code"><caption class="hidden">The file, with the lines that were added and taken away</caption>
 		<thead class="hidden"><tr><th scope="col">Line</th><th scope="col">What</th><th scope="col">Text</th></tr></thead>
 		<tbody>${lines.map((l, i) => (isNear[i] ? html`<tr key=${i} class=${l.kind}><td class="num">${l.line}</td>

@@ -11,21 +11,21 @@ import { Choice, useLoaded, View, Waiting } from './ui.js';
 import { count, mistake, number } from './words.js';
 
 /** @typedef {import('./types.js').Problem} Problem */
-/** @typedef {{row: number, table: number, skipped?: string, cells: string[], problems: Problem[], warnings: Problem[]}} Row */
+/** @typedef {{row: number, skipped?: string, cells: string[], problems: Problem[], warnings: Problem[]}} Row */
 
 const rowHeight = 28, cellWidth = 148, headHeight = 46, numberWidth = 84;
 /** Browsers do not draw elements of any height; a longer sheet scrolls in larger steps. */
 const tallest = 8_000_000;
 
 export function Rows() {
-	const { columns, judgement, sheets } = current();
-	const { show = 'all', column, code, row, table } = route.value.query;
+	const { columns, judgement, sheet } = current();
+	const { show = 'all', column, code, row } = route.value.query;
 	const filter = (change) => stay('rows', { show, column, code, ...change });
 	const isWarned = show === 'warned', of = columns.find((c) => c.letter === column);
 	const codes = isWarned ? of?.warnings || judgement.warnings : of?.problems || judgement.codes;
 	const shows = [['all', 'All', judgement.rows], ['usable', 'Usable', judgement.usable], ['errors', 'With errors', judgement.errors]];
 	if (judgement.warnings.length) shows.push(['warned', 'To look at']);
-	return html`<${View} title="Rows" of=${`of ${sheets.length > 1 ? count(sheets.length, 'sheet') : sheets[0]?.name || 'the sheet'}`} tools=${html`
+	return html`<${View} title="Rows" of=${`of ${sheet.name || 'the sheet'}`} tools=${html`
 		<${Choice} label="Which rows" value=${show} options=${shows}
 			onPick=${(to) => filter({ show: to, code: to === 'errors' && !isWarned ? code : undefined })} />
 		<${Field} label="Column" inline=${true} value=${column || ''} onValue=${(to) => filter({ column: to, code: undefined })}
@@ -34,15 +34,14 @@ export function Rows() {
 		<${Field} label=${isWarned ? 'To look at' : 'Mistake'} inline=${true} value=${code || ''}
 			onValue=${(to) => filter({ code: to, show: to && !isWarned ? 'errors' : show })}
 			options=${[['', 'any'], ...codes.map((c) => [c.code, `${mistake(c)} (${number(c.count)})`])]} />`}>
-		<${Grid} key=${[show, column, code, row, table].join()} show=${show} column=${column} code=${code} wanted=${Number(row || 0)}
-			table=${Number(table || 0)} />
+		<${Grid} key=${[show, column, code, row].join()} show=${show} column=${column} code=${code} wanted=${Number(row || 0)} />
 	<//>`;
 }
 
-/** The rows of a filter. They are asked for again when the mapping or its verdict changes. wanted is the row to go to, in a table; 0 for none.
- * @param {{show: string, column?: string, code?: string, wanted: number, table: number}} props */
-function Grid({ show, column, code, wanted, table }) {
-	const { columns, sheets, version } = current(), isWarned = show === 'warned';
+/** The rows of a filter. They are asked for again when the mapping or its verdict changes. wanted is the row to go to; 0 for none.
+ * @param {{show: string, column?: string, code?: string, wanted: number}} props */
+function Grid({ show, column, code, wanted }) {
+	const { columns, version } = current(), isWarned = show === 'warned';
 	const frame = useRef(), [view, setView] = useState({ top: 0, left: 0, width: 1200, height: 600 });
 	const [cell, setCell] = useState(/** @type {{row: number, col: number, on?: Row}} */ ( // on is its row while that is not here yet
 		{ row: 0, col: Math.max(0, columns.findIndex((c) => c.letter === column)) }));
@@ -86,12 +85,12 @@ function Grid({ show, column, code, wanted, table }) {
 
 	const row = rowAt(cell.row), here = useRef();
 	here.current = { reveal, cell, rowAt };
-	const find = (what, { table, row }) => get('place', { show, column, code, find: what, table, row });
+	const find = (what, row) => get('place', { show, column, code, find: what, row });
 	const isAsked = useRef(false);
 	useEffect(() => { // a link leads to a row
 		if (!wanted || !total || isAsked.current) return;
 		isAsked.current = true;
-		find('all', { table, row: wanted }).then(({ place }) => here.current.reveal(place, here.current.cell.col), refuse);
+		find('all', wanted).then(({ place }) => here.current.reveal(place, here.current.cell.col), refuse);
 	});
 	const before = useRef(Promise.resolve()); // quick hands press n several times
 	const next = () => { before.current = before.current.then(toNext).catch(refuse); };
@@ -99,7 +98,7 @@ function Grid({ show, column, code, wanted, table }) {
 		const { cell } = here.current, on = cell.on || here.current.rowAt(cell.row);
 		if (show === 'usable') return go('rows', { show: 'errors', column });
 		if (!on && total) return; // it is on its way
-		const found = await find(isWarned ? 'warned' : 'errors', on ? { table: on.table, row: on.row + 1 } : { table: 0, row: 0 });
+		const found = await find(isWarned ? 'warned' : 'errors', on ? on.row + 1 : 0);
 		if (!found.row) return say(isWarned ? 'No row below this one has something to look at.' : 'No row below this one has errors.');
 		const mark = found.row[isWarned ? 'warnings' : 'problems'].find((p) => (!column || p.column === column) && (!code || p.code === code));
 		const marked = columns.findIndex((c) => c.letter === mark?.column), col = marked >= 0 ? marked : cell.col;
@@ -112,7 +111,7 @@ function Grid({ show, column, code, wanted, table }) {
 			ArrowDown: [far ? total - 1 : r + 1, c], ArrowUp: [far ? 0 : r - 1, c], ArrowLeft: [r, far ? 0 : c - 1], ArrowRight: [r, far ? end : c + 1],
 			PageDown: [r + visible, c], PageUp: [r - visible, c], Home: [far ? 0 : r, 0], End: [far ? total - 1 : r, end],
 		})[e.key];
-		if (e.key === 'Enter' && row) go('client', { row: row.row, table: row.table });
+		if (e.key === 'Enter' && row) go('client', { row: row.row });
 		if (!to && e.key !== 'n') return;
 		e.preventDefault();
 		if (to) reveal(...to);
@@ -134,8 +133,7 @@ function Grid({ show, column, code, wanted, table }) {
 					const r = rowAt(place);
 					return html`<div key=${place % (visible + 2)} role="row" aria-rowindex=${place + 2}
 						class=${'grid-row' + (place % 2 ? ' odd' : '') + (r?.problems.length ? ' bad-row' : r?.skipped ? ' out' : '')}>
-						<div class="grid-number" role="rowheader" aria-colindex="1">${r ? number(r.row) : '…'}${r && sheets.length > 1
-							&& html`<span class="faint" title=${sheetName(r.table)}> ${r.table + 1}</span>`}</div>${gap()}
+						<div class="grid-number" role="rowheader" aria-colindex="1">${r ? number(r.row) : '…'}</div>${gap()}
 						${shownCols.map((c, i) => {
 							const col = firstCol + i, isAt = (p) => p.column === c.letter;
 							const isWrong = r?.problems.some(isAt), mark = isWrong ? ' bad-cell' : r?.warnings.some(isAt) ? ' warn-cell' : '';
@@ -154,24 +152,20 @@ function Grid({ show, column, code, wanted, table }) {
 /** What the cell with the focus says, whole, and what is wrong with it.
  * @param {{row?: Row, column?: import('./types.js').Column, onNext: () => void, total: number, isWarned: boolean}} props */
 function Details({ row, column, onNext, total, isWarned }) {
-	const { columns, sheets } = current();
+	const { columns } = current();
 	const problem = row?.problems.find((p) => p.column === column?.letter) || row?.problems.find((p) => !p.column);
 	const warning = row?.warnings.find((p) => p.column === column?.letter);
 	return html`<footer class="cell-details" aria-live="polite">
 		<p class="cell-place">${row && column
-			? html`<span class="code">${column.letter}${row.row}</span> ${sheets.length > 1 && html`<span class="faint">${sheetName(row.table)}</span> `}<q class="cell">${
-				row.cells[columns.indexOf(column)]}</q>` : count(total, 'row')}
+			? html`<span class="code">${column.letter}${row.row}</span> <q class="cell">${row.cells[columns.indexOf(column)]}</q>` : count(total, 'row')}
 			${problem ? html` <span class="bad-text">${problem.message}</span> ${!problem.column && html`<span class="faint">${problem.hint}</span>`}`
 				: warning && html` <span class="warn-text">${warning.message}</span>`}
 			${row?.skipped && html` <span class="faint">left out: ${row.skipped}</span>`}
 			${!isJudged.value && html` <span class="faint">still reading …</span>`}</p>
 		<p class="actions">
 			${(problem || warning) && column && html`<a href=${link('columns', { at: column.letter })}>Fix it for all rows</a>`}
-			${row && html`<a href=${link('client', { row: row.row, table: row.table })}>What is sent for this client</a>`}
+			${row && html`<a href=${link('client', { row: row.row })}>What is sent for this client</a>`}
 			<button type="button" data-again onClick=${onNext}>${isWarned ? 'Next to look at' : 'Next with errors'}</button>
 		</p>
 	</footer>`;
 }
-
-/** The name of a sheet among several. @param {number} table */
-const sheetName = (table) => { const { path = '', name } = current().sheets[table] || {}; return path + (name ? ` · ${name}` : ''); };

@@ -9,7 +9,7 @@ import { count, number } from './words.js';
 const kinds = { 'dry-run': 'Dry run', sandbox: 'Run into the sandbox' };
 
 export function Try() {
-	const { job, mapping: { problems, warnings } } = current();
+	const { job, sheet, mapping: { problems, warnings } } = current();
 	const isOff = problems.length > 0 || job?.state === 'running';
 	const card = (/** @type {'dry-run'|'sandbox'} */ kind, /** @type {string} */ words, /** @type {string} */ text) => html`<section class="card">
 		<h2>${kinds[kind]}</h2><p>${text}</p>
@@ -20,8 +20,8 @@ export function Try() {
 		${warnings.length > 0 && html`<details class="to-look-at"><summary class="warn-text">${count(warnings.length, 'thing')} to look at; nothing is held back by ${
 			warnings.length === 1 ? 'it' : 'them'}</summary><${Problems} list=${warnings} kind="warning" /></details>`}
 		<div class="cards">
-			${card('dry-run', 'Start the dry run', 'Reads every row, plans every client, and sends nothing. You get a workbook with the sheet, '
-				+ 'the wrong cells marked, and the calls that each client would get.')}
+			${card('dry-run', 'Start the dry run', `Reads every row${sheet.others ? ' of all sheets' : ''}, plans every client, `
+				+ 'and sends nothing. You get a workbook with the sheet, the wrong cells marked, and the calls that each client would get.')}
 			${card('sandbox', 'Run into the sandbox', 'Sends everything to the sandbox, a service inside Claimsheet, and shows what it holds '
 				+ 'afterwards: clients, claims, activities and links.')}
 		</div>

@@ -13,7 +13,7 @@ export const views = [
 ];
 
 /** The dialog that is open. */
-export const dialog = signal(/** @type {''|'keys'|'history'|'disk'|'draft'} */ (''));
+export const dialog = signal(/** @type {''|'keys'|'history'} */ (''));
 
 export const singleKeys = signal(sessionStorage.getItem('single-keys') !== 'off');
 

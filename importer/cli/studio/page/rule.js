@@ -1,7 +1,7 @@
 // @ts-check
 // Rules as the mapping writes them, and the sentences that say them to a person. Nothing here reads a cell or converts a value.
 
-import { choiceWords, count } from './words.js';
+import { choicesOf, choiceWords, count } from './words.js';
 
 /** @typedef {import('./types.js').Rule} Rule */
 /** @typedef {import('./types.js').Target} Target */
@@ -50,7 +50,7 @@ export function editorOf(target) {
 	if (/^\/claims\/\d+\/name$|\/workflow\/name$/.test(target.path)) return 'text';
 	const last = target.path.split('/').pop() || '';
 	return /** @type {any} */ ({ key: 'columns', known_id: 'column', when: 'condition', numbers: 'numbers', resume_at: 'resume', empty: 'list',
-		fill_down: 'list' })[last] || (target.options ? 'choice' : 'plain');
+		fill_down: 'list' })[last] || (choicesOf(target).length ? 'choice' : 'plain');
 }
 
 /** How numbers are written in texts: an example, and the rule. @type {[string, Rule][]} */

@@ -6,19 +6,14 @@ import { html } from './lib.js';
 import { current, patch } from './store.js';
 import { arrows, Chip, Problems, View } from './ui.js';
 
-export const Sheets = () => html`<${View} title="The sheet" of="which row names the columns?">
-	<div class="scroll">${current().sheets.map((s) => html`<${OneSheet} key=${s.path} sheet=${s} />`)}</div>
-<//>`;
-
 /** Chooses the row that names the columns, and the sheet where its name is given. @param {number} headerRow @param {string} [name] */
 const choose = (headerRow, name) => patch(`Row ${headerRow} names the columns`, [
 	...(name === undefined ? [] : [{ op: /** @type {'add'} */ ('add'), path: '/sheet/name', value: name }]),
 	{ op: 'add', path: '/sheet/header_row', value: headerRow }]);
 
-/** @param {{sheet: import('./types.js').Sheet}} props */
-function OneSheet({ sheet: s }) {
-	const columns = Array.from({ length: Math.max(1, ...s.first.map((r) => r.length)) }, (_, i) => i);
-	return html`<section class="one-sheet">
+export function Sheet() {
+	const { sheet: s } = current(), columns = Array.from({ length: Math.max(1, ...s.first.map((r) => r.length)) }, (_, i) => i);
+	return html`<${View} title="The sheet" of="which row names the columns?"><div class="scroll one-sheet">
 		<div class="actions"><h2 class="code">${s.path}</h2>
 			${s.names.length > 1 && html`<${Field} label="Sheet" inline=${true} value=${s.name} options=${s.names.map((n) => [n, n])}
 				onValue=${(name) => choose(s.headerRow, name)} />`}</div>
@@ -34,7 +29,7 @@ function OneSheet({ sheet: s }) {
 					${columns.map((n) => html`<td class="cell">${cells[n] || ''}</td>`)}</tr>`;
 			})}</tbody>
 		</table></div>
-	</section>`;
+	</div><//>`;
 }
 
 /** 0 → A, 26 → AA. @param {number} n @returns {string} */

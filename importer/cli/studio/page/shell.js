@@ -3,22 +3,22 @@
 
 import { OneClient } from './client.js';
 import { Columns } from './columns.js';
-import { OpenDialog, ways } from './dialogs.js';
+import { OpenDialog } from './dialogs.js';
 import { File } from './file.js';
 import { Rows } from './grid.js';
 import { Try } from './jobs.js';
 import { dialog, undoTyped, views } from './keys.js';
-import { html, useEffect, useState } from './lib.js';
+import { html, useEffect } from './lib.js';
 import { isTyped } from './pending.js';
 import { link, route } from './route.js';
-import { Sheets } from './sheet.js';
-import { away, current, isJudged, notice, redo, save, slow, state, targetNear } from './store.js';
+import { Sheet } from './sheet.js';
+import { away, current, draft, isJudged, notice, redo, reload, save, slow, state, targetNear } from './store.js';
 import { Targets } from './targets.js';
 import { Act, Copy } from './ui.js';
 import { count, number } from './words.js';
 
 /** @type {Record<string, any>} */
-const screens = { columns: Columns, targets: Targets, rows: Rows, client: OneClient, file: File, try: Try, sheet: Sheets };
+const screens = { columns: Columns, targets: Targets, rows: Rows, client: OneClient, file: File, try: Try, sheet: Sheet };
 
 export function Shell() {
 	const path = state.value?.mapping.path;
@@ -106,10 +106,8 @@ function Notices() {
 	const { mapping, judgement } = current();
 	const refused = notice.value?.kind === 'refused' ? notice.value : null;
 	const [mistake] = judgement.stale ? mapping.problems : [];
-	const disk = { same: '', gone: `${mapping.path} is gone from the disk.`,
-		changed: `${mapping.path}: ${mapping.diskNote}.` }[mapping.onDisk];
-	const compare = (of) => html`<button type="button" aria-haspopup="dialog" onClick=${() => { dialog.value = of; }}>
-		Look at the difference</button>${ways[of].map(([words, act]) => html`<${Act} onAct=${act}>${words}<//>`)}`;
+	const act = (/** @type {string} */ words, /** @type {() => any} */ onAct) => html`<${Act} onAct=${onAct}>${words}<//>`;
+	const undoable = (/** @type {string} */ words) => html`<span>“${words}” can be undone; “The file” shows then what is different.</span>`;
 	return html`<div class="notices">
 		<div role="alert">
 			${refused && html`<p class="notice bad"><span>${refused.text}</span> ${refused.hint && html`<span>${refused.hint}</span>`}
@@ -118,23 +116,13 @@ function Notices() {
 		${mistake && html`<p class="notice bad"><span>${mistake.message}</span>
 			${targetNear(mistake.path) && html`<a href=${link('targets', { at: targetNear(mistake.path) })}>Fix it</a>`}
 			${mistake.line && html`<a href=${link('file', { line: mistake.line })}>Line ${mistake.line} of the file</a>`}</p>`}
-		<div role="alert">${disk && html`<p class="notice warn">${disk}
-			${mapping.onDisk === 'gone' ? html`<${Act} onAct=${() => save(true)}>Write mine again<//>` : compare('disk')}</p>`}</div>
-		${mapping.warnings.filter((w) => w.code === 'sheet-changed').map((w) => html`<p class="notice warn" role="status">
-			${w.where}: ${w.message} <span>${w.hint}.</span></p>`)}
-		${mapping.draft && html`<p class="notice warn">
-			Last time, changes were left unsaved${mapping.draftOld && ', and the file was changed since'}. ${compare('draft')}</p>`}
+		<div role="alert">${mapping.diskNote && html`<p class="notice warn">${mapping.path}: ${mapping.diskNote}. ${mapping.onDisk === 'gone'
+			? act('Write mine again', () => save(true))
+			: html`${act('Take theirs', reload)}${act('Keep mine', () => save(true))}${undoable('Take theirs')}`}</p>`}</div>
+		${mapping.draft && html`<p class="notice warn">Last time, changes were left unsaved.
+			${act('Take them up', () => draft(true))}${act('Drop them', () => draft(false))}${undoable('Take them up')}</p>`}
 	</div>`;
 }
 
-/** @type {[string, string][]} */
-const commandNames = [['check', 'Check'], ['dryRun', 'Dry run'], ['run', 'Run']];
-
 /** The command line that does the same as the page shows. */
-function Command() {
-	const [name, setName] = useState('run');
-	const text = current().commands[name];
-	return html`<footer class="command"><select aria-label="Command" value=${name} onChange=${(e) => setName(e.target.value)}>
-		${commandNames.map(([key, words]) => html`<option value=${key}>${words}</option>`)}</select>
-		<code>${text}</code><${Copy} text=${text} what="the command" /></footer>`;
-}
+const Command = () => html`<footer class="command"><code>${current().command}</code><${Copy} text=${current().command} what="the command" /></footer>`;

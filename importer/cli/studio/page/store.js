@@ -148,7 +148,7 @@ export const startJob = (kind) => submit('job', () => ({ kind }));
 /** Stops the job under way. */
 export const cancelJob = () => submit('job/cancel', () => ({}), 'Stopped.');
 
-/** Follows the server's state for as long as the page is open, which keeps the session; less often while the page is hidden or the server away. */
+/** Follows the server's state for as long as the page is open, which keeps the session; less often while the server is away. */
 export async function follow() {
 	addEventListener('beforeunload', (e) => { if (away.value && isTyped.value) e.preventDefault(); }); // the browser asks whether to leave
 	addEventListener('pagehide', () => { takeIn(); });
@@ -163,7 +163,6 @@ export async function follow() {
 			const { status } = /** @type {any} */ (error);
 			away.value = status === 401 || status === 403 ? 'another' : status ? 'broken' : 'silent';
 		}
-		const isSeldom = away.value || document.visibilityState === 'hidden';
-		await new Promise((done) => setTimeout(done, isSeldom ? 2000 : 250));
+		await new Promise((done) => setTimeout(done, away.value ? 2000 : 250)); // a browser lets hidden pages wait a second by itself
 	}
 }

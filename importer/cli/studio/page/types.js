@@ -39,13 +39,13 @@
  * @typedef {{kind: 'dry-run'|'sandbox', state: 'running'|'done'|'failed', phase: string, done: number, of: number,
  *   exitCode: number, summary: Record<string, any>|null, workbook: string, pages: string, problems: Problem[]}} Job
  *
- * @typedef {{path: string, names: string[], name: string, headerRow: number, first: string[][], problems: Problem[]}} Sheet
+ * @typedef {{path: string, others: number, names: string[], name: string, headerRow: number, first: string[][], problems: Problem[]}} Sheet
  *
  * @typedef {{version: number, progress: number,
  *   mapping: {path: string, exists: boolean, dirty: boolean, onDisk: 'same'|'changed'|'gone', text: string, problems: Problem[],
- *     warnings: Problem[], history: string[], at: number, questions: Question[], draft: boolean, draftOld: boolean, diskNote: string},
- *   environment: string, sheets: Sheet[], columns: Column[], targets: Target[], suggestions: Suggestion[], judgement: Judgement,
- *   commands: Record<string, string>, job: Job|null}} State
+ *     warnings: Problem[], history: string[], at: number, questions: Question[], draft: boolean, diskNote: string},
+ *   environment: string, sheet: Sheet, columns: Column[], targets: Target[], suggestions: Suggestion[], judgement: Judgement,
+ *   command: string, job: Job|null}} State
  *
  * @typedef {{row: number, source: string, result: string|null, problem: Problem|null, warning: Problem|null}} PreviewRow
  *

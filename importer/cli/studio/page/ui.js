@@ -101,11 +101,12 @@ export function Problems({ list, kind = '', here = false, grouped = false }) {
 	</li>`)}</ul>`;
 }
 
-/** The letter of the column of a problem's cell, such as Leads!C7. @param {import('./types.js').Problem} p */
-const columnOf = (p) => /!\$?([A-Z]+)\$?\d+(?: \(source row \d+\))?$/.exec(p.where || '')?.[1];
+/** The letter of the column of a problem's cell, such as Leads!C7; of several sheets it may be in one that is not shown.
+ * @param {import('./types.js').Problem} p */
+const columnOf = (p) => (current().sheet.others ? undefined : /!\$?([A-Z]+)\$?\d+(?: \(source row \d+\))?$/.exec(p.where || '')?.[1]);
 
-/** The row of a problem, of a results workbook that of the sheet; of several sheets it says too little. @param {import('./types.js').Problem} p */
-const rowOf = (p) => p.row || (current().sheets.length === 1 ? Number(/(?:!\$?[A-Z]*\$?| \(source row )(\d+)\)?$/.exec(p.where || '')?.[1]) : 0);
+/** The row of a problem, of a results workbook that of the sheet. @param {import('./types.js').Problem} p */
+const rowOf = (p) => p.row || (current().sheet.others ? 0 : Number(/(?:!\$?[A-Z]*\$?| \(source row )(\d+)\)?$/.exec(p.where || '')?.[1]));
 
 /** Copies a text. @param {{text: string, what: string}} props what names it, e.g. “the command” */
 export function Copy({ text, what }) {

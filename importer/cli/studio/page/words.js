@@ -70,6 +70,9 @@ const choices = {
 	api: { v1: ['Version 1', 'Clients and activities, without claims.'], v2: ['Version 2', 'Clients, claims and activities.'] },
 };
 
+/** What can be chosen for a target, if it is one of few. @param {{path: string, options: string[]|null}} target */
+export const choicesOf = ({ path, options }) => options || Object.keys(choices[path.split('/').pop() || ''] || {});
+
 /** The words for a choice, and what it does. @param {{path: string}} target @param {string} choice @returns {[string, string]} */
 export function choiceWords(target, choice) {
 	const key = target.path.split('/').pop() || '';
