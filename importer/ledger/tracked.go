@@ -145,7 +145,7 @@ func (m trackedMatcher) find(e Tracked) (of row, ok bool, err error) {
 	}
 	end := "" // of the names of the activities among which it may be
 	if of, ok, err = m.withID(KindClaim, e.ClaimID); ok {
-		_, claim, _ := strings.Cut(of.Step, "/")
+		_, claim, _ := strings.Cut(of.StepID.Step, "/")
 		end = "@" + claim
 	} else if err == nil {
 		of, ok, err = m.withID(KindClient, e.ClientID)
@@ -191,7 +191,7 @@ func (m trackedMatcher) activity(of row, name, end string) (found row, isOnly bo
 		return found, false, nil
 	}
 	all, err := gather(stream(context.Background(), m, scanRow, stepsOf+`WHERE s.client = ? AND s.kind = ?`, of.client, code(kinds, KindActivity)))
-	all = slices.DeleteFunc(all, func(r row) bool { return !strings.HasSuffix(r.Step, end) || m.name(r.step()) != name })
+	all = slices.DeleteFunc(all, func(r row) bool { return !strings.HasSuffix(r.StepID.Step, end) || m.name(r.step()) != name })
 	if len(all) != 1 || err != nil { // it may be any of several
 		return found, false, err
 	}
