@@ -31,6 +31,7 @@ func (s store) test(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
 		"EventsAndStepsSurviveReopening": s.testEventsAndStepsSurviveReopening,
 		"StepsAreTheClientsAndOne":       s.testStepsAreTheClientsAndOneMappings,
+		"WhatAStepKeeps":                 s.testWhatAStepKeeps,
 		"IncompleteEventsAreRefused":     s.testIncompleteEventsAreRefused,
 		"Interrupted":                    s.testInterrupted,
 		"Unsettled":                      s.testUnsettled,
