@@ -127,7 +127,8 @@ func (t *transaction) numbered() error {
 			return err
 		}
 	}
-	return t.plainly(`SELECT setval('versions', greatest((SELECT max(version) FROM steps), (SELECT max(version) FROM history), 0) + 1, false)`)
+	return t.plainly(`SELECT setval('versions',
+		greatest((SELECT max(version) FROM steps), (SELECT max(version) FROM history), 0) + 1, false)`)
 }
 
 // take copies the rows of a table. Their values go from one to the other as they are stored.

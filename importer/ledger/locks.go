@@ -90,9 +90,11 @@ func (t *transaction) tryLock(keys []int64) (bool, error) {
 	}
 	var locked bool
 	var givenBack int
-	_, err := first(context.Background(), t, []any{&locked, &givenBack}, `WITH tried AS MATERIALIZED (SELECT k, pg_try_advisory_lock(k) AS locked FROM unnest(?::bigint[]) k),
-			verdict AS (SELECT bool_and(locked) AS locked FROM tried)
-		SELECT v.locked, count(CASE WHEN t.locked AND NOT v.locked THEN pg_advisory_unlock(t.k) END) FROM tried t, verdict v GROUP BY v.locked`, keys)
+	_, err := first(context.Background(), t, []any{&locked, &givenBack}, `WITH
+		tried AS MATERIALIZED (SELECT k, pg_try_advisory_lock(k) AS locked FROM unnest(?::bigint[]) k),
+		verdict AS (SELECT bool_and(locked) AS locked FROM tried)
+		SELECT v.locked, count(CASE WHEN t.locked AND NOT v.locked THEN pg_advisory_unlock(t.k) END)
+		FROM tried t, verdict v GROUP BY v.locked`, keys)
 	if locked {
 		for _, k := range keys {
 			t.held[k] = true
@@ -112,8 +114,8 @@ func (t *transaction) unlock(keys []int64) error {
 // endSilent ends the sessions of the same user that hold one of the keys and have said nothing for
 // as long as Server.Silence.
 func (t *transaction) endSilent(keys []int64) error {
-	_, err := t.exec(`SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity a WHERE a.usename = current_user AND a.pid <> pg_backend_pid()
-		AND a.state_change < clock_timestamp() - ? * interval '1 microsecond'
+	_, err := t.exec(`SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity a
+		WHERE a.usename = current_user AND a.pid <> pg_backend_pid() AND a.state_change < clock_timestamp() - ? * interval '1 microsecond'
 		AND a.pid IN (SELECT l.pid FROM pg_locks l WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
 			AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
 			AND (CAST(l.classid AS bigint) << 32) | CAST(l.objid AS bigint) = ANY (?::bigint[]))`, t.server.Silence.Microseconds(), keys)

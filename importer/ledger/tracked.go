@@ -47,9 +47,11 @@ func (l *Ledger) AddTracked(service string, events []Tracked) (repeated int, err
 	err = l.submit(func(t *transaction) error {
 		repeated = 0
 		for _, e := range events {
-			n, err := t.exec(`INSERT INTO tracked (service, client, step, key, kind, status, at, received, client_id, claim_id, activity_id, activity)
-				VALUES (`+params(12)+`) ON CONFLICT (service, key) DO NOTHING`,
-				service, 0, 0, e.Key, e.Kind, e.Status, e.At.UnixMicro(), e.Received.UnixMicro(), e.ClientID, e.ClaimID, e.ActivityID, e.Activity)
+			n, err := t.exec(`INSERT INTO tracked
+				(service, client, step, key, kind, status, at, received, client_id, claim_id, activity_id, activity)
+				VALUES (?, 0, 0, `+params(9)+`) ON CONFLICT (service, key) DO NOTHING`,
+				service, e.Key, e.Kind, e.Status, e.At.UnixMicro(), e.Received.UnixMicro(),
+				e.ClientID, e.ClaimID, e.ActivityID, e.Activity)
 			if err != nil {
 				return err
 			}

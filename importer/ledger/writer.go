@@ -347,7 +347,8 @@ func (t *transaction) next() (int64, error) {
 			return 0, err
 		}
 		if backend != t.server.Backend {
-			return 0, problem.At(problem.Where{File: t.path}, "ledger-server", "the session with the ledger's server is another one than before, and has not its lock").
+			return 0, problem.At(problem.Where{File: t.path}, "ledger-server",
+				"the session with the ledger's server is another one than before, and has not its lock").
 				Hinted("Connect to the server itself, or to a pooler in session mode: the lock belongs to the session.")
 		}
 		t.version, t.counted = numbers-1, numbers-1+numbersAtOnce

@@ -214,7 +214,8 @@ func (a Address) open(ctx context.Context, silence time.Duration) (*ledger.Ledge
 		return nil, a.refused(err)
 	}
 	l, err := ledger.OnServer(ledger.Server{
-		Name: a.String(), Read: a.connections(true), Write: conn, Shared: silence > 0, Session: session, Backend: backend, Silence: silence, LockSpace: a.schema,
+		Name: a.String(), Read: a.connections(true), Write: conn, Shared: silence > 0,
+		Session: session, Backend: backend, Silence: silence, LockSpace: a.schema,
 		Explain: withoutValues, IsUnique: isUnique, IsDeadlock: isDeadlock, Compact: a.compact, Close: db.Close,
 	})
 	if err != nil {
