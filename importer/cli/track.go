@@ -73,7 +73,7 @@ func (p *program) track(ctx context.Context, where load.Where, exports []string)
 
 // trackedInWords says what was recorded.
 func trackedInWords(n ledger.TrackedCounts) string {
-	text := fmt.Sprintf("new events: %d", n.Added+n.Found)
+	text := fmt.Sprintf("new events: %d", n.Found)
 	for _, more := range []struct {
 		count int
 		words string
@@ -138,6 +138,7 @@ func (l *ledgerSession) takeEvents(ctx context.Context, events []tracking.Event)
 	if err != nil {
 		return n, err
 	}
+	repeated := 0
 	record := func(events []tracking.Event) error {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -147,8 +148,8 @@ func (l *ledgerSession) takeEvents(ctx context.Context, events []tracking.Event)
 			list[i] = ledger.Tracked{Key: e.Key, Kind: e.Kind, Status: e.Status, At: e.At, Received: e.Received,
 				ClientID: e.Client, ClaimID: e.Claim, ActivityID: e.Activity, Activity: e.Template}
 		}
-		more, err := l.ledger.AddTracked(service, scopes, list, activityName)
-		n = n.Plus(more)
+		more, err := l.ledger.AddTracked(service, list)
+		repeated += more
 		return err
 	}
 	if err := record(events); err != nil {
@@ -157,8 +158,9 @@ func (l *ledgerSession) takeEvents(ctx context.Context, events []tracking.Event)
 	if err := l.inbox().Take(record); err != nil {
 		return n, err
 	}
-	found, err := l.ledger.MatchTracked(service, scopes, activityName)
-	return n.Plus(found), err
+	n, err = l.ledger.MatchTracked(service, scopes, activityName)
+	n.Repeated = repeated
+	return n, err
 }
 
 // activityName is the name of the activity that a step has created. After a purge it
@@ -185,7 +187,7 @@ func (r *importRun) takeTracked(ctx context.Context) {
 		}
 		console.PrintProblems(r.Err, problem.List{p})
 	}
-	if n.Added+n.Found > 0 && !r.options.quiet {
+	if n.Found > 0 && !r.options.quiet {
 		fmt.Fprintln(r.Err, "claimsheet:", trackedInWords(n))
 	}
 }

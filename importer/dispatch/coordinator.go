@@ -11,6 +11,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
 
+	"claimsheet/importer/ledger"
 	"claimsheet/importer/ledger/postgres"
 )
 
@@ -102,7 +103,7 @@ const collectedAtOnce = 200
 
 // abandoned is whether a job j was begun by a worker that is not connected any more, or is
 // silent. River's client has the id of the worker's session.
-const abandoned = `(j.state = 'running' AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id::text = j.attempted_by[array_upper(j.attempted_by, 1)] AND s.until > ` + postgres.ServerTime + ` AND ` + postgres.IsConnected + `))`
+const abandoned = `(j.state = 'running' AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id::text = j.attempted_by[array_upper(j.attempted_by, 1)] AND s.until > ` + ledger.ServerTime + ` AND ` + postgres.IsConnected + `))`
 
 // Check makes jobs available again whose worker is gone, and those that workers have refused
 // because this process was silent; what another worker begins then waits for the locks of the

@@ -11,7 +11,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
-	"claimsheet/importer/ledger/postgres"
+	"claimsheet/importer/ledger"
 )
 
 // Handler carries out the plans of a group of a run. It returns the outcome; nil or an error gives
@@ -68,7 +68,7 @@ const (
 func (b *Broker) Active(ctx context.Context) (runs map[string]bool, err error) {
 	err = b.again(ctx, func(ctx context.Context) error {
 		runs = map[string]bool{}
-		rows, err := b.pool.Query(ctx, `SELECT r.run, r.stopped FROM dispatched_runs r JOIN sessions s ON s.id = r.coordinator WHERE s.until > `+postgres.ServerTime)
+		rows, err := b.pool.Query(ctx, `SELECT r.run, r.stopped FROM dispatched_runs r JOIN sessions s ON s.id = r.coordinator WHERE s.until > `+ledger.ServerTime)
 		if err != nil {
 			return err
 		}

@@ -67,11 +67,11 @@ func (t *transaction) append(e Event) error {
 			if was, err = t.step(e.StepID); err != nil {
 				return err
 			}
-			if was.version == 0 && e.Kind == "" {
+			if was.Ref.Last == 0 && e.Kind == "" {
 				return rejected{errors.New("a step's first event needs its kind")}
 			}
 		}
-		if open && !assumed && was.state == Done && e.ID != was.remoteID {
+		if open && !assumed && was.To == Done && e.ID != was.ID {
 			return rejected{fmt.Errorf("%w: another process has done the step", ErrTransition)}
 		}
 		if done, err := t.advance(was, e); done || err != nil {
@@ -90,7 +90,7 @@ func (t *transaction) advance(was row, e Event) (done bool, err error) {
 		return false, rejected{err}
 	}
 	version, err := t.next()
-	if err == nil && version <= was.version { // a process that began later has changed the step meanwhile
+	if err == nil && version <= was.Ref.Last { // a process that began later has changed the step meanwhile
 		t.counted = t.version
 		version, err = t.next()
 	}
@@ -101,7 +101,7 @@ func (t *transaction) advance(was row, e Event) (done bool, err error) {
 	if err := t.rejectTaken(e, was, &now); err != nil {
 		return false, err
 	}
-	if was.version == 0 {
+	if was.Ref.Last == 0 {
 		done, err = t.insert(&now)
 	} else {
 		done, err = t.update(was, now)
@@ -118,11 +118,11 @@ func (t *transaction) advance(was row, e Event) (done bool, err error) {
 			return false, err
 		}
 	}
-	if delete(t.open, e.StepID); now.state == Sent && len(t.open) < mostKept {
+	if delete(t.open, e.StepID); now.To == Sent && len(t.open) < mostKept {
 		t.open[e.StepID] = now
 	}
-	isAbsent := was.state == Refused || was.state == Uncertain && was.notFound // else the service may have the client with its old addresses
-	if e.Step == KindClient && isAbsent && e.To == Sent && !bytes.Equal(was.request, now.request) {
+	isAbsent := was.To == Refused || was.To == Uncertain && was.NotFound // else the service may have the client with its old addresses
+	if e.Step == KindClient && isAbsent && e.To == Sent && !bytes.Equal(was.Data, now.Data) {
 		if err := t.disown(e.ClientKey); err != nil {
 			return false, err
 		}
@@ -146,7 +146,7 @@ func (t *transaction) insert(r *row) (isNew bool, err error) {
 		return false, err
 	}
 	return t.add(&r.id, `INSERT INTO steps (client, environment, mapping, step, kind, `+stateColumns+`) VALUES (`+params(22)+`)
-		ON CONFLICT (client, mapping, step) DO NOTHING`, append([]any{r.client, client.environment, mapping, r.Step, code(kinds, r.kind)}, values...)...)
+		ON CONFLICT (client, mapping, step) DO NOTHING`, append([]any{r.client, client.environment, mapping, r.StepID.Step, code(kinds, r.Kind)}, values...)...)
 }
 
 // update replaces the row of a step; done is false when the ledger has another one by now.
@@ -155,7 +155,7 @@ func (t *transaction) update(was, now row) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	n, err := t.exec(`UPDATE steps SET (`+stateColumns+`) = (`+params(17)+`) WHERE id = ? AND version = ?`, append(values, was.id, was.version)...)
+	n, err := t.exec(`UPDATE steps SET (`+stateColumns+`) = (`+params(17)+`) WHERE id = ? AND version = ?`, append(values, was.id, was.Ref.Last)...)
 	return n == 1, err
 }
 
@@ -304,7 +304,7 @@ func (t *transaction) idTaken(now row) error {
 	if t.server != nil && !t.alone {
 		return errAlone
 	}
-	taken, ok, err := stepWithID(context.Background(), t, Event{StepID: now.StepID, Kind: now.kind, ID: now.remoteID})
+	taken, ok, err := stepWithID(context.Background(), t, Event{StepID: now.StepID, Kind: now.Kind, ID: now.ID})
 	switch {
 	case err != nil:
 		return err
@@ -318,22 +318,22 @@ func (t *transaction) idTaken(now row) error {
 // index of ids does not: it knows no urls, and on a server it would end the transaction. A taken url
 // that comes from an earlier answer and not from the event is dropped: the step is done without it.
 func (t *transaction) rejectTaken(e Event, was row, now *row) error {
-	if now.state != Done {
+	if now.To != Done {
 		return nil
 	}
-	wasDone, brought := was.state == Done, Event{StepID: now.StepID, Kind: now.kind}
-	if !wasDone || was.url != now.url {
-		brought.URL = now.url
+	wasDone, brought := was.To == Done, Event{StepID: now.StepID, Kind: now.Kind}
+	if !wasDone || was.URL != now.URL {
+		brought.URL = now.URL
 	}
-	if t.alone && (!wasDone || was.remoteID != now.remoteID) {
-		brought.ID = now.remoteID
+	if t.alone && (!wasDone || was.ID != now.ID) {
+		brought.ID = now.ID
 	}
 	taken, ok, err := stepWithID(context.Background(), t, brought)
 	switch {
 	case !ok || err != nil:
 		return err
 	case taken.URL && e.URL == "":
-		now.url = ""
+		now.URL = ""
 		return nil
 	}
 	return rejected{taken}

@@ -114,10 +114,21 @@ func (t *transaction) takeAll(ctx context.Context, source querier) (done Transfe
 	}
 	t.forget()
 	if t.server != nil {
-		return done, t.server.Numbered(ctx)
+		return done, t.numbered()
 	}
 	_, err = first(ctx, t, []any{&t.version}, `SELECT max(coalesce((SELECT max(version) FROM steps), 0), coalesce((SELECT max(version) FROM history), 0))`)
 	return done, err
+}
+
+// numbered makes the numbers that a server gives to new rows and events higher than those in the tables.
+func (t *transaction) numbered() error {
+	for _, table := range []string{"environments", "names", "clients", "steps", "tracked"} {
+		if err := t.plainly(`SELECT setval('` + table + `_id_seq', coalesce(max(id), 0) + 1, false) FROM ` + table); err != nil {
+			return err
+		}
+	}
+	return t.plainly(`SELECT setval('versions',
+		greatest((SELECT max(version) FROM steps), (SELECT max(version) FROM history), 0) + 1, false)`)
 }
 
 // take copies the rows of a table. Their values go from one to the other as they are stored.

@@ -65,7 +65,7 @@ func (l *Ledger) Lock(ctx context.Context, names ...string) (unlock func(), err 
 		}
 		if time.Since(looked) > min(lockLook, l.server.Silence/4) {
 			looked = time.Now()
-			if err := l.bare(func(*transaction) error { return l.server.EndSilent(context.Background(), keys) }); err != nil {
+			if err := l.bare(func(t *transaction) error { return t.endSilent(keys) }); err != nil {
 				return nil, err
 			}
 		}
@@ -78,12 +78,23 @@ func (s *Server) lockKey(name string) int64 {
 	return int64(binary.BigEndian.Uint64(sum[:]))
 }
 
-// tryLock locks keys, all or none, unless another caller or another process has one.
+// ServerTime is a server's clock in a statement: microseconds since 1970, as in the table sessions.
+const ServerTime = `CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)`
+
+// tryLock locks keys, all or none, unless another caller or another process has one. It gives back in
+// the same statement what it has got, unless that is all: the server writes a warning where something
+// is given back that is not locked.
 func (t *transaction) tryLock(keys []int64) (bool, error) {
 	if slices.ContainsFunc(keys, func(k int64) bool { return t.held[k] }) {
 		return false, nil
 	}
-	locked, err := t.server.TryLock(context.Background(), keys)
+	var locked bool
+	var givenBack int
+	_, err := first(context.Background(), t, []any{&locked, &givenBack}, `WITH
+		tried AS MATERIALIZED (SELECT k, pg_try_advisory_lock(k) AS locked FROM unnest(?::bigint[]) k),
+		verdict AS (SELECT bool_and(locked) AS locked FROM tried)
+		SELECT v.locked, count(CASE WHEN t.locked AND NOT v.locked THEN pg_advisory_unlock(t.k) END)
+		FROM tried t, verdict v GROUP BY v.locked`, keys)
 	if locked {
 		for _, k := range keys {
 			t.held[k] = true
@@ -96,7 +107,19 @@ func (t *transaction) unlock(keys []int64) error {
 	for _, k := range keys {
 		delete(t.held, k)
 	}
-	return t.server.Unlock(context.Background(), keys)
+	_, err := t.exec(`SELECT count(pg_advisory_unlock(k)) FROM unnest(?::bigint[]) k`, keys)
+	return err
+}
+
+// endSilent ends the sessions of the same user that hold one of the keys and have said nothing for
+// as long as Server.Silence.
+func (t *transaction) endSilent(keys []int64) error {
+	_, err := t.exec(`SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity a
+		WHERE a.usename = current_user AND a.pid <> pg_backend_pid() AND a.state_change < clock_timestamp() - ? * interval '1 microsecond'
+		AND a.pid IN (SELECT l.pid FROM pg_locks l WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
+			AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+			AND (CAST(l.classid AS bigint) << 32) | CAST(l.objid AS bigint) = ANY (?::bigint[]))`, t.server.Silence.Microseconds(), keys)
+	return err
 }
 
 // abandoned calls do for a client whom no process works on; ok is false where one does.
@@ -109,8 +132,7 @@ func (t *transaction) abandoned(client ClientKey, do func() error) (ok bool, err
 		return false, err
 	}
 	if err = do(); err != nil { // the transaction is rolled back, and the locks are not
-		delete(t.held, keys[0])
-		return false, errors.Join(err, t.server.Unlock(context.Background(), keys))
+		return false, errors.Join(err, t.unlock(keys))
 	}
 	return true, t.unlock(keys)
 }
@@ -133,7 +155,13 @@ func (l *Ledger) speakRegularly(stop <-chan struct{}) {
 
 func (l *Ledger) speak() error {
 	now := time.Now() // before it is said
-	err := l.bare(func(*transaction) error { return l.server.Speak(context.Background()) })
+	err := l.bare(func(t *transaction) error {
+		n, err := t.exec(`UPDATE sessions SET until = `+ServerTime+` + ? WHERE id = ?`, l.server.Silence.Microseconds(), l.server.Session)
+		if err == nil && n == 0 {
+			err = errors.New("the table sessions has lost this process")
+		}
+		return err
+	})
 	if err == nil {
 		l.spoke.Store(&now)
 	}

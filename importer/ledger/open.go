@@ -295,7 +295,10 @@ func (l *Ledger) Close() error {
 			close(l.speaking)
 		}
 		if l.write != nil && l.server != nil && l.Stopped() == nil {
-			err = errors.Join(err, l.bare(func(*transaction) error { return l.server.Leave(context.Background()) }))
+			err = errors.Join(err, l.bare(func(t *transaction) error {
+				_, err := t.exec(`DELETE FROM sessions WHERE id = ?`, l.server.Session)
+				return err
+			}))
 		}
 		if l.write != nil {
 			err = errors.Join(l.write.close(), err)

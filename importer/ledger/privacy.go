@@ -130,7 +130,7 @@ func (t *transaction) forgetClient(owner ClientKey, at time.Time) (n int, err er
 	if err != nil {
 		return 0, err
 	}
-	if slices.ContainsFunc(steps, func(r row) bool { return r.state == Sent || r.state == Uncertain }) {
+	if slices.ContainsFunc(steps, func(r row) bool { return r.To == Sent || r.To == Uncertain }) {
 		return 0, rejected{ErrUnsettled}
 	}
 	secret, err := t.secret()
@@ -139,7 +139,7 @@ func (t *transaction) forgetClient(owner ClientKey, at time.Time) (n int, err er
 	}
 	t.wrote = true
 	for _, r := range steps {
-		name := r.Step
+		name := r.StepID.Step
 		if name != KindClient && name != KindLink {
 			name = " erased " + hashed(secret, r.Environment, r.Space, r.Client, r.Mapping, name)[:32]
 		}

@@ -62,13 +62,12 @@ func TestStepFollowsFromEvents(t *testing.T) {
 	})
 }
 
-// news are events without what they leave as it was, which the ledger does not tell; an intent
-// is told with its request.
+// news are events as the ledger tells them: without the request, status, id and url that they leave
+// as they were, but for an intent's request.
 func news(all []ledger.Event, foreign string) []ledger.Event {
 	list := slices.Clone(all)
 	for i := range list {
-		e, was := &list[i], sum(all[:i], foreign)
-		is := sum(all[:i+1], foreign)
+		e, was, is := &list[i], sum(all[:i], foreign), sum(all[:i+1], foreign)
 		if e.To == ledger.Sent {
 			e.Data, e.Digest = is.Data, is.Digest
 		}
@@ -79,9 +78,7 @@ func news(all []ledger.Event, foreign string) []ledger.Event {
 		if is.Digest == was.Digest && bytes.Equal(is.Data, was.Data) {
 			e.Data, e.Digest = nil, ""
 		}
-		if bytes.Equal(is.Answer, was.Answer) {
-			e.Answer = nil
-		}
+		e.Answer = is.Answer
 		if is.Status == was.Status {
 			e.Status = 0
 		}

@@ -2,7 +2,6 @@ package ledger_test
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -11,119 +10,67 @@ import (
 	"claimsheet/importer/ledger"
 )
 
-// personal is a ledger with two nights of a client and a run for each. What is
-// personal has CANARY in it.
-func personal(t *testing.T) (*ledger.Ledger, string) {
-	t.Helper()
+// TestRemovedFromTheFiles: what is purged or erased leaves no byte in the files while the ledger is
+// open, the rest stays, and the ledger still opens.
+func TestRemovedFromTheFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state", "ledger.db")
 	l := open(t, path)
-	for i, id := range []string{"r1", "r2"} {
-		at := noon.AddDate(0, 0, 30*i)
-		r := run
-		r.ID, r.Started, r.KeptInput = id, at, "inputs/"+id+".xlsx"
-		do(t, l.StartRun(r))
-		r.Finished, r.Summary, r.Output, r.OutputDigest = at.Add(time.Hour), []byte(`{}`), "out.xlsx", "o"
-		do(t, l.FinishRun(r))
+	write := func(id ledger.StepID, run string, at time.Time, created, url string) {
+		events := finished(id, created, url)
+		events[0].Data, events[0].Digest, events[1].Answer = []byte(`{"name":"CANARY-`+run+`"}`), "CANARY-digest", []byte(`{"echo":"CANARY-`+run+`"}`)
+		for i := range events {
+			events[i].At = at
+		}
+		do(t, l.Append(events...))
 	}
-	do(t, l.Append(done(jane("", "client"), "client", "r1", noon, "c-1", "")...))
-	do(t, l.Append(done(jane("loans", "claim/loan/CANARY-no"), "claim", "r1", noon, "k-1", "")...))
-	do(t, l.Append(done(jane("loans", "link"), "link", "r2", noon.AddDate(0, 0, 30), "", "https://x/CANARY-new")...))
-	return l, path
-}
+	later := noon.AddDate(0, 0, 30)
+	write(jane("", "client"), "r1", noon, "c-1", "")
+	write(jane("loans", "claim/loan/CANARY-no"), "r1", noon, "k-1", "")
+	write(jane("loans", "link"), "r2", later, "", "https://x/CANARY-url")
+	write(of("john@example.com", "", "client"), "r2", later, "c-2", "")
+	startRuns(t, l, func(r *ledger.Run) { r.KeptInput = "inputs/" + r.ID }, "r1")
+	startRuns(t, l, func(r *ledger.Run) { r.KeptInput, r.Started = "inputs/"+r.ID, later }, "r2")
+	startRuns(t, l, func(r *ledger.Run) { r.KeptInput, r.Environment = "inputs/"+r.ID, elsewhere }, "r3")
 
-// done is a step's way to Done.
-func done(id ledger.StepID, kind, run string, at time.Time, created, url string) []ledger.Event {
-	return []ledger.Event{
-		{StepID: id, To: ledger.Sent, At: at, Run: run, Kind: kind, Data: []byte(`{"name":"CANARY-` + run + `"}`), Digest: "CANARY-digest"},
-		{StepID: id, To: ledger.Done, At: at.Add(time.Second), Run: run, Via: ledger.ViaAnswer, Status: 201,
-			Answer: []byte(`{"echo":"CANARY-` + run + `"}`), ID: created, URL: url},
-	}
-}
-
-// holds are those of the texts that stand in any file beside the ledger.
-func holds(t *testing.T, path string, texts ...string) []string {
-	t.Helper()
-	entries, err := os.ReadDir(filepath.Dir(path))
-	do(t, err)
-	var found []string
-	for _, e := range entries {
-		data, err := os.ReadFile(filepath.Join(filepath.Dir(path), e.Name()))
-		do(t, err)
-		for _, text := range texts {
-			if bytes.Contains(data, []byte(text)) && !slices.Contains(found, text) {
-				found = append(found, text)
-			}
+	texts := []string{"CANARY-digest", "CANARY-no", "CANARY-r1", "CANARY-r2", "CANARY-url", "inputs/r1", "inputs/r2", "inputs/r3",
+		"jane@example.com", "john@example.com"}
+	left := slices.Clone(texts)
+	purge := func(before time.Time, want ledger.Purged) func(*testing.T) {
+		return func(t *testing.T) {
+			same(t, "purged", must(l.Purge(ledger.Purge{Environments: []string{service}, Before: before}))(t), want)
 		}
 	}
-	slices.Sort(found)
-	return found
-}
-
-// TestPurgeTakesOutWhatIsOlder: what is older leaves no byte in the files while
-// the ledger is open, the rest stays, and the ledger still opens.
-func TestPurgeTakesOutWhatIsOlder(t *testing.T) {
-	l, path := personal(t)
-	what := ledger.Purge{Environments: []string{run.Environment}, Before: noon.AddDate(0, 0, 10)}
-	got, err := l.Purge(what)
-	do(t, err)
-	same(t, "purged", got, ledger.Purged{Runs: 1, Bodies: 4})
-	all := []string{"CANARY-r1", "CANARY-r2", "CANARY-new", "CANARY-digest"}
-	same(t, "left in the files", holds(t, path, all...), []string{"CANARY-digest", "CANARY-new", "CANARY-r2"})
-
-	do(t, l.Close())
-	l = open(t, path)
-	steps, err := l.Steps(t.Context(), jane("", "").ClientKey, "loans")
-	do(t, err)
-	claim := steps["claim/loan/CANARY-no"]
-	same(t, "state, id and digest", []string{string(claim.To), claim.ID, claim.Digest, string(claim.Data), string(claim.Answer)},
-		[]string{"done", "k-1", "CANARY-digest", "", ""})
-	r, _, err := l.Run(t.Context(), "r1")
-	do(t, err)
-	same(t, "the old run's input and summary", r.KeptInput+string(r.Summary), "{}")
-	again, err := l.Purge(what)
-	do(t, err)
-	same(t, "purged a second time", again, ledger.Purged{})
-
-	what.Before = noon.AddDate(1, 0, 0)
-	got, err = l.Purge(what)
-	do(t, err)
-	same(t, "purged later", got, ledger.Purged{Runs: 1, Bodies: 2, URLs: 1})
-	same(t, "left in the files", holds(t, path, all...), []string{"CANARY-digest"})
-	do(t, l.Append(ledger.Event{StepID: jane("loans", "link"), To: ledger.Done, At: noon, Via: ledger.ViaByHand}))
-	do(t, l.Close())
-	open(t, path)
-}
-
-// TestForget: nothing of the client is left but kinds, states and ids, and the
-// key is recognised.
-func TestForget(t *testing.T) {
-	l, path := personal(t)
-	other := jane("", "").ClientKey
-	other.Client = "john@example.com"
-	do(t, l.Append(done(ledger.StepID{ClientKey: other, Step: "client"}, "client", "r2", noon, "c-2", "")...))
-	elsewhere := run
-	elsewhere.ID, elsewhere.Environment, elsewhere.KeptInput = "r3", "https://elsewhere", "inputs/r3.xlsx"
-	do(t, l.StartRun(elsewhere))
-	_, err := l.Forget(jane("", "").ClientKey, noon)
-	do(t, err)
-	kept, err := l.KeptInputs(t.Context())
-	do(t, err)
-	same(t, "inputs that stay", kept, []string{"inputs/r3.xlsx"})
-	same(t, "left in the files", holds(t, path, "jane@example.com", "CANARY-no", "CANARY-r1", "CANARY-new", "john@example.com"),
-		[]string{"john@example.com"})
-
-	do(t, l.Close())
-	l = open(t, path)
-	named, err := l.ClientsNamed(t.Context(), run.Environment, "Jane@Example.com")
-	do(t, err)
-	same(t, "recognised", len(named), 1)
-	stone := named[0]
-	steps, err := l.StepsOfClient(t.Context(), stone)
-	do(t, err)
-	var left []string
-	for _, s := range steps {
-		left = append(left, s.Kind+" "+string(s.To)+" "+s.ID+s.URL+s.Digest)
+	for _, step := range []struct {
+		name   string
+		remove func(*testing.T)
+		gone   []string
+	}{
+		{"nothing is removed", func(*testing.T) {}, nil},
+		{"what is older is purged", purge(noon.AddDate(0, 0, 10), ledger.Purged{Runs: 1, Bodies: 4}), []string{"CANARY-r1", "inputs/r1"}},
+		{"once more", purge(noon.AddDate(0, 0, 10), ledger.Purged{}), nil},
+		{"all is purged", purge(noon.AddDate(1, 0, 0), ledger.Purged{Runs: 1, Bodies: 4, URLs: 1}), []string{"CANARY-r2", "CANARY-url", "inputs/r2"}},
+		{"a client is erased", func(t *testing.T) { must(l.Forget(jane("", "").ClientKey, noon))(t) }, []string{"CANARY-no", "jane@example.com"}},
+	} {
+		step.remove(t)
+		left = slices.DeleteFunc(left, func(text string) bool { return slices.Contains(step.gone, text) })
+		var found []string
+		for _, text := range texts {
+			for _, file := range listing(t, filepath.Dir(path)) {
+				if bytes.Contains([]byte(file), []byte(text)) && !slices.Contains(found, text) {
+					found = append(found, text)
+				}
+			}
+		}
+		same(t, step.name+": left in the files", found, left)
 	}
-	slices.Sort(left)
-	same(t, "kept", left, []string{"claim done k-1", "client done c-1", "link done "})
+	do(t, l.Close())
+	l = open(t, path)
+	named := must(l.ClientsNamed(t.Context(), service, "Jane@Example.com"))(t)
+	same(t, "recognised", len(named), 1)
+	var kept []string
+	for _, s := range must(l.StepsOfClient(t.Context(), named[0]))(t) {
+		kept = append(kept, s.Kind+" "+string(s.To)+" "+s.ID+s.URL+s.Digest)
+	}
+	slices.Sort(kept)
+	same(t, "kept", kept, []string{"claim done k-1", "client done c-1", "link done "})
 }

@@ -66,7 +66,7 @@ func (l *Ledger) stepsOfClients(ctx context.Context, columns string, scan func(*
 				if all[at] == nil {
 					all[at] = map[string]Step{}
 				}
-				all[at][r.Step] = r.step()
+				all[at][r.StepID.Step] = r.step()
 			}
 			return true, errors.Join(err, ctx.Err())
 		}, columns+`WHERE c.environment = `+numberOf+` AND c.client IN (`+params(size)+`) AND s.mapping IN (0, (SELECT id FROM names WHERE name = ?))`, append(args, mapping)...)

@@ -11,96 +11,79 @@ import (
 	"time"
 )
 
-// row is a row of the table of steps: the state of a step, the intent that led to it, and what
-// the last event that had it has brought. The zero row is a step that is not there yet.
+// row is a row of the table of steps: the step, whose Ref.Sent is 0 without an intent, and what
+// others do not see of it. The zero row is a step that is not there yet.
 type row struct {
-	StepID
-	id, client            int64 // its number, and that of its client
-	kind                  string
-	state                 State
-	version               int64 // the number of the last event
-	attempts              int
-	sent                  int64 // the number of the last intent, 0 without one
-	sentAt                int64 // microseconds since 1970
-	sentRun               string
-	at                    int64
-	run, via              string
-	status                int
-	reason                string
-	request, answer       []byte
-	digest, remoteID, url string
-	notFound              bool
+	Step
+	id, client int64 // its number, and that of its client
+	sentAt     int64 // of the last intent, in microseconds since 1970; 0 without one
+	sentRun    string
 }
 
 // after returns the row after an event with this number. It does not ask whether the event is
 // allowed.
 func (r row) after(e Event, version int64) row {
-	if r.version == 0 {
-		r.StepID, r.kind = e.StepID, e.Kind
-	}
-	r.state, r.version, r.at, r.run = e.To, version, e.At.UnixMicro(), e.Run
-	r.via, r.reason, r.notFound = e.Via, e.Reason, e.NotFound
-	if e.Status != 0 || e.To == Sent || e.To == Refused { // else it stays that of the answer
-		r.status = e.Status
+	now := r
+	now.Event, now.Ref.Last = e, version
+	now.Kind, now.Addresses, now.LookedUp = cmp.Or(r.Kind, e.Kind), nil, nil
+	if len(e.Data) == 0 && e.Digest == "" {
+		now.Data, now.Digest = r.Data, r.Digest
 	}
 	if e.To == Sent { // a new attempt: the answer to an earlier one does not count
-		r.attempts++
-		r.sent, r.sentAt, r.sentRun = version, r.at, e.Run
-		r.answer, r.remoteID, r.url = nil, "", ""
+		now.Attempts++
+		now.Ref.Sent, now.sentAt, now.sentRun = version, e.At.UnixMicro(), e.Run
+		return now
 	}
-	if e.To == Uncertain && e.Via == ViaByHand { // the decision is undone
-		r.remoteID, r.url = "", ""
+	if e.Status == 0 && e.To != Refused { // it stays that of the answer
+		now.Status = r.Status
 	}
-	if len(e.Data) > 0 || e.Digest != "" {
-		r.request, r.digest = e.Data, e.Digest
+	if len(e.Answer) == 0 {
+		now.Answer = r.Answer
 	}
-	if len(e.Answer) > 0 {
-		r.answer = e.Answer
+	if e.To != Uncertain || e.Via != ViaByHand { // else the decision is undone
+		now.ID, now.URL = cmp.Or(e.ID, r.ID), cmp.Or(e.URL, r.URL)
 	}
-	r.remoteID, r.url = cmp.Or(e.ID, r.remoteID), cmp.Or(e.URL, r.url)
-	return r
+	return now
 }
 
 // keepsHistory reports whether the row must be kept when an event follows: it is more than the
 // intent to which the event is the outcome.
 func (r row) keepsHistory(e Event) bool {
-	return r.version != 0 && (r.state != Sent || r.via != own || len(e.Data) > 0 || e.Digest != "")
+	return r.Ref.Last != 0 && (r.To != Sent || r.Via != own || len(e.Data) > 0 || e.Digest != "")
 }
 
 // step is the row as others see it.
 func (r row) step() Step {
-	return Step{Attempts: r.attempts, Ref: Ref{Sent: cmp.Or(r.sent, r.version), Last: r.version}, Event: Event{StepID: r.StepID, To: r.state, At: micro(r.at), Run: r.run, Kind: r.kind,
-		Via: r.via, Status: r.status, Reason: r.reason, Data: r.request, Digest: r.digest, Answer: r.answer, ID: r.remoteID, URL: r.url, NotFound: r.notFound}}
+	r.Ref.Sent = cmp.Or(r.Ref.Sent, r.Ref.Last)
+	return r.Step
 }
 
 // events are what led from one row of a step to the next, from the first on. An event is shown
-// with what it brought and not with what it left as it was.
+// with the request, status, id and url that it brought and not with those that it left as they were.
 func events(rows []row) (all []Event) {
 	var was row
 	for _, r := range rows {
-		if r.attempts > was.attempts {
-			intent := Event{StepID: r.StepID, To: Sent, At: micro(r.sentAt), Run: r.sentRun, Kind: r.kind, Data: r.request, Digest: r.digest}
-			if r.state == Sent {
-				intent.Via = r.via
+		if r.Attempts > was.Attempts {
+			intent := Event{StepID: r.StepID, To: Sent, At: micro(r.sentAt), Run: r.sentRun, Kind: r.Kind, Data: r.Data, Digest: r.Digest}
+			if r.To == Sent {
+				intent.Via = r.Via
 			}
 			all = append(all, intent)
-			was = row{request: r.request, digest: r.digest}
+			was = row{}
+			was.Data, was.Digest = r.Data, r.Digest
 		}
-		if r.state != Sent {
-			e := r.step().Event
-			if r.digest == was.digest && bytes.Equal(r.request, was.request) {
+		if r.To != Sent {
+			e := r.Event
+			if r.Digest == was.Digest && bytes.Equal(r.Data, was.Data) {
 				e.Data, e.Digest = nil, ""
 			}
-			if bytes.Equal(r.answer, was.answer) {
-				e.Answer = nil
-			}
-			if r.status == was.status {
+			if r.Status == was.Status {
 				e.Status = 0
 			}
-			if r.remoteID == was.remoteID {
+			if r.ID == was.ID {
 				e.ID = ""
 			}
-			if r.url == was.url {
+			if r.URL == was.URL {
 				e.URL = ""
 			}
 			all = append(all, e)
@@ -122,9 +105,9 @@ func (t *transaction) values(r row) (values []any, err error) {
 	if err != nil {
 		return nil, err
 	}
-	run, err := t.number(tableNames, r.run)
-	values = append(make([]any, 0, 32), code(states, r.state), r.version, int64(r.attempts), r.sent, r.sentAt, sentRun, r.at, run, code(vias, r.via), int64(r.status), r.reason,
-		blob(r.request), digestBytes(r.digest), blob(r.answer), idBytes(r.remoteID), r.url, bit(r.notFound))
+	run, err := t.number(tableNames, r.Run)
+	values = append(make([]any, 0, 32), code(states, r.To), r.Ref.Last, int64(r.Attempts), r.Ref.Sent, r.sentAt, sentRun, r.At.UnixMicro(), run, code(vias, r.Via), int64(r.Status), r.Reason,
+		blob(r.Data), digestBytes(r.Digest), blob(r.Answer), idBytes(r.ID), r.URL, bit(r.NotFound))
 	return values, err
 }
 
@@ -154,8 +137,8 @@ func scanRow(rows *sql.Rows) (row, error) { return scanBehind(rows) }
 // scanBehind reads other columns and then stepColumns.
 func scanBehind(rows *sql.Rows, before ...any) (r row, err error) {
 	var kind int64
-	err = scanState(rows, &r, append(before, &r.Environment, &r.Client, &r.Space, &r.Mapping, &r.Step, &r.id, &r.client, &kind)...)
-	r.kind = word(kinds, kind)
+	err = scanState(rows, &r, append(before, &r.Environment, &r.Client, &r.Space, &r.Mapping, &r.StepID.Step, &r.id, &r.client, &kind)...)
+	r.Kind = word(kinds, kind)
 	return r, err
 }
 
@@ -163,9 +146,9 @@ func scanBehind(rows *sql.Rows, before ...any) (r row, err error) {
 func scanState(rows *sql.Rows, r *row, columns ...any) error {
 	var state, via int64
 	var digest, id sql.RawBytes
-	err := rows.Scan(append(columns, &state, &r.version, &r.attempts, &r.sent, &r.sentAt, &r.sentRun, &r.at, &r.run, &via, &r.status, &r.reason,
-		&r.request, &digest, &r.answer, &id, &r.url, &r.notFound)...)
-	r.state, r.via, r.digest, r.remoteID = word(states, state), word(vias, via), digestText(digest), idText(id)
+	err := rows.Scan(append(columns, &state, &r.Ref.Last, &r.Attempts, &r.Ref.Sent, &r.sentAt, &r.sentRun, (*instant)(&r.At), &r.Run, &via, &r.Status, &r.Reason,
+		&r.Data, &digest, &r.Answer, &id, &r.URL, &r.NotFound)...)
+	r.To, r.Via, r.Digest, r.ID = word(states, state), word(vias, via), digestText(digest), idText(id)
 	return err
 }
 
@@ -182,11 +165,12 @@ const briefStepsOf = `SELECT c.client, c.space, s.step, s.kind, s.state, s.versi
 func scanBrief(rows *sql.Rows, environment, mapping string) (r row, err error) {
 	var kind, state, via int64
 	var digest, id sql.RawBytes
-	err = rows.Scan(&r.Client, &r.Space, &r.Step, &kind, &state, &r.version, &r.attempts, &r.sent, &r.at, &r.run, &via, &r.status, &r.reason, &digest, &id, &r.url, &r.notFound)
-	if r.Environment = environment; r.Step != KindClient {
+	err = rows.Scan(&r.Client, &r.Space, &r.StepID.Step, &kind, &state, &r.Ref.Last, &r.Attempts, &r.Ref.Sent, (*instant)(&r.At), &r.Run, &via, &r.Status, &r.Reason, &digest, &id,
+		&r.URL, &r.NotFound)
+	if r.Environment = environment; r.StepID.Step != KindClient {
 		r.Mapping = mapping
 	}
-	r.kind, r.state, r.via, r.digest, r.remoteID = word(kinds, kind), word(states, state), word(vias, via), digestText(digest), idText(id)
+	r.Kind, r.To, r.Via, r.Digest, r.ID = word(kinds, kind), word(states, state), word(vias, via), digestText(digest), idText(id)
 	return r, err
 }
 
@@ -196,7 +180,8 @@ var historyOf = `SELECT ` + stateOf("h") + ` FROM history h` + joinRuns("h") + `
 // past are the rows that a step was before, and the one that it is now.
 func past(ctx context.Context, db querier, now row) ([]row, error) {
 	before, err := gather(stream(ctx, db, func(rows *sql.Rows) (row, error) {
-		r := row{StepID: now.StepID, id: now.id, kind: now.kind}
+		r := row{id: now.id}
+		r.StepID, r.Kind = now.StepID, now.Kind
 		return r, scanState(rows, &r)
 	}, historyOf, now.id))
 	return append(before, now), err

@@ -22,31 +22,16 @@ type Server struct {
 	// Shared says that other processes may write the ledger at the same time; see Ledger.Lock.
 	Shared  bool
 	Session int64         // the number of this process among those that write the ledger
+	Backend int64         // the process of the server that has Write
 	Silence time.Duration // after which a session that holds what others wait for is ended
+	// LockSpace sets the names that are locked apart from those of the other ledgers of the
+	// database, and is the same by whatever way a process connects.
+	LockSpace string
 
 	// Explain is an error as the ledger reports it, without values of rows.
 	Explain func(error) error
 	// IsUnique and IsDeadlock report what an explained error is.
 	IsUnique, IsDeadlock func(error) bool
-
-	// The functions that follow use Write, outside of a transaction or in one.
-
-	// Numbers returns the first of NumbersAtOnce numbers that no other caller gets. They grow.
-	Numbers func(context.Context) (int64, error)
-	// TryLock locks numbers for the session, all or none; Unlock gives them back. LockSpace sets
-	// them apart from those of the other ledgers of the database, and is the same by whatever way
-	// a process connects.
-	LockSpace string
-	TryLock   func(ctx context.Context, keys []int64) (bool, error)
-	Unlock    func(ctx context.Context, keys []int64) error
-	// EndSilent ends the sessions that hold one of the numbers and have been silent for Silence.
-	EndSilent func(ctx context.Context, keys []int64) error
-	// Speak says that the session is there.
-	Speak func(context.Context) error
-	// Leave ends the part of this process in the ledger.
-	Leave func(context.Context) error
-	// Numbered makes the numbers of new rows and events higher than those in the tables.
-	Numbered func(context.Context) error
 
 	// Compact removes from the server's files what was removed from the tables.
 	Compact func(context.Context) error

@@ -56,8 +56,8 @@ var rules = []rule{
 // row, the zero row if the ledger does not have the step.
 // The error names no keys: they are personal data.
 func allows(was row, e Event) error {
-	state, kind := was.state, was.kind
-	if was.version == 0 {
+	state, kind := was.To, was.Kind
+	if was.Ref.Last == 0 {
 		state, kind = planned, e.Kind
 	}
 	if e.Kind != "" && e.Kind != kind {
@@ -68,11 +68,11 @@ func allows(was row, e Event) error {
 	})
 	switch {
 	case state == Uncertain && e.To == Sent && e.Via == own:
-		allowed = was.notFound
+		allowed = was.NotFound
 	case e.NotFound:
 		allowed = allowed && kind == KindClient && e.To == Uncertain
 	case state == Uncertain && e.To == Uncertain && e.Via == own:
-		allowed = was.notFound // another look-up is not clear
+		allowed = was.NotFound // another look-up is not clear
 	}
 	if !allowed {
 		return fmt.Errorf("%w: a %s step cannot go from %q to %q via %q", ErrTransition, kind, state, e.To, e.Via)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -66,17 +67,6 @@ func (s store) testClaimedElsewhere(t *testing.T) {
 	} {
 		same(t, test.mapping+" "+test.prefix, must(l.HasSteps(t.Context(), test.environment, test.mapping, test.prefix))(t), test.want)
 	}
-}
-
-func (s store) testKnownClients(t *testing.T) {
-	l := s.fresh(t)
-	clients := func(environment string) int { return must(l.KnownClients(t.Context(), environment, 1))(t) }
-	same(t, "before the first step", clients(service), 0)
-	do(t, l.Append(life(jane("", "client"), ledger.Refused)...))
-	same(t, "after one for which nothing was sent", clients(service), 0)
-	do(t, l.Append(life(jane("", "client"), ledger.Sent)...))
-	same(t, "after it", clients(service), 1)
-	same(t, "elsewhere", clients(elsewhere), 0)
 }
 
 // testLookups: steps and clients are found by what is known of them.
@@ -195,49 +185,31 @@ func (s store) testAnswersReadBy(t *testing.T) {
 	same(t, "elsewhere", readBy(elsewhere, "these"), version())
 }
 
-// define stores a definition in place of the one before.
-func define(l *ledger.Ledger, environment, mapping, definition string) error {
-	return l.ChangeDefinition(environment, mapping, func(string) string { return definition })
-}
-
-// testDefinitions: a definition is the last one set, in each environment.
+// testDefinitions: of several changes of a definition at the same time, each knows of those before
+// it, so that none is lost. Environments and mappings have their own.
 func (s store) testDefinitions(t *testing.T) {
 	dir := t.TempDir()
 	l := s.open(t, dir, "x")
-	do(t, define(l, service, "loans", `{"key":["A"]}`))
-	do(t, define(l, service, "loans", `{"key":["B"]}`))
-	do(t, define(l, elsewhere, "loans", `{"key":["C"]}`))
-	do(t, l.Close())
-	r := must(s.OpenReadOnly(dir, "x"))(t)
-	defer r.Close()
-	for _, test := range []struct{ environment, mapping, want string }{
-		{service, "loans", `{"key":["B"]}`},
-		{elsewhere, "loans", `{"key":["C"]}`},
-		{service, "cards", ""},
-		{"https://test", "loans", ""},
-	} {
-		same(t, test.environment+" "+test.mapping, must(r.Definitions(t.Context(), test.environment))(t)[test.mapping], test.want)
-	}
-	same(t, "all", must(r.Definitions(t.Context(), service))(t), map[string]string{"loans": `{"key":["B"]}`})
-}
-
-// testDefinitionsChangedAtOnce: of several changes of a definition at the same time, each
-// knows of those before it, so that none is lost.
-func (s store) testDefinitionsChangedAtOnce(t *testing.T) {
-	l := s.fresh(t)
+	more := func(stored string) string { return stored + "x" }
+	do(t, l.ChangeDefinition(elsewhere, "loans", more))
+	do(t, l.ChangeDefinition(service, "cards", more))
 	const callers, calls = 8, 10
 	var group sync.WaitGroup
 	for range callers {
 		group.Go(func() {
 			for range calls {
-				if err := l.ChangeDefinition(service, "loans", func(stored string) string { return stored + "x" }); err != nil {
+				if err := l.ChangeDefinition(service, "loans", more); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	group.Wait()
-	same(t, "the changes", len(must(l.Definitions(t.Context(), service))(t)["loans"]), callers*calls)
+	do(t, l.Close())
+	r := must(s.OpenReadOnly(dir, "x"))(t)
+	defer r.Close()
+	want := map[string]string{"loans": strings.Repeat("x", callers*calls), "cards": "x"}
+	same(t, "definitions", must(r.Definitions(t.Context(), service))(t), want)
 }
 
 // testSettings: what users have said about an environment, and where it last ran.

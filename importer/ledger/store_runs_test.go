@@ -128,7 +128,7 @@ func (s store) testReadOnlyAndClosed(t *testing.T) {
 	r := must(s.OpenReadOnly(dir, "read"))(t)
 	same(t, "events", must(r.Events(t.Context(), id))(t), story(id))
 	_, err := r.MarkInterrupted("r", noon)
-	for _, err := range []error{r.Append(story(jane("m", "link"))[0]), r.StartRun(run), define(r, service, "loans", "{}"), r.Flush(), err} {
+	for _, err := range []error{r.Append(story(jane("m", "link"))[0]), r.StartRun(run), r.Trust(service), r.Flush(), err} {
 		if !errors.Is(err, ledger.ErrReadOnly) {
 			t.Errorf("got %v, want ErrReadOnly", err)
 		}
@@ -174,7 +174,10 @@ func (s store) testForget(t *testing.T) {
 		t.Errorf("while a claim is open: got %v, want ErrUnsettled", err)
 	}
 	do(t, l.Append(life(open, ledger.Refused)...))
+	startRuns(t, l, func(r *ledger.Run) { r.KeptInput = r.ID }, "r1")
+	startRuns(t, l, func(r *ledger.Run) { r.KeptInput, r.Environment = r.ID, elsewhere }, "elsewhere")
 	same(t, "steps", must(l.Forget(id.ClientKey, noon))(t), 2)
+	same(t, "sheets that are kept", must(l.KeptInputs(t.Context()))(t), []string{"elsewhere"})
 	same(t, "steps under the key", len(must(l.Steps(t.Context(), id.ClientKey, "loans"))(t)), 0)
 	stone, at, ok := must(l.Erasures(t.Context(), service))(t).Find(id.ClientKey)
 	same(t, "recognised", ok, true)
@@ -205,7 +208,7 @@ func (s store) testTransfer(t *testing.T) {
 	do(t, from.StartRun(run))
 	do(t, from.FinishRun(ledger.Run{ID: run.ID, Finished: noon, Output: "out.xlsx", OutputDigest: "o", Summary: []byte("{}")}))
 	do(t, from.Trust(service))
-	do(t, define(from, service, "m", "{}"))
+	do(t, from.ChangeDefinition(service, "m", func(string) string { return "{}" }))
 	do(t, from.Append(finished(erased, "c-9", "")...))
 	must(from.Forget(erased.ClientKey, noon))(t)
 	addTracked(t, from, ledger.Tracked{Key: "1", ClientID: "c-1"})

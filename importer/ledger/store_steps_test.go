@@ -68,16 +68,6 @@ func (s store) testWhatAStepKeeps(t *testing.T) {
 	}
 }
 
-func (s store) testRefusedCallLeavesNothing(t *testing.T) {
-	l := s.fresh(t)
-	id := jane("", "client")
-	if err := l.Append(life(id, ledger.Sent, ledger.Closed)...); !errors.Is(err, ledger.ErrTransition) {
-		t.Fatalf("got %v, want ErrTransition", err)
-	}
-	same(t, "events after a refusal", len(must(l.Events(t.Context(), id))(t)), 0)
-	do(t, l.Append(story(id)...)) // the ledger is not stopped
-}
-
 func (s store) testIncompleteEventsAreRefused(t *testing.T) {
 	l := s.fresh(t)
 	for name, spoil := range map[string]func(*ledger.Event){

@@ -33,43 +33,64 @@ type TrackedStep struct {
 	Of Step
 }
 
-// TrackedCounts are the events that AddTracked was given, and those that MatchTracked
-// looked at.
+// TrackedCounts are the events that AddTracked and MatchTracked have looked at.
 type TrackedCounts struct {
-	Added    int // new ones that belong to a step
 	Repeated int // known before
-	Unknown  int // new ones with ids that the ledger does not know; kept for MatchTracked
+	Found    int // of a step
 	Erased   int // of erased clients: not kept
-	Found    int // kept as unknown before, and now their step is known
+	Unknown  int // with ids that the ledger does not know; kept for the next MatchTracked
 }
 
-// Plus returns the sum of two counts.
-func (n TrackedCounts) Plus(m TrackedCounts) TrackedCounts {
-	return TrackedCounts{n.Added + m.Added, n.Repeated + m.Repeated, n.Unknown + m.Unknown, n.Erased + m.Erased, n.Found + m.Found}
-}
-
-// AddTracked records events of a service, whose clients are in the environments. An
-// event that arrives again changes nothing. name returns the name of the activity that
-// a step has created, "" when it is not known.
-func (l *Ledger) AddTracked(service string, environments []string, events []Tracked, name func(Step) string) (n TrackedCounts, err error) {
-	list := make([]storedTracked, len(events))
-	for i, e := range events {
-		list[i] = storedTracked{Tracked: e, service: service}
-	}
-	err = l.submit(func(t *transaction) (err error) {
-		n, err = trackedMatcher{transaction: t, environments: environments, name: name}.record(list)
-		return err
+// AddTracked records events of a service; MatchTracked finds their steps. An event that arrives again
+// changes nothing; repeated counts those.
+func (l *Ledger) AddTracked(service string, events []Tracked) (repeated int, err error) {
+	err = l.submit(func(t *transaction) error {
+		repeated = 0
+		for _, e := range events {
+			n, err := t.exec(`INSERT INTO tracked
+				(service, client, step, key, kind, status, at, received, client_id, claim_id, activity_id, activity)
+				VALUES (?, 0, 0, `+params(9)+`) ON CONFLICT (service, key) DO NOTHING`,
+				service, e.Key, e.Kind, e.Status, e.At.UnixMicro(), e.Received.UnixMicro(),
+				e.ClientID, e.ClaimID, e.ActivityID, e.Activity)
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				repeated++
+			}
+		}
+		return nil
 	})
-	return n, err
+	return repeated, err
 }
 
-// MatchTracked looks again for the steps of a service's events whose ids the ledger did
-// not know; see AddTracked. It takes some microseconds for each of them.
+// MatchTracked looks for the steps of a service's events that have none yet, in the environments of
+// the service's clients. name returns the name of the activity that a step has created, "" when it is
+// not known. It takes some microseconds for each event.
 func (l *Ledger) MatchTracked(service string, environments []string, name func(Step) string) (n TrackedCounts, err error) {
 	err = l.submit(func(t *transaction) error {
+		n = TrackedCounts{}
+		m := trackedMatcher{transaction: t, environments: environments, name: name}
 		unknown, err := gather(stream(context.Background(), t, scanTracked, trackedColumns+` FROM tracked t WHERE t.client = 0 AND t.service = ?`, service))
-		if err == nil {
-			n, err = trackedMatcher{transaction: t, environments: environments, name: name}.record(unknown)
+		for _, e := range unknown {
+			var of row
+			var ok bool
+			if of, ok, err = m.find(e.Tracked); err != nil {
+				break
+			}
+			switch _, erased := Erased(of.Client); {
+			case !ok:
+				n.Unknown++
+			case erased:
+				n.Erased++
+				_, err = t.exec(`DELETE FROM tracked WHERE id = ?`, e.id)
+			default:
+				n.Found++
+				_, err = t.exec(`UPDATE tracked SET client = ?, step = ? WHERE id = ?`, of.client, of.id, e.id)
+			}
+			if err != nil {
+				break
+			}
 		}
 		return err
 	})
@@ -81,49 +102,6 @@ type trackedMatcher struct {
 	*transaction
 	environments []string
 	name         func(Step) string
-}
-
-// record finds the steps of events and stores what it has found: of new events, which have no
-// number yet, and of those whose step was not known.
-func (m trackedMatcher) record(events []storedTracked) (n TrackedCounts, err error) {
-	for _, e := range events {
-		isNew := e.id == 0
-		if isNew {
-			repeated, err := first(context.Background(), m, []any{new(int64)}, `SELECT id FROM tracked WHERE service = ? AND key = ?`, e.service, e.Key)
-			if err != nil {
-				return n, err
-			}
-			if repeated {
-				n.Repeated++
-				continue
-			}
-		}
-		of, ok, err := m.find(e.Tracked)
-		if err != nil {
-			return n, err
-		}
-		m.wrote = true
-		switch _, erased := Erased(of.Client); {
-		case erased && isNew:
-			n.Erased++
-		case erased:
-			n.Erased++
-			_, err = m.exec(`DELETE FROM tracked WHERE id = ?`, e.id)
-		case isNew:
-			if n.Added++; !ok {
-				n.Added, n.Unknown = n.Added-1, n.Unknown+1
-			}
-			_, err = m.exec(`INSERT INTO tracked (service, client, step, key, kind, status, at, received, client_id, claim_id, activity_id, activity)
-				VALUES (`+params(12)+`)`, e.service, of.client, of.id, e.Key, e.Kind, e.Status, e.At.UnixMicro(), e.Received.UnixMicro(), e.ClientID, e.ClaimID, e.ActivityID, e.Activity)
-		case ok:
-			n.Found++
-			_, err = m.exec(`UPDATE tracked SET client = ?, step = ? WHERE id = ?`, of.client, of.id, e.id)
-		}
-		if err != nil {
-			return n, err
-		}
-	}
-	return n, nil
 }
 
 // forgetTracked removes the events of a client, and those that a later match would
@@ -145,7 +123,7 @@ func (m trackedMatcher) find(e Tracked) (of row, ok bool, err error) {
 	}
 	end := "" // of the names of the activities among which it may be
 	if of, ok, err = m.withID(KindClaim, e.ClaimID); ok {
-		_, claim, _ := strings.Cut(of.Step, "/")
+		_, claim, _ := strings.Cut(of.StepID.Step, "/")
 		end = "@" + claim
 	} else if err == nil {
 		of, ok, err = m.withID(KindClient, e.ClientID)
@@ -191,25 +169,23 @@ func (m trackedMatcher) activity(of row, name, end string) (found row, isOnly bo
 		return found, false, nil
 	}
 	all, err := gather(stream(context.Background(), m, scanRow, stepsOf+`WHERE s.client = ? AND s.kind = ?`, of.client, code(kinds, KindActivity)))
-	all = slices.DeleteFunc(all, func(r row) bool { return !strings.HasSuffix(r.Step, end) || m.name(r.step()) != name })
+	all = slices.DeleteFunc(all, func(r row) bool { return !strings.HasSuffix(r.StepID.Step, end) || m.name(r.step()) != name })
 	if len(all) != 1 || err != nil { // it may be any of several
 		return found, false, err
 	}
 	return all[0], true, nil
 }
 
-// storedTracked is a row of tracked; the number of a new one is 0.
+// storedTracked is a row of tracked.
 type storedTracked struct {
 	Tracked
-	id, client, step int64
-	service          string
+	id int64
 }
 
-const trackedColumns = `SELECT t.id, t.service, t.client, t.step, t.key, t.kind, t.status, t.at, t.received, t.client_id, t.claim_id, t.activity_id, t.activity`
+const trackedColumns = `SELECT t.id, t.key, t.kind, t.status, t.at, t.received, t.client_id, t.claim_id, t.activity_id, t.activity`
 
 func (e *storedTracked) targets() []any {
-	return []any{&e.id, &e.service, &e.client, &e.step, &e.Key, &e.Kind, &e.Status, (*instant)(&e.At), (*instant)(&e.Received),
-		&e.ClientID, &e.ClaimID, &e.ActivityID, &e.Activity}
+	return []any{&e.id, &e.Key, &e.Kind, &e.Status, (*instant)(&e.At), (*instant)(&e.Received), &e.ClientID, &e.ClaimID, &e.ActivityID, &e.Activity}
 }
 
 func scanTracked(rows *sql.Rows) (e storedTracked, err error) {

@@ -342,18 +342,24 @@ func (t *transaction) begin() error {
 // next is the number of the next event. Every event has one of its own, which grows.
 func (t *transaction) next() (int64, error) {
 	if t.server != nil && t.version == t.counted {
-		numbers, err := t.server.Numbers(context.Background())
-		if err != nil {
+		var numbers, backend int64
+		if _, err := first(context.Background(), t, []any{&numbers, &backend}, `SELECT nextval('versions'), pg_backend_pid()`); err != nil {
 			return 0, err
 		}
-		t.version, t.counted = numbers-1, numbers-1+NumbersAtOnce
+		if backend != t.server.Backend {
+			return 0, problem.At(problem.Where{File: t.path}, "ledger-server",
+				"the session with the ledger's server is another one than before, and has not its lock").
+				Hinted("Connect to the server itself, or to a pooler in session mode: the lock belongs to the session.")
+		}
+		t.version, t.counted = numbers-1, numbers-1+numbersAtOnce
 	}
 	t.version++
 	return t.version, nil
 }
 
-// NumbersAtOnce is how many numbers of events Server.Numbers gives.
-const NumbersAtOnce = 1000
+// numbersAtOnce is how many numbers of events a server's sequence gives at once, which grow; no
+// other caller gets them.
+const numbersAtOnce = 1000
 
 // commit returns when the transaction is on the disk.
 func (t *transaction) commit() error {

@@ -36,6 +36,28 @@ func newComparison(t *testing.T, api string) *rerun.Comparison {
 	return &rerun.Comparison{Ledger: l, Environment: service, Binding: binding}
 }
 
+// takeOver has a new ledger take over lines and rows.
+func takeOver(t *testing.T, r *rerun.Comparison, all iter.Seq2[rerun.Step, error], rows iter.Seq2[rerun.Row, error]) {
+	t.Helper()
+	err := r.CheckSteps(t.Context(), all, true)
+	if err == nil {
+		err = r.TakeOver("run-1", rows)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stepsOf are what the ledger knows of a client.
+func stepsOf(t *testing.T, r *rerun.Comparison, client string) map[string]ledger.Step {
+	t.Helper()
+	known, err := r.Ledger.Steps(t.Context(), ledger.ClientKey{Environment: service, Space: "email", Client: client}, "loans")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return known
+}
+
 func lines(all ...rerun.Step) iter.Seq2[rerun.Step, error] {
 	return func(yield func(rerun.Step, error) bool) {
 		for i, line := range all {
@@ -88,21 +110,11 @@ func TestTakeOver(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			r := newComparison(t, test.api)
 			test.line.Client = "ann@example.test"
-			if err := r.CheckSteps(t.Context(), lines(test.line), true); err != nil {
-				t.Fatal(err)
-			}
+			takeOver(t, r, lines(test.line), rowsOf("ann@example.test"))
 			if wanted := test.want.State != ""; wanted != (r.Missing() == 1) {
 				t.Errorf("%d steps are missing", r.Missing())
 			}
-			if err := r.TakeOver("run-1", rowsOf("ann@example.test")); err != nil {
-				t.Fatal(err)
-			}
-			owner := ledger.ClientKey{Environment: service, Space: "email", Client: "ann@example.test"}
-			known, err := r.Ledger.Steps(t.Context(), owner, "loans")
-			if err != nil {
-				t.Fatal(err)
-			}
-			step := known[test.line.Step]
+			step := stepsOf(t, r, "ann@example.test")[test.line.Step]
 			if diff := cmp.Diff(test.want, fact{step.To, step.ID, step.URL}); diff != "" {
 				t.Errorf("the ledger's step (-want +got):\n%s", diff)
 			}
@@ -118,16 +130,11 @@ func TestTakeOverOwnsAddresses(t *testing.T) {
 		r := newComparison(t, "v2\ncontacts: [{id: p, key: Partner, lookup: {email: Partner}, fields: {email: Partner, born: {column: Born, type: Date, format: dd/mm/yyyy}}}]\nclaims: [{key: E-mail, name: x, claimants: [client, p]}]")
 		r.Binding.Mapping().Client.Existing = existing
 		all := lines(rerun.Step{Client: ann, Step: "client", State: "uncertain"}, rerun.Step{Client: ann, Step: "contact/email/" + bob, State: "sent"})
-		if err := r.CheckSteps(t.Context(), all, true); err != nil {
-			t.Fatal(err)
-		}
 		rows := func(yield func(rerun.Row, error) bool) {
 			text := func(s string) cell.Cell { return cell.Cell{Kind: cell.Text, Raw: s, Shown: s} }
 			yield(rerun.Row{Record: cell.Record{Row: 2, Cells: []cell.Cell{text(ann), text(bob), text("31/02/1980")}}}, nil)
 		}
-		if err := r.TakeOver("run-1", rows); err != nil {
-			t.Fatal(err)
-		}
+		takeOver(t, r, all, rows)
 		owners, err := r.Ledger.AddressOwners(t.Context(), service, []string{"email " + ann, "email " + bob})
 		if err != nil {
 			t.Fatal(err)
@@ -152,12 +159,7 @@ func TestTakeOverGivesAnIDToOneStep(t *testing.T) {
 			rerun.Step{Client: client, Step: "link", State: "done"},
 			rerun.Step{Client: client, Step: "activity/a@client", State: "done"})
 	}
-	if err := r.CheckSteps(t.Context(), lines(all...), true); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.TakeOver("run-1", rowsOf("ann@example.test", "bob@example.test")); err != nil {
-		t.Fatal(err)
-	}
+	takeOver(t, r, lines(all...), rowsOf("ann@example.test", "bob@example.test"))
 	want := map[string]fact{
 		"ann@example.test client": {ledger.Done, "c-1", ""}, "ann@example.test link": {ledger.Done, "", "https://go.example.test"},
 		"bob@example.test client": {ledger.Uncertain, "", ""}, "bob@example.test link": {ledger.Uncertain, "", ""},
@@ -165,11 +167,7 @@ func TestTakeOverGivesAnIDToOneStep(t *testing.T) {
 	}
 	got := map[string]fact{}
 	for _, client := range []string{"ann@example.test", "bob@example.test"} {
-		known, err := r.Ledger.Steps(t.Context(), ledger.ClientKey{Environment: service, Space: "email", Client: client}, "loans")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for key, step := range known {
+		for key, step := range stepsOf(t, r, client) {
 			got[client+" "+key] = fact{step.To, step.ID, step.URL}
 		}
 	}
@@ -220,16 +218,8 @@ func TestTakeOverAFoundClient(t *testing.T) {
 		r := newComparison(t, "v2")
 		const key = "ann@example.test"
 		all := lines(rerun.Step{Client: key, Step: "client", State: "done", ID: "c-1"}, rerun.Step{Client: key, Step: "activity/a@client", State: state})
-		if err := r.CheckSteps(t.Context(), all, true); err != nil {
-			t.Fatal(err)
-		}
-		if err := r.TakeOver("run-1", rowsOf()); err != nil {
-			t.Fatal(err)
-		}
-		known, err := r.Ledger.Steps(t.Context(), ledger.ClientKey{Environment: service, Space: "email", Client: key}, "loans")
-		if err != nil {
-			t.Fatal(err)
-		}
+		takeOver(t, r, all, rowsOf())
+		known := stepsOf(t, r, key)
 		if _, has := known["activity/a@client"]; known["client"].Via != via || has {
 			t.Errorf("beside an activity that is %s, the ledger has %+v", state, known)
 		}
@@ -264,14 +254,9 @@ func TestSeveralLinesOfOnePerson(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newComparison(t, "v2\ncontacts: [{id: p, key: Partner, lookup: {email: Partner}, fields: {email: Partner}}]\nclaims: [{key: E-mail, name: x, claimants: [client, p]}]")
-			if err := r.CheckSteps(t.Context(), lines(test.lines...), true); err != nil {
-				t.Fatal(err)
-			}
+			takeOver(t, r, lines(test.lines...), rowsOf())
 			if r.Missing() != test.missing || r.Decisions() != test.words {
 				t.Errorf("%d steps are missing and %d decided, want %d and %d", r.Missing(), r.Decisions(), test.missing, test.words)
-			}
-			if err := r.TakeOver("run-1", rowsOf()); err != nil {
-				t.Fatal(err)
 			}
 			if err := r.Settle(t.Context(), "run-1"); err != nil {
 				t.Fatal(err)
@@ -282,11 +267,7 @@ func TestSeveralLinesOfOnePerson(t *testing.T) {
 					held = append(held, plan.Client.Key)
 				}
 			}
-			known, err := r.Ledger.Steps(t.Context(), ledger.ClientKey{Environment: service, Space: "email", Client: bob}, "loans")
-			if err != nil {
-				t.Fatal(err)
-			}
-			step := known["client"]
+			step := stepsOf(t, r, bob)["client"]
 			if diff := cmp.Diff(test.want, fact{step.To, step.ID, step.URL}); diff != "" || step.Via != test.via {
 				t.Errorf("the ledger's step, via %q (-want +got):\n%s", step.Via, diff)
 			}

@@ -24,40 +24,47 @@ claims:
   - {id: card, key: Card, name: "Card {Card}", when: has("Card")}
 `
 
-// The claim ids of a row must belong to the claims that it asks for, or something
-// would be created again.
-func TestRowsOfClaims(t *testing.T) {
+// The ids of a row must belong to its client and to the claims that it asks for, or something would
+// be created again. Where clients whom the service knew are not taken over, a row shows the id that a
+// look-up found, which the ledger does not have.
+func TestRows(t *testing.T) {
 	type row struct{ loan, card, claims string }
+	known, found := rerun.Row{Status: "done", ClientID: "c-1"}, rerun.Row{Status: "failed", FailedStep: "client", ClientID: "c-9"}
 	for _, test := range []struct {
-		name        string
-		rows        []row // of one client; of two sheets in turn
-		newIdentity bool
-		want        int // conflicts
+		name, options string
+		client        string
+		as            rerun.Row
+		rows          []row // of one client; of two sheets in turn
+		newIdentity   bool
+		want          int // conflicts
 	}{
-		{"as they were", []row{{"L1", "K1", "loan-1,card-1"}, {"L2", "", "loan-2"}}, false, 0},
-		{"two rows of one claim", []row{{"L1", "", "loan-1"}, {"L1", "K1", "loan-1,card-1"}}, false, 0},
-		{"a claim is added to a row", []row{{"L2", "K9", "loan-2"}}, false, 0},
-		{"ids erased", []row{{"L9", "", ""}}, false, 0},
-		{"a claim is taken out of a row", []row{{"L1", "", "loan-1,card-1"}}, false, 0},
-		{"two rows change places", []row{{"L2", "", "loan-1"}, {"L1", "", "loan-2"}}, false, 0},
-		{"another key", []row{{"L9", "", "loan-1"}}, false, 1},
-		{"another key in the second sheet", []row{{"L1", "", "loan-1"}, {"L9", "", "loan-2"}}, false, 1},
-		{"another key of one of two", []row{{"L1", "K9", "loan-1,card-1"}}, false, 1},
-		{"a claim that failed", []row{{"L3", "", "loan-1"}}, false, 1},
-		{"other keys on purpose", []row{{"L9", "", "loan-1"}}, true, 0},
-		{"an id that nobody knows", []row{{"L1", "", "loan-7"}}, true, 1},
+		{"as they were", "", "ann", known, []row{{"L1", "K1", "loan-1,card-1"}, {"L2", "", "loan-2"}}, false, 0},
+		{"two rows of one claim", "", "ann", known, []row{{"L1", "", "loan-1"}, {"L1", "K1", "loan-1,card-1"}}, false, 0},
+		{"a claim is added to a row", "", "ann", known, []row{{"L2", "K9", "loan-2"}}, false, 0},
+		{"ids erased", "", "ann", known, []row{{"L9", "", ""}}, false, 0},
+		{"a claim is taken out of a row", "", "ann", known, []row{{"L1", "", "loan-1,card-1"}}, false, 0},
+		{"two rows change places", "", "ann", known, []row{{"L2", "", "loan-1"}, {"L1", "", "loan-2"}}, false, 0},
+		{"another key", "", "ann", known, []row{{"L9", "", "loan-1"}}, false, 1},
+		{"another key in the second sheet", "", "ann", known, []row{{"L1", "", "loan-1"}, {"L9", "", "loan-2"}}, false, 1},
+		{"another key of one of two", "", "ann", known, []row{{"L1", "K9", "loan-1,card-1"}}, false, 1},
+		{"a claim that failed", "", "ann", known, []row{{"L3", "", "loan-1"}}, false, 1},
+		{"other keys on purpose", "", "ann", known, []row{{"L9", "", "loan-1"}}, true, 0},
+		{"an id that nobody knows", "", "ann", known, []row{{"L1", "", "loan-7"}}, true, 1},
+		{"another client's id", "existing: reuse, ", "bob", found, []row{{"L1", "", ""}}, false, 1},
+		{"found, and skipped", "existing: skip, ", "bob", found, []row{{"L1", "", ""}}, false, 0},
+		{"found, and failed", "existing: fail, ", "bob", found, []row{{"L1", "", ""}}, false, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := rowsComparison(t, "")
+			r := rowsComparison(t, test.options)
 			r.NewIdentity = test.newIdentity
 			read := func(yield func(rerun.Row, error) bool) {
 				for i, row := range test.rows {
-					record := cell.Record{Table: i % 2, Row: i + 2}
-					for _, text := range []string{"ann@example.test", row.loan, row.card} {
-						record.Cells = append(record.Cells, cell.Cell{Kind: cell.Text, Raw: text, Shown: text})
+					w := test.as
+					w.Record = cell.Record{Table: i % 2, Row: i + 2}
+					for _, text := range []string{test.client + "@example.test", row.loan, row.card} {
+						w.Record.Cells = append(w.Record.Cells, cell.Cell{Kind: cell.Text, Raw: text, Shown: text})
 					}
-					w := rerun.Row{Record: record, Status: "done", ClientID: "c-1", ClaimIDs: split(row.claims),
-						ClaimIDsAt: problem.Where{Row: record.Row}}
+					w.ClaimIDs, w.ClaimIDsAt = split(row.claims), problem.Where{Row: w.Record.Row}
 					if !yield(w, nil) {
 						return
 					}
@@ -69,10 +76,7 @@ func TestRowsOfClaims(t *testing.T) {
 			if err := r.CheckRows(t.Context(), read); err != nil {
 				t.Fatal(err)
 			}
-			plans := func(yield func(mapping.Plan, error) bool) {
-				yield(mapping.Plan{Client: mapping.Identity{Space: "email", Key: "ann@example.test"}, Rows: []cell.Row{cell.RowOf(0, 2)}}, nil)
-			}
-			for plan := range r.Hold(plans) {
+			for plan := range r.Hold(plansOf(test.client + "@example.test")) {
 				codes := []string{}
 				for _, p := range plan.Problems {
 					codes = append(codes, p.Code)
@@ -83,32 +87,6 @@ func TestRowsOfClaims(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// Where clients whom the service knew are not taken over, a row shows the id that a look-up found, which the ledger
-// does not have.
-func TestRowsOfKnownClients(t *testing.T) {
-	for existing, want := range map[string]int{"reuse": 1, "skip": 0, "fail": 0} {
-		r := rowsComparison(t, "existing: "+existing+", ")
-		row := rerun.Row{Record: cell.Record{Row: 2}, Status: "failed", FailedStep: "client", ClientID: "c-9"}
-		for _, text := range []string{"bob@example.test", "L1", ""} {
-			row.Record.Cells = append(row.Record.Cells, cell.Cell{Kind: cell.Text, Raw: text, Shown: text})
-		}
-		if err := r.CheckSteps(t.Context(), func(func(rerun.Step, error) bool) {}, true); err != nil {
-			t.Fatal(err)
-		}
-		if err := r.CheckRows(t.Context(), func(yield func(rerun.Row, error) bool) { yield(row, nil) }); err != nil {
-			t.Fatal(err)
-		}
-		plans := func(yield func(mapping.Plan, error) bool) {
-			yield(mapping.Plan{Client: mapping.Identity{Space: "email", Key: "bob@example.test"}, Rows: []cell.Row{cell.RowOf(0, 2)}}, nil)
-		}
-		for plan := range r.Hold(plans) {
-			if len(plan.Problems) != want {
-				t.Errorf("existing: %s: %d problems, want %d", existing, len(plan.Problems), want)
-			}
-		}
 	}
 }
 

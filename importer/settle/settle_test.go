@@ -24,14 +24,25 @@ func settleStep(client, step string) ledger.StepID {
 	return id
 }
 
-// settleLedger has uncertain steps, and the client ann, who is done.
-func settleLedger(t *testing.T) *ledger.Ledger {
+// newLedger has some events.
+func newLedger(t *testing.T, events []ledger.Event) *ledger.Ledger {
 	t.Helper()
 	l, err := ledger.Open(filepath.Join(t.TempDir(), "ledger.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
+	for i := range events {
+		if err := l.Append(events[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return l
+}
+
+// settleLedger has uncertain steps, and the client ann, who is done.
+func settleLedger(t *testing.T) *ledger.Ledger {
+	t.Helper()
 	events := []ledger.Event{
 		{StepID: settleStep("ann", "client"), To: ledger.Done, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: "contact-1"},
 	}
@@ -46,10 +57,7 @@ func settleLedger(t *testing.T) *ledger.Ledger {
 	for i := range events {
 		events[i].At = settleTime
 	}
-	if err := l.Append(events...); err != nil {
-		t.Fatal(err)
-	}
-	return l
+	return newLedger(t, events)
 }
 
 func settleStates(t *testing.T, l *ledger.Ledger) map[string]string {
@@ -94,6 +102,10 @@ func TestSettle(t *testing.T) {
 	if diff := cmp.Diff(want, settleStates(t, l)); diff != "" {
 		t.Errorf("states (-want +got):\n%s", diff)
 	}
+	var list problem.List
+	if err := settler.Settle(t.Context(), created("ann", "claim/loan/1", "claim-3")); !errors.As(err, &list) || list[0].Code != "not-uncertain" {
+		t.Errorf("another id: got %v, want not-uncertain", err)
+	}
 }
 
 // TestSettleAllOrNone finds every problem, each at its place, and writes
@@ -133,50 +145,9 @@ func TestSettleAllOrNone(t *testing.T) {
 	}
 }
 
-// A decision can be taken back until something is built on it, and is not changed before.
+// TestUndo: a decision, or an id that the sheet gave, is taken back until something is built on it.
+// Then the step is as it was before: uncertain, or not created.
 func TestUndo(t *testing.T) {
-	for _, c := range []struct {
-		name          string
-		first, second settle.Settlement
-		builtOn       bool
-		want          string // the problem's code, or the state afterwards
-	}{
-		{"created", created("bob", "client", "contact-2"), decided("bob", "client", settle.Undo), false, "uncertain "},
-		{"not created", decided("bob", "client", settle.NotCreated), decided("bob", "client", settle.Undo), false, "uncertain "},
-		{"given up", decided("bob", "client", settle.GiveUp), decided("bob", "client", settle.Undo), false, "uncertain "},
-		{"another id", created("bob", "client", "contact-2"), created("bob", "client", "contact-3"), false, "not-uncertain"},
-		{"built on", created("bob", "client", "contact-2"), decided("bob", "client", settle.Undo), true, "built-on"},
-		{"never decided", decided("ann", "claim/loan/1", settle.GiveUp), decided("bob", "client", settle.Undo), false, "not-decided"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			l := settleLedger(t)
-			settler := settle.Settler{Ledger: l, Run: "run-2"}
-			if err := settler.Settle(t.Context(), c.first); err != nil {
-				t.Fatal(err)
-			}
-			if c.builtOn {
-				claim := settleStep("bob", "claim/loan/1")
-				if err := l.Append(ledger.Event{StepID: claim, To: ledger.Sent, Kind: ledger.KindClaim, At: settleTime}); err != nil {
-					t.Fatal(err)
-				}
-			}
-			err := settler.Settle(t.Context(), c.second)
-			got := settleStates(t, l)["bob client"]
-			if list := (problem.List{}); errors.As(err, &list) {
-				got = list[0].Code
-			} else if err != nil {
-				t.Fatal(err)
-			}
-			if got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
-		})
-	}
-}
-
-// An id that the sheet gave is withdrawn by Undo, as long as nothing was built on it. The
-// step is as it was before: not created, or in doubt.
-func TestWithdrawGivenID(t *testing.T) {
 	who := mapping.Identity{Space: "email", Key: "bob"}
 	at := func(client, step string, to ledger.State, via string) ledger.Event {
 		return ledger.Event{StepID: settleStep(client, step), Kind: settle.KindOf(step), To: to, Via: via, At: settleTime}
@@ -191,41 +162,52 @@ func TestWithdrawGivenID(t *testing.T) {
 		e.Data = []byte(data)
 		return e
 	}
+	type events = []ledger.Event
+	doubt := events{at("bob", "client", ledger.Sent, ""), at("bob", "client", ledger.Uncertain, "")}
 	for name, c := range map[string]struct {
-		before []ledger.Event // of bob and others, after those of settleLedger but for bob's own
-		step   string
+		before events             // of an empty ledger
+		decide *settle.Settlement // nil for none
+		since  events
+		step   string // of bob
 		want   string // the problem's code, or the state afterwards
 	}{
-		"a client":             {[]ledger.Event{given("client", "x1")}, "client", "refused x1"},
-		"corrected before":     {[]ledger.Event{given("client", "x1"), given("client", "x2")}, "client", "refused x2"},
-		"refused before":       {[]ledger.Event{at("bob", "client", ledger.Refused, ""), given("client", "x1")}, "client", "refused x1"},
-		"in doubt before":      {[]ledger.Event{at("bob", "client", ledger.Sent, ""), at("bob", "client", ledger.Uncertain, ""), given("client", "x1")}, "client", "uncertain "},
-		"a claim was refused":  {[]ledger.Event{given("client", "x1"), claimOf("bob", ""), at("bob", "claim/loan/9", ledger.Refused, "")}, "client", "refused x1"},
-		"a claim was sent":     {[]ledger.Event{given("client", "x1"), claimOf("bob", "")}, "client", "built-on"},
-		"a claim":              {[]ledger.Event{given("claim/loan/1", "x1")}, "claim/loan/1", "refused x1"},
-		"of a claim, activity": {[]ledger.Event{given("claim/loan/1", "x1"), at("bob", "activity/a@loan/1", ledger.Sent, "")}, "claim/loan/1", "built-on"},
-		"beside a known claim": {[]ledger.Event{given("client", "x1"), given("claim/loan/1", "c1"), at("bob", "activity/a@loan/1", ledger.Sent, "")}, "client", "refused x1"},
-		"in another's claim":   {[]ledger.Event{given("client", "x1"), claimOf("eve", `{"values":[{"name":"claimants","value":"`+mapping.Fingerprint(who)+`"}]}`)}, "client", "built-on"},
-		"in another's known claim": {[]ledger.Event{given("client", "x1"), {StepID: settleStep("eve", "claim/loan/9"), Kind: "claim", To: ledger.Done, Via: ledger.ViaAdopted,
-			Reason: ledger.ReasonKnownID, ID: "c1", At: settleTime, Data: []byte(mapping.Fingerprint(who))}}, "client", "refused x1"},
-		"another's claim of others": {[]ledger.Event{given("client", "x1"), claimOf("eve", `{"values":[{"name":"claimants","value":"0123"}]}`)}, "client", "refused x1"},
-		"a claim is not kept":       {[]ledger.Event{given("client", "x1"), claimOf("eve", "")}, "client", "built-on"},
-		"a claim before":            {[]ledger.Event{claimOf("eve", ""), given("client", "x1")}, "client", "refused x1"},
-		"found by a look-up":        {[]ledger.Event{{StepID: settleStep("bob", "client"), Kind: "client", To: ledger.Done, Via: ledger.ViaAdopted, ID: "x1", At: settleTime}}, "client", "not-decided"},
+		"created":                {doubt, new(created("bob", "client", "c-2")), nil, "client", "uncertain "},
+		"not created":            {doubt, new(decided("bob", "client", settle.NotCreated)), nil, "client", "uncertain "},
+		"given up":               {doubt, new(decided("bob", "client", settle.GiveUp)), nil, "client", "uncertain "},
+		"a claim was sent since": {doubt, new(created("bob", "client", "c-2")), events{claimOf("bob", "")}, "client", "built-on"},
+		"a claim of another client names it": {doubt, new(created("bob", "client", "c-2")),
+			events{claimOf("ann", `{"values":[{"name":"claimants","value":"client, `+mapping.Fingerprint(who)+`"}]}`)}, "client", "built-on"},
+		"never decided": {doubt, nil, nil, "client", "not-decided"},
+
+		"a known client":                  {events{given("client", "x1")}, nil, nil, "client", "refused x1"},
+		"corrected before":                {events{given("client", "x1"), given("client", "x2")}, nil, nil, "client", "refused x2"},
+		"refused before":                  {events{at("bob", "client", ledger.Refused, ""), given("client", "x1")}, nil, nil, "client", "refused x1"},
+		"in doubt before":                 {append(doubt[:2:2], given("client", "x1")), nil, nil, "client", "uncertain "},
+		"a claim was refused":             {events{given("client", "x1"), claimOf("bob", ""), at("bob", "claim/loan/9", ledger.Refused, "")}, nil, nil, "client", "refused x1"},
+		"a claim was sent":                {events{given("client", "x1"), claimOf("bob", "")}, nil, nil, "client", "built-on"},
+		"a known claim":                   {events{given("claim/loan/1", "x1")}, nil, nil, "claim/loan/1", "refused x1"},
+		"of a known claim, an activity":   {events{given("claim/loan/1", "x1"), at("bob", "activity/a@loan/1", ledger.Sent, "")}, nil, nil, "claim/loan/1", "built-on"},
+		"beside a known claim":            {events{given("client", "x1"), given("claim/loan/1", "c1"), at("bob", "activity/a@loan/1", ledger.Sent, "")}, nil, nil, "client", "refused x1"},
+		"a claim of others":               {events{given("client", "x1"), claimOf("eve", `{"values":[{"name":"claimants","value":"0123"}]}`)}, nil, nil, "client", "refused x1"},
+		"a claim whose data are not kept": {events{given("client", "x1"), claimOf("eve", "")}, nil, nil, "client", "built-on"},
+		"such a claim before":             {events{claimOf("eve", ""), given("client", "x1")}, nil, nil, "client", "refused x1"},
+		"in another's known claim": {events{given("client", "x1"), {StepID: settleStep("eve", "claim/loan/9"), Kind: "claim", To: ledger.Done, Via: ledger.ViaAdopted,
+			Reason: ledger.ReasonKnownID, ID: "c1", At: settleTime, Data: []byte(mapping.Fingerprint(who))}}, nil, nil, "client", "refused x1"},
+		"found by a look-up": {events{{StepID: settleStep("bob", "client"), Kind: "client", To: ledger.Done, Via: ledger.ViaAdopted, ID: "x1", At: settleTime}}, nil, nil, "client", "not-decided"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l, err := ledger.Open(filepath.Join(t.TempDir(), "ledger.db"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = l.Close() })
-			for _, e := range c.before {
-				if err := l.Append(e); err != nil {
+			l := newLedger(t, c.before)
+			settler := settle.Settler{Ledger: l, Run: "run-2"}
+			if c.decide != nil {
+				if err := settler.Settle(t.Context(), *c.decide); err != nil {
 					t.Fatal(err)
 				}
 			}
-			err = settle.Settler{Ledger: l, Run: "run-2"}.Settle(t.Context(), decided("bob", c.step, settle.Undo))
+			if err := l.Append(c.since...); err != nil {
+				t.Fatal(err)
+			}
+			err := settler.Settle(t.Context(), decided("bob", c.step, settle.Undo))
 			got := settleStates(t, l)["bob "+c.step]
 			if list := (problem.List{}); errors.As(err, &list) {
 				got = list[0].Code
@@ -236,25 +218,6 @@ func TestWithdrawGivenID(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
-	}
-}
-
-// A decision about somebody in whose name a claim of another client was sent since is
-// not taken back.
-func TestUndoOfAContact(t *testing.T) {
-	l := settleLedger(t)
-	settler := settle.Settler{Ledger: l, Run: "run-2"}
-	if err := settler.Settle(t.Context(), created("bob", "client", "contact-2")); err != nil {
-		t.Fatal(err)
-	}
-	claim := ledger.Event{StepID: settleStep("ann", "claim/loan/9"), To: ledger.Sent, Kind: ledger.KindClaim, At: settleTime,
-		Data: []byte(`{"values":[{"name":"claimants","value":"client, ` + mapping.Fingerprint(mapping.Identity{Space: "email", Key: "bob"}) + `"}]}`)}
-	if err := l.Append(claim); err != nil {
-		t.Fatal(err)
-	}
-	var list problem.List
-	if err := settler.Settle(t.Context(), decided("bob", "client", settle.Undo)); !errors.As(err, &list) || list[0].Code != "built-on" {
-		t.Errorf("got %v, want built-on", err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
 )
 
@@ -43,7 +44,7 @@ func Examine(ctx context.Context, a Address) (found []Finding) {
 	fastest, now := time.Hour, int64(0)
 	for range tries {
 		began := time.Now()
-		if err := conn.QueryRowContext(ctx, `SELECT `+ServerTime).Scan(&now); err != nil {
+		if err := conn.QueryRowContext(ctx, `SELECT `+ledger.ServerTime).Scan(&now); err != nil {
 			add(true, "", "%s: %v", a, err)
 			return found
 		}

@@ -43,10 +43,6 @@ func NewLimiter(a Address, service string) *Limiter {
 // Close ends the connection.
 func (l *Limiter) Close() error { return l.db.Close() }
 
-// ServerTime is the server's clock in a statement: microseconds since 1970, as in the table
-// sessions.
-const ServerTime = `CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)`
-
 // Read returns the state of the service, and the server's time.
 func (l *Limiter) Read(ctx context.Context) (s rate.State, now time.Time, err error) {
 	err = l.twice(ctx, func() error {
@@ -61,7 +57,7 @@ func (l *Limiter) Read(ctx context.Context) (s rate.State, now time.Time, err er
 func (l *Limiter) read(ctx context.Context) (s rate.State, now time.Time, version int64, err error) {
 	var at int64
 	var text []byte
-	err = l.db.QueryRowContext(ctx, `SELECT `+ServerTime+`, state, version FROM pace WHERE service = $1`, l.service).Scan(&at, &text, &version)
+	err = l.db.QueryRowContext(ctx, `SELECT `+ledger.ServerTime+`, state, version FROM pace WHERE service = $1`, l.service).Scan(&at, &text, &version)
 	if err == nil {
 		return s, time.UnixMicro(at), version, json.Unmarshal(text, &s)
 	}
@@ -72,7 +68,7 @@ func (l *Limiter) read(ctx context.Context) (s rate.State, now time.Time, versio
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	err = l.db.QueryRowContext(ctx, `SELECT `+ServerTime).Scan(&at)
+	err = l.db.QueryRowContext(ctx, `SELECT `+ledger.ServerTime).Scan(&at)
 	return l.alone, time.UnixMicro(at), version, err
 }
 

@@ -246,50 +246,35 @@ func TestLimiterOfAStoppedProcess(t *testing.T) {
 	}
 }
 
-// TestLimiterWithoutALedger: where there is no ledger yet, each process holds its own
-// ceiling and makes nothing; what it knows then goes into the ledger's row.
+// TestLimiterWithoutALedger: where there is no ledger yet, each process holds its own ceiling and
+// makes nothing; what it knows then, every field of it, goes into the ledger's row.
 func TestLimiterWithoutALedger(t *testing.T) {
 	t.Parallel()
 	testform.OnlyLong(t)
 	server := pgtest.Shared(t)
 	a, schema := address(t, server)
-	l := postgres.NewLimiter(a, "s")
+	l, other := postgres.NewLimiter(a, "s"), postgres.NewLimiter(a, "s")
 	defer l.Close()
-	until := time.Now().Add(time.Hour).Truncate(time.Microsecond)
-	do(t, l.Change(t.Context(), func(s *rate.State, _ time.Time) { s.PausedUntil, s.PauseReason = until, "asked" }))
-	if s, _, err := l.Read(t.Context()); err != nil || !s.PausedUntil.Equal(until) {
-		t.Errorf("got %+v, %v", s, err)
+	defer other.Close()
+	at := func(n int64) time.Time { return time.UnixMicro(1_700_000_000_000_001 + n).UTC() }
+	want := rate.State{Last: at(1), Rate: 1.0 / 60, Before: 99.25, Cuts: 7, Refusals: 2, Good: 3, PausedUntil: at(2), PauseReason: "r",
+		Ceiling: 0.1, CeilingUntil: at(3)}
+	has := func(l *postgres.Limiter) {
+		t.Helper()
+		if got, _, err := l.Read(t.Context()); err != nil || got != want {
+			t.Errorf("got %+v, %v, want %+v", got, err, want)
+		}
 	}
+	do(t, l.Change(t.Context(), func(s *rate.State, _ time.Time) { *s = want }))
+	has(l)
 	if n := server.Exec(t, "SELECT count(*) FROM pg_namespace WHERE nspname = '"+schema+"'"); n != "0" {
 		t.Error("a schema was made")
 	}
 	open(t, a)
-	if s, _, err := l.Read(t.Context()); err != nil || !s.PausedUntil.Equal(until) {
-		t.Errorf("with a ledger: got %+v, %v", s, err)
-	}
+	has(l)
+	want.Cuts++
 	do(t, l.Change(t.Context(), func(s *rate.State, _ time.Time) { s.Cuts++ }))
-	other := postgres.NewLimiter(a, "s")
-	defer other.Close()
-	if s, _, err := other.Read(t.Context()); err != nil || s.Cuts != 1 || !s.PausedUntil.Equal(until) || s.PauseReason != "asked" {
-		t.Errorf("another process: got %+v, %v", s, err)
-	}
-}
-
-// TestLimiterKeepsAll: every field of the state is kept.
-func TestLimiterKeepsAll(t *testing.T) {
-	t.Parallel()
-	testform.OnlyLong(t)
-	a, _ := address(t, pgtest.Shared(t))
-	open(t, a)
-	l := postgres.NewLimiter(a, "s")
-	defer l.Close()
-	at := func(n int64) time.Time { return time.UnixMicro(1_700_000_000_000_001 + n).UTC() }
-	want := rate.State{Last: at(1), Rate: 1.0 / 60, Before: 99.25, Cuts: 7, Refusals: 2, Good: 3, PausedUntil: at(2), PauseReason: "r",
-		Ceiling: 0.1, CeilingUntil: at(3)}
-	do(t, l.Change(t.Context(), func(s *rate.State, _ time.Time) { *s = want }))
-	if got, _, err := l.Read(t.Context()); err != nil || got != want {
-		t.Errorf("got %+v, %v, want %+v", got, err, want)
-	}
+	has(other)
 }
 
 // TestLimiterRights: a user who may only read is told what is missing, and not named.

@@ -1,6 +1,6 @@
 // Package postgres keeps a ledger in a schema of a PostgreSQL database. Package ledger has the
 // statements and makes every decision; so a ledger here promises what one in a file does, and
-// passes the same tests. This package has the connections, the schema and the locks.
+// passes the same tests. This package has the connections, the schema and the lock of the whole.
 //
 // The lock of the ledger, and what several processes lock of it, are advisory locks of the one
 // connection that writes. It is never replaced: a process that has lost it cannot write. An Append
@@ -202,9 +202,9 @@ const usualSilence = time.Minute
 func (a Address) open(ctx context.Context, silence time.Duration) (*ledger.Ledger, error) {
 	db := a.connections(false)
 	conn, err := db.Conn(ctx)
-	var joined *session
+	var session, backend int64
 	if err == nil {
-		joined, err = a.own(ctx, conn, silence)
+		session, backend, err = a.own(ctx, conn, silence)
 	}
 	if err != nil {
 		if conn != nil {
@@ -214,10 +214,9 @@ func (a Address) open(ctx context.Context, silence time.Duration) (*ledger.Ledge
 		return nil, a.refused(err)
 	}
 	l, err := ledger.OnServer(ledger.Server{
-		Name: a.String(), Read: a.connections(true), Write: conn, Shared: silence > 0, Session: joined.id, Silence: silence,
-		Explain: withoutValues, IsUnique: isUnique, IsDeadlock: isDeadlock,
-		Numbers: joined.numbers, LockSpace: a.schema, TryLock: joined.tryLock, Unlock: joined.unlock, EndSilent: joined.endSilent, Speak: joined.speak, Leave: joined.leave, Numbered: joined.numbered,
-		Compact: a.compact, Close: db.Close,
+		Name: a.String(), Read: a.connections(true), Write: conn, Shared: silence > 0,
+		Session: session, Backend: backend, Silence: silence, LockSpace: a.schema,
+		Explain: withoutValues, IsUnique: isUnique, IsDeadlock: isDeadlock, Compact: a.compact, Close: db.Close,
 	})
 	if err != nil {
 		return nil, a.refused(err)
@@ -239,12 +238,12 @@ func (a Address) refused(err error) error {
 
 // own gives a connection the right to write the ledger, alone or beside others that are not silent
 // for too long, and makes a ledger that is not there yet.
-func (a Address) own(ctx context.Context, conn *sql.Conn, silence time.Duration) (*session, error) {
-	if err := a.checkServer(ctx, conn); err != nil {
-		return nil, err
+func (a Address) own(ctx context.Context, conn *sql.Conn, silence time.Duration) (session, backend int64, err error) {
+	if err = a.checkServer(ctx, conn); err != nil {
+		return 0, 0, err
 	}
 	var there bool
-	err := conn.QueryRowContext(ctx, `SELECT to_regnamespace($1) IS NOT NULL`, a.schema).Scan(&there)
+	err = conn.QueryRowContext(ctx, `SELECT to_regnamespace($1) IS NOT NULL`, a.schema).Scan(&there)
 	if err == nil && !there {
 		if _, err = conn.ExecContext(ctx, `CREATE SCHEMA IF NOT EXISTS `+a.schema); answers(err, uniqueViolation) { // another process makes it at the same time
 			err = nil
@@ -254,13 +253,13 @@ func (a Address) own(ctx context.Context, conn *sql.Conn, silence time.Duration)
 		err = a.lock(ctx, conn, silence > 0)
 	}
 	if err != nil {
-		return nil, err
+		return 0, 0, err
 	}
-	joined, err := a.join(ctx, conn, silence)
+	session, backend, err = a.join(ctx, conn, cmp.Or(silence, usualSilence))
 	if err == nil && silence > 0 { // a process that is stopped within a transaction keeps all others waiting
 		_, err = conn.ExecContext(ctx, fmt.Sprintf(`SET idle_in_transaction_session_timeout = %d`, (silence/6).Milliseconds()))
 	}
-	return joined, err
+	return session, backend, err
 }
 
 // Codes of PostgreSQL's.

@@ -9,7 +9,7 @@ CREATE TABLE ledger (
 );
 INSERT INTO ledger VALUES (4);
 
--- versions gives the numbers of events, as many at once as ledger.NumbersAtOnce says.
+-- versions gives the numbers of events, as many at once as numbersAtOnce of package ledger says.
 CREATE SEQUENCE versions INCREMENT BY 1000;
 
 CREATE TABLE environments (

@@ -87,11 +87,14 @@ func TestDefinitionsOfTwoProcesses(t *testing.T) {
 }
 
 // TestLock: what a caller has locked, as a whole or not at all, no other caller and no other
-// process can lock until it is unlocked.
+// process can lock until it is unlocked, by whatever host and port it has come to the server.
 func TestLock(t *testing.T) {
 	t.Parallel()
-	a, _ := address(t, pgtest.Shared(t))
-	one, two := shared(t, a, 0), shared(t, a, 0)
+	server := pgtest.Shared(t)
+	a, schema := address(t, server)
+	b, err := postgres.Parse(server.Proxy(t, func() {}).URLOf(schema, "other"))
+	do(t, err)
+	one, two := shared(t, a, 0), shared(t, b, 0)
 	free := func(l *ledger.Ledger, names ...string) bool {
 		t.Helper()
 		unlock, ok := try(t, l, names...)
@@ -128,27 +131,6 @@ func TestLock(t *testing.T) {
 	defer file.Close()
 	if !free(file, "a") {
 		t.Error("a file needs a lock")
-	}
-}
-
-// TestLockByAnotherWay: a process that connects by another host and port has the same locks.
-func TestLockByAnotherWay(t *testing.T) {
-	t.Parallel()
-	server := pgtest.Shared(t)
-	a, schema := address(t, server)
-	b, err := postgres.Parse(server.Proxy(t, func() {}).URLOf(schema, "other"))
-	do(t, err)
-	one, two := shared(t, a, 0), shared(t, b, 0)
-	unlock, ok := try(t, one, "a")
-	if !ok {
-		t.Fatal("a free name cannot be locked")
-	}
-	if _, ok := try(t, two, "a"); ok {
-		t.Error("what another process has locked is free by another way to the server")
-	}
-	unlock()
-	if _, ok := try(t, two, "a"); !ok {
-		t.Error("what was unlocked is not free by another way to the server")
 	}
 }
 
