@@ -24,12 +24,6 @@ const (
 // it shows whether some were deleted. Write sets it.
 const StepsProperty = "claimsheet.steps"
 
-// stateColours are for the states of steps, by the ledger's words.
-var stateColours = map[string]xlsx.Colour{
-	"sent": xlsx.Amber, "done": xlsx.Green, "refused": xlsx.Red, "uncertain": xlsx.Amber, "closed": xlsx.Grey,
-	string(result.Planned): xlsx.Blue, result.StepSkipped: xlsx.Grey,
-}
-
 // writeSteps writes one line per step.
 func writeSteps(w *xlsx.Writer, b Workbook) error {
 	t := w.NewSheet(xlsx.Layout{
@@ -37,7 +31,6 @@ func writeSteps(w *xlsx.Writer, b Workbook) error {
 		Headers: []string{NumberHeader, ClientKeyHeader, StepHeader, StateHeader, IDHeader, "Attempts", "HTTP status", "When", SettleHeader},
 		Numbers: []int{0, 5, 6, 7},
 		Widths:  []float64{10, 30, 44, 14, 38, 11, 13, 20, 24},
-		Painted: 3, Words: stateColours,
 	})
 	lines := 0
 	for s, err := range b.Steps {

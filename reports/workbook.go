@@ -6,7 +6,7 @@
 // hold neither.
 //
 // The rows are written while they are read. What is kept in memory is eight bytes for
-// each row, in Preview, and links up to the limit of a sheet.
+// each row, in Preview, and the links of problems, up to the limit of a sheet.
 package reports
 
 import (
