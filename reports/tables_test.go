@@ -185,21 +185,6 @@ func TestFailedRowsAreProblems(t *testing.T) {
 	}
 }
 
-// Moments are dates, not texts.
-func TestMoments(t *testing.T) {
-	t.Parallel()
-	_, f := written(t, loans())
-	for _, c := range []struct{ sheet, ref, want string }{{"Steps", "H2", "2026-11-20 02:01:07"}} {
-		typ, err := f.GetCellType(c.sheet, c.ref)
-		if err != nil || typ != excelize.CellTypeUnset {
-			t.Errorf("%s!%s is no number (error %v)", c.sheet, c.ref, err)
-		}
-		if got, _ := f.GetCellValue(c.sheet, c.ref); got != c.want {
-			t.Errorf("%s!%s shows %s, want %s", c.sheet, c.ref, got, c.want)
-		}
-	}
-}
-
 // A problem's line is as high as its texts ask for.
 func TestLongProblemsAreReadable(t *testing.T) {
 	t.Parallel()
