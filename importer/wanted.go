@@ -38,15 +38,14 @@ type wanted struct {
 	resume  mapping.Source   // of Status; not kept
 }
 
-// SentActivity returns the template's name and the status with which an activity was
-// asked for, from what the ledger keeps of its request. Both are "" for other steps,
-// and after a purge.
-func SentActivity(request []byte) (template, status string) {
+// SentTemplate returns the name of an activity's template, from what the ledger keeps of
+// its request. It is "" for other steps, and after a purge.
+func SentTemplate(request []byte) string {
 	var w wanted
 	if json.Unmarshal(request, &w) != nil {
-		return "", ""
+		return ""
 	}
-	return w.Template, w.Status
+	return w.Template
 }
 
 // wantedValue is one field or attribute; Value is "" where its cells are empty.

@@ -54,7 +54,8 @@ func TestNothingIsWrittenAfterAnError(t *testing.T) {
 			}
 			b := loans()
 			spoil(&b)
-			if w, err := writeWorkbook(path, b); err == nil {
+			place := reports.Placement{Path: path, Aside: filepath.Join(dir, "edited.xlsx")}
+			if w, err := place.Write(noted(b)); err == nil {
 				t.Fatalf("no error, and %v", w)
 			}
 			if got, _ := os.ReadFile(path); string(got) != "the old file" {

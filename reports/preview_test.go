@@ -3,6 +3,7 @@ package reports_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -57,6 +58,11 @@ func TestPreviewIsThatOfTheWorkbook(t *testing.T) {
 				if shown, err := f.GetCellValue(at.Sheet, at.Place); err != nil || shown != record.Cells[c].Raw || at.Row != source || at.File != "a.results.xlsx" {
 					r.Fatalf("column %d of row %d is said to be at %+v, where %q is (error %v)", c, record.Row, at, shown, err)
 				}
+			}
+			last := len(sheet.Header) - len(own) + len(cell.ResultHeaders("contactId", false)) - 1
+			place := cell.ColumnName(last) + preview.At(-1, record.Row).Place
+			if shown, err := f.GetCellValue("Results", place); err != nil || shown != strconv.Itoa(source) {
+				r.Fatalf("the source row in %s is %q, want %d (error %v)", place, shown, source, err)
 			}
 			if at := preview.At(-1, record.Row); at.Sheet != "Results" || at.Place != preview.At(0, record.Row).Place[1:] {
 				r.Fatalf("row %d is said to be at %+v", record.Row, at)

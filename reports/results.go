@@ -24,11 +24,9 @@ var addedWidths = map[string]float64{
 }
 
 // statusColours show at a glance which rows need attention.
-var statusColours = map[string]xlsx.Colour{
-	string(result.Invalid): xlsx.Red, string(result.Failed): xlsx.Red,
-	string(result.Uncertain): xlsx.Amber, string(result.Changed): xlsx.Amber,
-	string(result.Done): xlsx.Green, string(result.Unchanged): xlsx.Green,
-	string(result.NotStarted): xlsx.Grey, string(result.Skipped): xlsx.Grey, string(result.Planned): xlsx.Blue,
+var statusColours = map[result.Status]xlsx.Colour{
+	result.Invalid: xlsx.Red, result.Failed: xlsx.Red, result.Uncertain: xlsx.Amber, result.Changed: xlsx.Amber,
+	result.Done: xlsx.Green, result.Unchanged: xlsx.Green, result.NotStarted: xlsx.Grey, result.Skipped: xlsx.Grey, result.Planned: xlsx.Blue,
 }
 
 // resultsSheet is the sheet Results, and what the sheets after it need to know of it.
@@ -77,7 +75,7 @@ func newResultsSheet(w *xlsx.Writer, b Workbook) *resultsSheet {
 			s.problems[row][p.Where.Cell] = append(s.problems[row][p.Where.Cell], p)
 		}
 	}
-	layout := xlsx.Layout{Name: ResultsSheet, Words: statusColours}
+	layout := xlsx.Layout{Name: ResultsSheet}
 	for i, width := range b.Preview.widths(b.Sheet.Header) {
 		if slices.Contains(b.Preview.Own, i) {
 			continue
@@ -90,7 +88,7 @@ func newResultsSheet(w *xlsx.Writer, b Workbook) *resultsSheet {
 		layout.Headers, layout.Widths = append(layout.Headers, header), append(layout.Widths, width)
 		layout.Hidden = append(layout.Hidden, slices.Contains(b.Sheet.HiddenColumns, i))
 	}
-	layout.Ours, layout.Painted = len(s.columns), len(s.columns)
+	layout.Ours = len(s.columns)
 	for _, header := range cell.ResultHeaders(b.ClientIDHeader, b.Contacts) {
 		width := addedWidths[header]
 		if b.Summary.DryRun && width < 50 {
@@ -118,12 +116,12 @@ func (s *resultsSheet) write(record cell.Record, r result.Row) {
 		s.writeSource(record.Cell(column), top, wrong)
 	}
 	text := xlsx.Style{Top: top}
-	s.Text(text, string(r.Status))
+	s.Text(xlsx.Style{Top: top, Colour: statusColours[r.Status]}, string(r.Status))
 	s.Text(text, r.ClientID)
 	if s.of.ClientIDHeader != cell.ClientIDHeader {
 		s.Text(text, strings.Join(r.ClaimIDs, ", "))
 	}
-	s.Text(xlsx.Style{Top: top, Link: s.Link(r.URL)}, r.URL)
+	s.Text(text, r.URL)
 	if s.of.Contacts {
 		s.Text(text, strings.Join(r.Contacts, ", "))
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
 
-	"claimsheet/importer/result"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
@@ -172,30 +171,6 @@ func TestEditedWorkbookIsKept(t *testing.T) {
 		if err := os.WriteFile(path, before, 0o600); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// Writing that fails leaves the edited workbook alone.
-func TestEditedWorkbookAfterAFailure(t *testing.T) {
-	t.Parallel()
-	path, _ := written(t, loans())
-	before, _ := os.ReadFile(path)
-	place, err := reports.Target(path, false, "", moment)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := loans()
-	b.Steps = func(yield func(result.Step, error) bool) {
-		yield(result.Step{}, errors.New("the disk is gone"))
-	}
-	if _, err := place.Write(noted(b)); err == nil {
-		t.Fatal("no error")
-	}
-	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
-		t.Errorf("the edited workbook was changed (error %v)", err)
-	}
-	if diff := cmp.Diff([]string{filepath.Base(path)}, names(t, filepath.Dir(path))); diff != "" {
-		t.Errorf("folder (-want +got):\n%s", diff)
 	}
 }
 

@@ -6,7 +6,7 @@
 // hold neither.
 //
 // The rows are written while they are read. What is kept in memory is eight bytes for
-// each row, in Preview, and links up to the limit of a sheet.
+// each row, in Preview, and the links of problems, up to the limit of a sheet.
 package reports
 
 import (
@@ -50,10 +50,7 @@ type Workbook struct {
 	Rows iter.Seq2[result.Row, error]
 	// Steps are what the run asked for, by client: the lines of the sheet Steps, or
 	// of the sheet Plan in a dry run. nil for none.
-	Steps iter.Seq2[result.Step, error]
-	// Progress is what the service has said since: the lines of the sheet Progress, by
-	// client. There is no such sheet without any.
-	Progress []Progress
+	Steps    iter.Seq2[result.Step, error]
 	Problems problem.List
 	// Values are the lines of the sheet Values of a plan workbook.
 	Values  []Value
@@ -108,12 +105,12 @@ func (b Workbook) writeSheets(w *xlsx.Writer) error {
 	if err != nil {
 		return err
 	}
-	next := []func(*xlsx.Writer, Workbook) error{writeSteps, writeProgress, writeSummary}
+	next := []func(*xlsx.Writer, Workbook) error{writeSteps, writeSummary}
 	if b.Summary.DryRun {
 		next = []func(*xlsx.Writer, Workbook) error{writePlan, writeValues, writeSummary}
 	}
 	if hasProblems {
-		next = slices.Insert(next, 2, results.writeProblems)
+		next = slices.Insert(next, len(next)-1, results.writeProblems)
 	}
 	for _, write := range next {
 		if err := write(w, b); err != nil {

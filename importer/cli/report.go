@@ -250,8 +250,7 @@ func (r *pastRun) project(ctx context.Context) (book reports.Workbook, err error
 	book.Problems, book.Summary, book.Facts, book.Notice = problemsOf(0, problems), r.summary, r.kept.Facts, r.kept.Notice
 	book.Summary.Run, book.Summary.Environment = r.run.ID, r.run.EnvironmentName
 	book.Summary.Rows, book.Summary.Clients, book.Summary.WithoutLink = now.Rows, now.Clients, now.WithoutLink
-	book.Progress, err = r.progress(ctx, r.run.Environment, survey)
-	return book, err
+	return book, nil
 }
 
 // binding binds the workbook that goes to path, and marks it as older than the run that

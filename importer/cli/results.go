@@ -209,15 +209,12 @@ func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *res
 	book.Sheet, book.Records, book.Preview = s.source.Sheet(), r.rowsOf(s.table), s.preview
 	book.Problems, book.Summary = problems, *summary
 	book.Facts, book.Binding, book.Notice = r.facts(s), r.binding(s).Properties(), r.notice()
-	var err error
-	if book.Progress, err = r.ledger.progress(ctx, r.scope, r.survey); err != nil {
-		return err
-	}
 	// The run's end is recorded first: if the workbook cannot be written,
 	// claimsheet report writes it later.
 	run := s.record
 	run.Finished = time.Now().UTC()
-	if err := r.finishRun(run, s.kept, *summary); err != nil {
+	err := r.finishRun(run, s.kept, *summary)
+	if err != nil {
 		return err
 	}
 	if r.options.dryRun {

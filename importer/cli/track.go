@@ -7,7 +7,6 @@ import (
 	"io"
 	"iter"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -19,16 +18,14 @@ import (
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/safefile"
-	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
-	"claimsheet/reports"
 )
 
 const trackHelp = `It records in the ledger what the service has said about activities that clients complete: the events that claimsheet listen has
 received and, with --import, those of exports of the service's operator (.jsonl, one JSON document a line, or .csv), as “tracking” of
 the environment describes them. Events that arrive again change nothing. Those with ids that the ledger does not know are kept, and
-compared again the next time. Workbooks show the events in the sheet Progress, and claimsheet history shows those of a client.
-Nothing that an event says makes a step done or undone. Every run records the events of claimsheet listen too.
+compared again the next time. claimsheet history shows the events of a client. Nothing that an event says makes a step done or
+undone. Every run records the events of claimsheet listen too.
 
 Examples:
 
@@ -167,10 +164,9 @@ func (l *ledgerSession) takeEvents(ctx context.Context, events []tracking.Event)
 // is the name in the step's key, which is the template's unless the mapping says
 // otherwise.
 func activityName(s ledger.Step) string {
-	template, _ := importer.SentActivity(s.Data)
 	_, id, _ := strings.Cut(s.Step, "/")
 	id, _, _ = strings.Cut(id, "@")
-	return cmp.Or(template, id)
+	return cmp.Or(importer.SentTemplate(s.Data), id)
 }
 
 // takeTracked records in a run what the webhook has received. A run does not fail
@@ -190,52 +186,4 @@ func (r *importRun) takeTracked(ctx context.Context) {
 	if n.Found > 0 && !r.options.quiet {
 		fmt.Fprintln(r.Err, "claimsheet:", trackedInWords(n))
 	}
-}
-
-// progress returns what the service has said about the clients of a survey, in their
-// order, for the sheet Progress.
-func (l *ledgerSession) progress(ctx context.Context, scope string, survey *importer.Survey) ([]reports.Progress, error) {
-	if !l.session.Env.Tracks() {
-		return nil, nil
-	}
-	events, err := l.ledger.TrackedOfEnvironment(ctx, scope)
-	if err != nil {
-		return nil, err
-	}
-	number := func(e ledger.TrackedStep) int {
-		return survey.Number(mapping.Identity{Space: e.Of.Space, Key: e.Of.Client})
-	}
-	events = slices.DeleteFunc(events, func(e ledger.TrackedStep) bool { return number(e) == 0 })
-	slices.SortStableFunc(events, func(a, b ledger.TrackedStep) int { return cmp.Compare(number(a), number(b)) })
-	var lines []reports.Progress
-	at := map[ledger.StepID]int{}
-	for _, e := range events {
-		i, ok := at[e.Of.StepID]
-		if !ok {
-			i = len(lines)
-			at[e.Of.StepID] = i
-			lines = append(lines, progressOf(e))
-		}
-		line := &lines[i]
-		line.Said, line.SaidAt = cmp.Or(strings.Trim(e.Kind+" "+e.Status, " "), "–"), e.At
-		if l.session.Env.Tracking.Completed.Means(e.Kind, e.Status) && line.Completed.IsZero() {
-			line.Completed = e.At
-		}
-	}
-	return lines, nil
-}
-
-// progressOf is the line of an event's step, without what events say of it.
-func progressOf(e ledger.TrackedStep) reports.Progress {
-	p := reports.Progress{ClientKey: e.Of.Client, Activity: e.Activity}
-	_, p.Claim, _ = strings.Cut(e.Of.Step, "/") // of a claim
-	if e.Of.Kind == ledger.KindActivity {
-		_, p.SentAs = importer.SentActivity(e.Of.Data)
-		p.Activity = activityName(e.Of)
-		_, p.Claim, _ = strings.Cut(e.Of.Step, "@")
-	}
-	if p.Claim == ledger.KindClient {
-		p.Claim = ""
-	}
-	return p
 }

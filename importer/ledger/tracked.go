@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -193,22 +192,13 @@ func scanTracked(rows *sql.Rows) (e storedTracked, err error) {
 	return e, err
 }
 
-// trackedSteps yields the events that a condition selects, each with its step.
-func (l *Ledger) trackedSteps(ctx context.Context, condition string, args ...any) iter.Seq2[TrackedStep, error] {
-	return stream(ctx, l.read, func(rows *sql.Rows) (TrackedStep, error) {
+// TrackedOfClient returns what the service has said about a client, the oldest first.
+func (l *Ledger) TrackedOfClient(ctx context.Context, owner ClientKey) ([]TrackedStep, error) {
+	return gather(stream(ctx, l.read, func(rows *sql.Rows) (TrackedStep, error) {
 		var e storedTracked
 		r, err := scanBehind(rows, e.targets()...)
 		return TrackedStep{Tracked: e.Tracked, Of: r.step()}, err
-	}, trackedColumns+`, `+stepColumns+` FROM `+stepTables+` JOIN tracked t ON t.step = s.id WHERE `+condition+` ORDER BY t.client, t.at, t.id`, args...)
-}
-
-// TrackedOfClient returns what the service has said about a client, the oldest first.
-func (l *Ledger) TrackedOfClient(ctx context.Context, owner ClientKey) ([]TrackedStep, error) {
-	return gather(l.trackedSteps(ctx, `t.client = (SELECT c.id FROM clients c WHERE c.environment = (SELECT id FROM environments WHERE name = ?) AND c.client = ? AND c.space = ?)`, owner.Environment, owner.Client, owner.Space))
-}
-
-// TrackedOfEnvironment returns what the service has said until now about the clients of an
-// environment, by client and in the order of the events.
-func (l *Ledger) TrackedOfEnvironment(ctx context.Context, environment string) ([]TrackedStep, error) {
-	return gather(l.trackedSteps(ctx, `t.client IN (SELECT c.id FROM environments e JOIN clients c ON c.environment = e.id WHERE e.name = ?)`, environment))
+	}, trackedColumns+`, `+stepColumns+` FROM `+stepTables+` JOIN tracked t ON t.step = s.id WHERE t.client = (SELECT c.id FROM clients c
+		WHERE c.environment = (SELECT id FROM environments WHERE name = ?) AND c.client = ? AND c.space = ?) ORDER BY t.client, t.at, t.id`,
+		owner.Environment, owner.Client, owner.Space))
 }

@@ -54,6 +54,10 @@ func TestResultsComeBackInOrder(t *testing.T) {
 			r.Fatal(err)
 		}
 		defer results.Close()
+		for range rapid.IntRange(0, 2).Draw(r, "rows without a client") {
+			row := result.Row{Row: len(rows) + 2, Status: result.Skipped, Advice: "left out"}
+			rows, clients = append(rows, row), append(clients, client{rows: []result.Row{row}})
+		}
 		for _, c := range rapid.Permutation(clients).Draw(r, "order") {
 			if err := results.Add(c.number, c.key, c.rows, c.steps); err != nil {
 				r.Fatal(err)
@@ -66,27 +70,6 @@ func TestResultsComeBackInOrder(t *testing.T) {
 			r.Fatalf("steps (-want +got):\n%s", d)
 		}
 	})
-}
-
-// A row without a client has the number 0 and no steps.
-func TestResultsOfARowWithoutAClient(t *testing.T) {
-	results, err := spool.NewResults(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer results.Close()
-	want := result.Row{Row: 2, Status: result.Skipped, Advice: "left out"}
-	if err := results.Add(0, "", []result.Row{want}, nil); err != nil {
-		t.Fatal(err)
-	}
-	for r, err := range results.Rows() {
-		if d := cmp.Diff(want, r, cmpopts.EquateEmpty()); d != "" || err != nil {
-			t.Errorf("%v (-want +got):\n%s", err, d)
-		}
-	}
-	for s := range results.Steps() {
-		t.Errorf("a step %v", s)
-	}
 }
 
 func all[T any](t *rapid.T, list iter.Seq2[T, error]) []T {

@@ -126,16 +126,10 @@ func (r *Rows) replay(yield func(placedRecord, error) bool) {
 	}
 }
 
-// An entry is the record's numbers, and then for each cell its marks and its texts. The marks
-// hold the cell's kind and:
-const (
-	kindBits   = 0x0f
-	withRaw    = 0x10
-	withShown  = 0x20 // Shown differs from Raw
-	withFormat = 0x40
-)
+// isShown marks the kind of a cell whose Shown differs from Raw.
+const isShown = 0x80
 
-// appendRecord appends the entry of a record.
+// appendRecord appends the entry of a record: its numbers, and then for each cell its kind and its texts.
 func appendRecord(b []byte, record cell.Record) []byte {
 	hidden := 0
 	if record.Hidden {
@@ -153,21 +147,10 @@ func appendRecord(b []byte, record cell.Record) []byte {
 }
 
 func appendCell(b []byte, c *cell.Cell) []byte {
-	at := len(b)
-	b = append(b, byte(c.Kind))
-	if c.Raw != "" {
-		b[at] |= withRaw
-		b = appendText(b, c.Raw)
+	if c.Shown == c.Raw {
+		return appendText(appendText(append(b, byte(c.Kind)), c.Raw), c.Format)
 	}
-	if c.Shown != c.Raw {
-		b[at] |= withShown
-		b = appendText(b, c.Shown)
-	}
-	if c.Format != "" {
-		b[at] |= withFormat
-		b = appendText(b, c.Format)
-	}
-	return b
+	return appendText(appendText(appendText(append(b, byte(c.Kind)|isShown), c.Raw), c.Format), c.Shown)
 }
 
 // recordReader reads records back, in order or by their places.
@@ -214,15 +197,9 @@ func (r *recordReader) next() (cell.Record, error) {
 }
 
 func readCell(e *entry, c *cell.Cell) {
-	marks := e.byte()
-	*c = cell.Cell{Kind: cell.Kind(marks & kindBits)}
-	if marks&withRaw != 0 {
-		c.Raw = e.text()
-	}
-	if c.Shown = c.Raw; marks&withShown != 0 {
+	kind := e.byte()
+	*c = cell.Cell{Kind: cell.Kind(kind &^ isShown), Raw: e.text(), Format: e.text()}
+	if c.Shown = c.Raw; kind&isShown != 0 {
 		c.Shown = e.text()
-	}
-	if marks&withFormat != 0 {
-		c.Format = e.text()
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"html"
 	"io"
-	"maps"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,10 +31,6 @@ type Layout struct {
 	Headers []string
 	Ours    int   // the first column whose header stands out
 	Numbers []int // columns of numbers: their headers stand on the right
-	// Words colour the cells of the column Painted, below the header, that say one of
-	// them. The colours follow sorting and editing.
-	Painted int
-	Words   map[string]Colour
 }
 
 // Sheet writes a sheet, row by row and cell by cell, in order: Next begins a row, whose
@@ -57,11 +51,8 @@ type Sheet struct {
 	comments int
 }
 
-// link is a clickable cell: to an address outside the workbook, or to a place in it.
-type link struct {
-	cell, target string
-	outside      bool
-}
+// link is a cell that leads to a place of the workbook.
+type link struct{ cell, place string }
 
 // NewSheet adds a sheet, or takes the empty one of this name, and begins its rows.
 // The sheet written before it must be closed.
@@ -71,18 +62,12 @@ func (w *Writer) NewSheet(l Layout) *Sheet {
 	return s
 }
 
-// sheetName returns the name of a table's nth sheet, from 1.
-func sheetName(table string, n int) string {
-	if n == 1 {
-		return table
-	}
-	return fmt.Sprintf("%s %d", table, n)
-}
-
 // start begins the next sheet, up to its header.
 func (s *Sheet) start() {
-	n := s.sheets + 1
-	*s = Sheet{layout: s.layout, w: s.w, sheets: n, letters: s.letters, buffer: s.buffer, name: sheetName(s.layout.Name, n)}
+	*s = Sheet{layout: s.layout, w: s.w, sheets: s.sheets + 1, letters: s.letters, buffer: s.buffer, name: s.layout.Name}
+	if s.sheets > 1 {
+		s.name += " " + strconv.Itoa(s.sheets)
+	}
 	s.w.AddSheet(s.name)
 	index, err := s.w.file.GetSheetIndex(s.name)
 	s.w.fail(err)
@@ -157,43 +142,12 @@ func (s *Sheet) Close() error {
 	return s.w.err
 }
 
-// filter writes the buttons and the colours of a table. excelize keeps the hidden
+// filter writes the buttons of a table. excelize keeps the hidden
 // name that a filter needs in the workbook's own part.
 func (s *Sheet) filter() {
 	area := fmt.Sprintf("A1:%s%d", cell.ColumnName(len(s.layout.Widths)-1), s.row)
 	s.w.fail(s.w.file.AutoFilter(s.name, area, nil))
 	s.raw(`<autoFilter ref="`, area, `"/>`)
-	if s.layout.Words == nil {
-		return
-	}
-	column := cell.ColumnName(s.layout.Painted)
-	s.raw(fmt.Sprintf(`<conditionalFormatting sqref="%s2:%[1]s%d">`, column, MaxRows))
-	for i, word := range slices.Sorted(maps.Keys(s.layout.Words)) {
-		colour := s.layout.Words[word]
-		id, err := s.w.file.NewConditionalStyle(&excelize.Style{Font: &excelize.Font{Color: colours[colour].text}, Fill: fill(colour)})
-		s.w.fail(err)
-		s.raw(fmt.Sprintf(`<cfRule type="cellIs" dxfId="%d" priority="%d" stopIfTrue="1" operator="equal"><formula>"%s"</formula></cfRule>`,
-			id, i+1, html.EscapeString(word)))
-	}
-	s.raw(`</conditionalFormatting>`)
-}
-
-// Link makes the next cell lead to a web address and reports whether it does: an
-// address that a program would refuse or run stays a text, and so do those beyond
-// the limit of a sheet.
-func (s *Sheet) Link(address string) bool { return isWebAddress(address) && s.link(address, true) }
-
-// LinkTo makes the next cell lead to a place of the workbook (see Place) and reports
-// whether it does.
-func (s *Sheet) LinkTo(place string) bool { return place != "" && s.link(place, false) }
-
-func (s *Sheet) link(target string, outside bool) bool {
-	if len(s.links) == s.w.maxLinks {
-		return false
-	}
-	// A piece of a text would keep alive the whole of it.
-	s.links = append(s.links, link{cell.ColumnName(s.column) + s.number, strings.Clone(target), outside})
-	return true
 }
 
 // Place is a cell of a sheet as a link names it.
@@ -201,46 +155,26 @@ func Place(sheet, cell string) string {
 	return "'" + strings.ReplaceAll(sheet, "'", "''") + "'!" + cell
 }
 
-// hyperlinks writes the links. The part that holds the sheet's relationships has the
-// addresses: Close of the workbook writes it.
+// LinkTo makes the next cell lead to a place of the workbook and reports whether it does: "" and those beyond the
+// limit of a sheet do not.
+func (s *Sheet) LinkTo(place string) bool {
+	if place == "" || len(s.links) == maxLinks {
+		return false
+	}
+	s.links = append(s.links, link{cell.ColumnName(s.column) + s.number, place})
+	return true
+}
+
+// hyperlinks writes the links.
 func (s *Sheet) hyperlinks() {
 	if len(s.links) == 0 {
 		return
 	}
-	var outside []link
 	s.raw(`<hyperlinks>`)
 	for _, l := range s.links {
-		if l.outside {
-			outside = append(outside, l)
-			s.raw(`<hyperlink ref="`, l.cell, `" r:id="link`, l.cell, `"/>`)
-		} else {
-			s.raw(`<hyperlink ref="`, l.cell, `" location="`, html.EscapeString(l.target), `"/>`)
-		}
+		s.raw(`<hyperlink ref="`, l.cell, `" location="`, html.EscapeString(l.place), `"/>`)
 	}
 	s.raw(`</hyperlinks>`)
-	if outside != nil {
-		part := strings.Replace(s.part, "xl/worksheets/", "xl/worksheets/_rels/", 1) + ".rels"
-		s.w.file.Pkg.LoadOrStore(part, []byte(noRelationships)) // a sheet with comments has others
-		s.w.links[part] = outside
-	}
-}
-
-// longestAddress is how long a link may be: Excel calls a file with a longer one
-// damaged.
-const longestAddress = 2079
-
-// isWebAddress reports whether s can be made clickable: a web address without
-// anything that a program would refuse or run.
-func isWebAddress(s string) bool {
-	if len(s) > longestAddress || strings.ContainsFunc(s, notInAddress) {
-		return false
-	}
-	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
-}
-
-func notInAddress(r rune) bool {
-	return r <= ' ' || r > '~' || strings.ContainsRune("\"<>\\^`{|}", r)
 }
 
 // maxComments bounds the comments of a sheet: programs become slow with thousands.

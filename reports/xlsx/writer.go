@@ -3,16 +3,14 @@
 // excelize makes everything of a workbook but its sheets: styles, comments
 // and the parts around them. A Sheet goes straight into the zip file while its rows
 // are made, so memory does not grow with the rows. excelize's own stream writer takes
-// more than twice as long, and much longer with links, keeps the sheet in a temporary
-// file, spells numbers its own way, and has no error values and no control characters.
+// more than twice as long, keeps the sheet in a temporary file, spells numbers its own
+// way, and has no error values and no control characters.
 package xlsx
 
 import (
 	"archive/zip"
-	"bufio"
 	"bytes"
 	"fmt"
-	"html"
 	"io"
 	"slices"
 
@@ -27,10 +25,8 @@ type Writer struct {
 	zip      *zip.Writer
 	date1904 bool
 	styles   map[Style]int
-	written  map[string]bool   // by part
-	links    map[string][]link // to addresses, by the part of a sheet's relationships
-	maxLinks int               // of a sheet
-	maxRows  int               // of a sheet, including the header
+	written  map[string]bool // by part
+	maxRows  int             // of a sheet, including the header
 
 	properties map[string]string
 	err        error // the first one; it stays
@@ -39,7 +35,7 @@ type Writer struct {
 // NewWriter begins a workbook that is written to dst. date1904 is its date system.
 func NewWriter(dst io.Writer, date1904 bool) *Writer {
 	w := &Writer{file: excelize.NewFile(), zip: zip.NewWriter(dst), date1904: date1904, styles: map[Style]int{},
-		written: map[string]bool{}, links: map[string][]link{}, maxLinks: maxLinks, maxRows: MaxRows, properties: map[string]string{}}
+		written: map[string]bool{}, maxRows: MaxRows, properties: map[string]string{}}
 	// One for all parts, because it is large. Level 6 makes a sheet a fifth smaller in five times the time.
 	packer, err := flate.NewWriter(nil, flate.BestSpeed)
 	w.fail(err)
@@ -118,27 +114,11 @@ func (w *Writer) finish(part *zip.File) error {
 	if part.Name == "xl/styles.xml" {
 		content = markQuoted(content)
 	}
-	links := w.links[part.Name]
-	if links != nil {
-		content = bytes.TrimSuffix(content, []byte(endRelationships))
-	}
-	buffer := bufio.NewWriter(to) // Flush returns its first error
-	_, _ = buffer.Write(content)
-	for _, l := range links {
-		fmt.Fprintf(buffer, `<Relationship Id="link%s" Type="%s" Target="%s" TargetMode="External"/>`,
-			l.cell, excelize.SourceRelationshipHyperLink, html.EscapeString(l.target))
-	}
-	if links != nil {
-		_, _ = buffer.WriteString(endRelationships)
-	}
-	return buffer.Flush()
+	_, err = to.Write(content)
+	return err
 }
 
-const (
-	xmlHeader        = `<?xml version="1.0" encoding="UTF-8"?>` + "\n"
-	endRelationships = `</Relationships>`
-	noRelationships  = xmlHeader + `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">` + endRelationships
-)
+const xmlHeader = `<?xml version="1.0" encoding="UTF-8"?>` + "\n"
 
 // readPart reads a part of at most limit bytes.
 func readPart(part *zip.File, limit uint64) ([]byte, error) {

@@ -74,63 +74,60 @@ func (s *scanner) next() (token, error) {
 		s.pop()
 		return endTag, nil
 	}
-	for {
-		if s.fault != nil {
-			return 0, s.fault
-		}
-		if s.pos == s.end {
-			err := s.more()
-			if err == io.EOF && s.rooted && len(s.marks) == 0 {
-				return endOfPart, nil
-			} else if err == io.EOF {
-				return 0, s.short()
-			} else if err != nil {
-				return 0, err
-			}
-		}
-		if !s.started {
-			s.started = true
-			if err := s.want(3); err != nil {
-				return 0, err
-			}
-			if bytes.HasPrefix(s.buf[s.pos:s.end], []byte("\xEF\xBB\xBF")) {
-				s.pos += 3
-			}
+	for s.fault == nil {
+		t, size, err := s.scan(s.buf[s.pos:s.end])
+		if s.pos += size; t != nothing || err != nil {
+			return t, err
+		} else if size > 0 {
 			continue
 		}
-		if t, err := s.scan(); t != nothing || err != nil {
-			return t, err
+		switch err := s.more(); {
+		case err == io.EOF && (!s.rooted || len(s.marks) > 0):
+			return 0, s.damaged("it ends too early")
+		case err == io.EOF && len(trimSpace(s.buf[s.pos:s.end])) > 0:
+			return 0, s.damaged("something follows its end")
+		case err == io.EOF:
+			return endOfPart, nil
+		case err != nil:
+			return 0, err
+		case !s.started && bytes.HasPrefix(s.buf[:s.end], []byte("\xEF\xBB\xBF")):
+			s.pos = 3
 		}
+		s.started = true
 	}
+	return 0, s.fault
 }
 
-// scan scans what begins at pos.
-func (s *scanner) scan() (token, error) {
-	if s.buf[s.pos] != '<' {
-		return s.scanText()
+// scan scans what b begins with and returns its size; 0 where b has not all of it.
+func (s *scanner) scan(b []byte) (t token, size int, err error) {
+	switch {
+	case len(b) == 0:
+		return nothing, 0, nil
+	case b[0] != '<':
+		return s.scanText(b)
+	case len(b) == 1:
+		return nothing, 0, nil
 	}
-	if err := s.want(2); err != nil {
-		return 0, err
-	}
-	switch s.buf[s.pos+1] {
+	switch b[1] {
 	case '/':
-		return endTag, s.scanEnd()
+		return s.scanEnd(b)
 	case '?':
-		return nothing, s.scanInstruction()
+		return s.scanInstruction(b)
 	case '!':
-		return s.scanDeclaration()
+		return s.scanDeclaration(b)
 	}
-	return startTag, s.scanStart()
+	return s.scanStart(b)
 }
 
 // scanStart scans <name attributes> or <name attributes/>.
-func (s *scanner) scanStart() error {
-	n, err := s.tagEnd()
-	if err != nil {
-		return err
+func (s *scanner) scanStart(b []byte) (token, int, error) {
+	size := tagSize(b)
+	if size < 0 {
+		return 0, 0, s.damaged("a tag is not closed")
+	} else if size == 0 {
+		return nothing, 0, nil
 	}
-	inside := s.buf[s.pos+1 : s.pos+n-1]
-	s.pos += n
+	inside := b[1 : size-1]
 	if l := len(inside); l > 0 && inside[l-1] == '/' {
 		s.empty, inside = true, inside[:l-1]
 	}
@@ -143,75 +140,61 @@ func (s *scanner) scanStart() error {
 	}
 	full := inside[:end]
 	s.name, s.attrs = full[local:], inside[end:]
-	if len(s.name) == 0 {
-		return s.damaged("a tag has no name")
+	switch {
+	case len(s.name) == 0:
+		return 0, 0, s.damaged("a tag has no name")
+	case len(s.marks) == 0 && s.rooted:
+		return 0, 0, s.damaged("something follows its end")
+	case len(s.marks) == maxDepth:
+		return 0, 0, s.damaged("its elements nest too deep")
 	}
-	if len(s.marks) == 0 {
-		if s.rooted {
-			return s.damaged("something follows its end")
-		}
-		s.rooted = true
-	}
-	if len(s.marks) == maxDepth {
-		return s.damaged("its elements nest too deep")
-	}
+	s.rooted = true
 	s.marks = append(s.marks, len(s.open))
 	s.open = append(s.open, full...)
-	return nil
+	return startTag, size, nil
 }
 
-// tagEnd is the length of the tag at pos. A > inside quotes is not its end.
-func (s *scanner) tagEnd() (int, error) {
-	i := 1
-	for {
-		window := s.buf[s.pos:s.end]
-		for i < len(window) {
-			switch c := window[i]; c {
-			case '>':
-				return i + 1, nil
-			case '<':
-				return 0, s.damaged("a tag is not closed")
-			case '"', '\'':
-				j := bytes.IndexByte(window[i+1:], c)
-				if j < 0 {
-					window = window[:0] // the value goes on beyond what was read
-					continue
-				}
-				i += j + 2
-			default:
-				i++
+// tagSize is the size of the tag that b begins with, 0 where b has not all of it, and -1 for a tag with another in it. A >
+// inside quotes is not its end.
+func tagSize(b []byte) int {
+	for i := 1; i < len(b); i++ {
+		switch c := b[i]; c {
+		case '>':
+			return i + 1
+		case '<':
+			return -1
+		case '"', '\'':
+			length := bytes.IndexByte(b[i+1:], c)
+			if length < 0 {
+				return 0
 			}
-		}
-		if err := s.read(); err != nil {
-			return 0, err
+			i += length + 1
 		}
 	}
+	return 0
 }
 
-// scanEnd scans </name>. Nearly always that is exactly the open element's name, and
-// all of it is in the buffer.
-func (s *scanner) scanEnd() error {
+// scanEnd scans </name>. Nearly always that is exactly the open element's name.
+func (s *scanner) scanEnd(b []byte) (token, int, error) {
 	if len(s.marks) > 0 {
-		full := s.open[s.marks[len(s.marks)-1]:]
-		if rest := s.buf[s.pos+2 : s.end]; len(rest) > len(full) && rest[len(full)] == '>' && bytes.HasPrefix(rest, full) {
-			s.name = localName(rest[:len(full)])
-			s.pos += len(full) + 3
+		open := s.open[s.marks[len(s.marks)-1]:]
+		if rest := b[2:]; len(rest) > len(open) && rest[len(open)] == '>' && bytes.HasPrefix(rest, open) {
+			s.name = localName(rest[:len(open)])
 			s.pop()
-			return nil
+			return endTag, len(open) + 3, nil
 		}
 	}
-	n, err := s.find(2, ">")
-	if err != nil {
-		return err
+	size := bytes.IndexByte(b, '>') + 1
+	if size == 0 {
+		return nothing, 0, nil
 	}
-	full := bytes.TrimRight(s.buf[s.pos+2:s.pos+n-1], " \t\r\n")
-	s.pos += n
+	full := bytes.TrimRight(b[2:size-1], " \t\r\n")
 	if len(s.marks) == 0 || !bytes.Equal(full, s.open[s.marks[len(s.marks)-1]:]) {
-		return s.damaged("a closing tag does not match its opening tag")
+		return 0, 0, s.damaged("a closing tag does not match its opening tag")
 	}
 	s.name = localName(full)
 	s.pop()
-	return nil
+	return endTag, size, nil
 }
 
 func (s *scanner) pop() {
@@ -221,86 +204,71 @@ func (s *scanner) pop() {
 }
 
 // scanText scans up to the next tag.
-func (s *scanner) scanText() (token, error) {
-	from := 0
-	for {
-		window := s.buf[s.pos:s.end]
-		if i := bytes.IndexByte(window[from:], '<'); i >= 0 {
-			s.text = window[:from+i]
-			break
-		}
-		from = len(window)
-		err := s.more()
-		if err == io.EOF && len(s.marks) == 0 { // white space after the root
-			s.text = s.buf[s.pos:s.end]
-			break
-		} else if err == io.EOF {
-			return 0, s.short()
-		} else if err != nil {
-			return 0, err
-		}
+func (s *scanner) scanText(b []byte) (token, int, error) {
+	size := bytes.IndexByte(b, '<')
+	if size < 0 {
+		return nothing, 0, nil
 	}
-	s.pos += len(s.text)
-	s.cdata = false
+	s.text, s.cdata = b[:size], false
 	switch {
 	case len(s.marks) > 0:
-		return textRun, nil
+		return textRun, size, nil
 	case s.isText():
-		return 0, s.damaged("text is outside its elements")
+		return 0, 0, s.damaged("text is outside its elements")
 	}
-	return nothing, nil
+	return nothing, size, nil
 }
 
 // isText reports whether the last textRun is more than white space.
 func (s *scanner) isText() bool { return len(trimSpace(s.text)) > 0 }
 
 // scanDeclaration scans a comment or CDATA and refuses anything else.
-func (s *scanner) scanDeclaration() (token, error) {
-	if err := s.want(9); err != nil {
-		return 0, err
-	}
-	head := s.buf[s.pos:s.end]
+func (s *scanner) scanDeclaration(b []byte) (token, int, error) {
+	const comment, cdata = "<!--", "<![CDATA["
 	switch {
-	case bytes.HasPrefix(head, []byte("<!--")):
-		n, err := s.find(4, "-->")
-		s.pos += n
-		return nothing, err
-	case bytes.HasPrefix(head, []byte("<![CDATA[")):
-		n, err := s.find(9, "]]>")
-		if err == nil && len(s.marks) == 0 {
-			err = s.damaged("text is outside its elements")
-		}
-		if err != nil {
-			return 0, err
-		}
-		s.text, s.cdata = s.buf[s.pos+9:s.pos+n-3], true
-		s.pos += n
-		return textRun, nil
+	case bytes.HasPrefix(b, []byte(comment)):
+		_, size := until(b, len(comment), "-->")
+		return nothing, size, nil
+	case len(b) < len(cdata):
+		return nothing, 0, nil
+	case !bytes.HasPrefix(b, []byte(cdata)):
+		return 0, 0, s.damaged("it holds a document type, which workbooks never do")
+	case len(s.marks) == 0:
+		return 0, 0, s.damaged("text is outside its elements")
 	}
-	return 0, s.damaged("it holds a document type, which workbooks never do")
+	text, size := until(b, len(cdata), "]]>")
+	if size == 0 {
+		return nothing, 0, nil
+	}
+	s.text, s.cdata = text, true
+	return textRun, size, nil
 }
 
 // scanInstruction scans <?…?>; the XML declaration may name an encoding.
-func (s *scanner) scanInstruction() error {
-	n, err := s.find(2, "?>")
-	if err != nil {
-		return err
-	}
-	inside := s.buf[s.pos+2 : s.pos+n-2]
-	s.pos += n
+func (s *scanner) scanInstruction(b []byte) (token, int, error) {
+	inside, size := until(b, 2, "?>")
 	if !bytes.HasPrefix(inside, []byte("xml ")) {
-		return nil
+		return nothing, size, nil
 	}
 	s.attrs = inside[4:]
 	for {
 		key, value, ok := s.attribute()
 		if !ok {
-			return s.fault
+			return nothing, size, s.fault
 		}
 		if string(key) == "encoding" && !strings.EqualFold(string(value), "utf-8") && !strings.EqualFold(string(value), "us-ascii") {
-			return s.damaged(notUTF8)
+			return 0, 0, s.damaged(notUTF8)
 		}
 	}
+}
+
+// until returns what stands in b before stop, after its first from bytes, and the size with stop; 0 without one.
+func until(b []byte, from int, stop string) (inside []byte, size int) {
+	length := bytes.Index(b[from:], []byte(stop))
+	if length < 0 {
+		return nil, 0
+	}
+	return b[from : from+length], from + length + len(stop)
 }
 
 // element scans to the next start tag; it returns false at the end of the part.
@@ -326,73 +294,26 @@ func (s *scanner) skip() error {
 	}
 }
 
-func (s *scanner) short() error { return s.damaged("it ends too early") }
-
 func (s *scanner) damaged(format string, args ...any) error {
 	return damaged(s.part, format, args...)
 }
 
-// want reads until n bytes are in the buffer.
-func (s *scanner) want(n int) error {
-	for s.end-s.pos < n {
-		if err := s.read(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// find returns the length of the token at pos that ends with stop; stop is searched
-// for after the token's first from bytes.
-func (s *scanner) find(from int, stop string) (int, error) {
-	for {
-		window := s.buf[s.pos:s.end]
-		if from <= len(window) {
-			if i := bytes.Index(window[from:], []byte(stop)); i >= 0 {
-				return from + i + len(stop), nil
-			}
-			from = max(from, len(window)-len(stop)+1)
-		}
-		if err := s.read(); err != nil {
-			return 0, err
-		}
-	}
-}
-
-// read is like more inside a token, where the end of the bytes is damage.
-func (s *scanner) read() error {
-	err := s.more()
-	if err == io.EOF {
-		return s.short()
-	}
-	return err
-}
-
-// more reads more: buf[pos:end] grows, or the error is not nil.
+// more fills the buffer behind what is not scanned, and doubles one that is full of that. It returns an error
+// where nothing is left.
 func (s *scanner) more() error {
-	if s.pos > 0 && s.end-s.pos <= len(s.buf)/2 {
-		s.end = copy(s.buf, s.buf[s.pos:s.end])
-		s.pos = 0
-	}
+	s.end = copy(s.buf, s.buf[s.pos:s.end])
+	s.pos = 0
 	if s.end == len(s.buf) {
 		if len(s.buf) >= maxToken {
 			return s.damaged("it holds a text or tag of more than 4 MiB")
 		}
-		bigger := make([]byte, 2*len(s.buf))
-		s.end = copy(bigger, s.buf[s.pos:s.end])
-		s.pos, s.buf = 0, bigger
+		s.buf = append(s.buf, make([]byte, len(s.buf))...)
 	}
-	for range 100 {
-		n, err := s.r.Read(s.buf[s.end:])
-		s.end += n
-		if n > 0 {
-			return nil // an error that came with bytes comes again
-		}
-		if err != nil {
-			return err
-		}
+	n, err := io.ReadFull(s.r, s.buf[s.end:])
+	if s.end += n; n > 0 {
+		return nil // an error that came with bytes comes again
 	}
-	return io.ErrNoProgress
+	return err
 }
 
 // attribute returns the next attribute of the start tag just scanned: its name
