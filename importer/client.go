@@ -23,6 +23,9 @@ import (
 // again only while it is proved that the service did not process it, or where the
 // environment allows it.
 func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
+	if r.job.mode == dry {
+		return r.planned(d)
+	}
 	r.job.canary.enter(ctx, &r.leader.leads)
 	policy := retry.NewPolicy(retry.Pace{Now: r.job.now})
 	if d.step.Kind == mapping.ClientStep { // send is entered again after a look-up that was too old, and its attempts go on counting
@@ -288,9 +291,6 @@ func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err err
 	for _, d := range r.decisions {
 		outcome.MappingChanged = outcome.MappingChanged || d.mapping && d.action != send
 	}
-	if err == nil && r.job.mode == dry && len(outcome.Steps) > 0 {
-		r.job.overlay.note(r, outcome.Steps[0])
-	}
 	return outcome, err
 }
 
@@ -327,8 +327,6 @@ func (r *clientRun) create(ctx context.Context, d decision) (stepOutcome, error)
 		return r.createOnContact(ctx, d)
 	case d.step.KnownID != "":
 		return r.takeKnownID(ctx, d)
-	case r.job.mode == dry:
-		return r.plannedOutcome(d), nil
 	}
 	return r.send(ctx, d)
 }
@@ -551,12 +549,6 @@ func (r *clientRun) createOnContact(ctx context.Context, d decision) (stepOutcom
 				return d.outcome(), nil
 			}
 		}
-		if r.job.mode == dry && r.job.overlay.isPlanned(d.step.Key) {
-			return stepOutcome{Step: d.step, Status: result.Unchanged}, nil
-		}
-		if r.job.mode == dry {
-			return r.plannedOutcome(d), nil
-		}
 		o, err := r.send(ctx, d)
 		if err == nil {
 			err = r.commit() // so that the next client finds it
@@ -565,44 +557,20 @@ func (r *clientRun) createOnContact(ctx context.Context, d decision) (stepOutcom
 	})
 }
 
-// plannedOutcome counts a request that a run would make.
-func (r *clientRun) plannedOutcome(d decision) stepOutcome {
+// planned counts a request that a run would make, and notes for later clients what it creates
+// of a person.
+func (r *clientRun) planned(d decision) (stepOutcome, error) {
+	if d.step.Kind == mapping.ClientStep || d.step.On != "" {
+		event := r.event(d, ledger.Done)
+		event.Via = ledger.ViaAnswer
+		r.identify(&event, &d)
+		r.pending = append(r.pending, event)
+	}
+	if err := r.commit(); err != nil { // as before a request
+		return stepOutcome{}, err
+	}
 	r.job.tally.planned(d.step.Kind)
-	return stepOutcome{Step: d.step, Status: result.Planned}
-}
-
-// note adds what the run would have recorded of a client, by the outcome of its first step.
-func (l *overlay) note(r *clientRun, o stepOutcome) {
-	first := &r.decisions[0]
-	if !o.ok() || first.known.To == ledger.Done && first.action != willAdopt {
-		return
-	}
-	if o.ID != "" {
-		l.take(ledger.Event{StepID: r.job.stepID(r.plan.Client, first.step), Kind: ledger.KindClient, ID: o.ID})
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if _, clients := r.job.Groups.size(r.plan.Number); clients > 1 || len(r.job.Binding.Mapping().Contacts) > 0 { // else no other person has one of its addresses
-		asked := lookup.Asked(r.plan.Lookup)
-		for _, address := range lookup.Addresses(r.plan) {
-			if _, owned := l.addresses[address]; !owned {
-				l.addresses[address] = plannedOwner{r.plan.Client, slices.Contains(asked, address)}
-			}
-		}
-	}
-	if r.plan.Role == "" && !r.job.Binding.ClientsAreContacts() { // no other client is about the same person
-		return
-	}
-	w := wantedOf(r.plan, first.step, r.job.Binding.Mapping().Name.Text)
-	step := ledger.Step{Event: ledger.Event{StepID: r.job.stepID(r.plan.Client, first.step), To: ledger.Done, Kind: ledger.KindClient, Via: ledger.ViaAnswer,
-		ID: o.ID, Data: w.json(), Digest: w.digest()}}
-	if r.reused {
-		step.Via = ledger.ViaAdopted
-	}
-	if r.plan.Steps[0].KnownID != "" {
-		step.Reason = ledger.ReasonKnownID
-	}
-	l.people[r.plan.Client] = step
+	return stepOutcome{Step: d.step, Status: result.Planned}, nil
 }
 
 var errNoURL = errors.New("the first client has no redirect url: the pointer wire.redirect_url of the environment is wrong")

@@ -108,10 +108,7 @@ func (j *Job) preparedBy(plans []mapping.Plan, read func(context.Context, string
 	for i, plan := range plans {
 		owners[i] = j.owner(plan.Client)
 	}
-	known, err := make([]map[string]ledger.Step, len(plans)), error(nil)
-	if j.readsLedger() {
-		known, err = read(uninterrupted, j.Environment, j.Binding.Mapping().Name.Text, owners)
-	}
+	known, err := read(uninterrupted, j.Environment, j.Binding.Mapping().Name.Text, owners)
 	runs := make([]*clientRun, len(plans))
 	for i, plan := range plans {
 		runs[i] = j.newClientRun(plan)

@@ -256,10 +256,9 @@ func (j *Job) suspect(ctx context.Context) (bool, error) {
 	return known < sampleSize, err
 }
 
-// trust records that the ledger is not suspect. A dry run changes nothing, and some
-// clients alone say little.
+// trust records that the ledger is not suspect. Some clients alone say little.
 func (j *Job) trust() error {
-	if j.mode == dry || !j.NewLedger && (j.Limit > 0 || j.Only != (mapping.Identity{})) {
+	if !j.NewLedger && (j.Limit > 0 || j.Only != (mapping.Identity{})) {
 		return nil
 	}
 	return j.Ledger.Trust(j.Environment)

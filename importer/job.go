@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -112,11 +111,9 @@ type Job struct {
 	Prior map[cell.Row]result.Row
 
 	mode    mode
-	knows   bool // the ledger knew some step of the environment when the run began
 	lookups *lookup.Lookups
 	// readByOthers is the number of the last event whose answer may have been read by other rules.
 	readByOthers int64
-	overlay      overlay      // of a dry run
 	waiting      atomic.Int32 // groups that wait for other processes
 	cancel       context.CancelCauseFunc
 	failed       atomic.Pointer[error] // the first error after which the run cannot go on
@@ -138,7 +135,7 @@ type mode int
 
 const (
 	carriesOut mode = iota // a run
-	dry                    // a dry run: nothing is created or recorded
+	dry                    // a dry run: nothing is created, and what is recorded stays in memory (overlay)
 	projects               // a report: nothing is asked either
 )
 
@@ -154,10 +151,6 @@ var uninterrupted = context.Background()
 func (j *Job) load(ctx context.Context, keepGoing bool) (err error) {
 	j.lookups = lookup.New(j.Service, lookup.Options{FirstWait: j.FirstWait, Now: j.now, KeepGoing: keepGoing})
 	j.openIntents, j.canary = make(chan struct{}, mostInDoubt(j.Concurrency)), newCanary()
-	known, err := j.Ledger.KnownClients(ctx, j.Environment, 1)
-	if j.knows = known > 0; err != nil {
-		return err
-	}
 	if j.readByOthers, err = j.Ledger.AnswersReadBy(ctx, j.Environment, j.Service.ReadingRules()); err != nil {
 		return err
 	}
@@ -351,23 +344,12 @@ func (j *Job) erased(who mapping.Identity) string {
 	return "the client was erased on " + at.Format(time.DateOnly) + ": nothing is sent or recorded; take the row out of the export"
 }
 
-// readsLedger reports whether the ledger is asked about clients. A run may have
-// recorded something since a dry run began that found the ledger empty.
-func (j *Job) readsLedger() bool { return j.knows || j.mode != dry }
-
 // readSteps reads what the ledger knows of a plan's client.
 func (j *Job) readSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
 	if plan.Client == (mapping.Identity{}) {
 		return nil, nil
 	}
-	var known map[string]ledger.Step
-	if j.readsLedger() {
-		var err error
-		if known, err = j.Ledger.Steps(uninterrupted, j.owner(plan.Client), j.Binding.Mapping().Name.Text); err != nil {
-			return nil, err
-		}
-	}
-	return j.overlay.over(plan.Client, known), nil
+	return j.Ledger.Steps(uninterrupted, j.owner(plan.Client), j.Binding.Mapping().Name.Text)
 }
 
 // runID is the id of the run in which a plan is carried out: that of the sheet in
@@ -451,76 +433,4 @@ type Dispatcher interface {
 	// Check has other workers carry out what workers that are gone have begun. The error also says
 	// that fewer groups than out are left. It returns how many workers carry groups out.
 	Check(ctx context.Context, out int) (workers int, err error)
-}
-
-// A dry run is a run that creates and records nothing. What the run would have recorded by
-// then, as far as it matters for later clients, is in the overlay.
-
-// overlay is what a dry run adds to the ledger. It has of the clients no more than others may
-// meet: their addresses and ids, and the steps of those who may be contacts. A run has the
-// zero overlay, which adds nothing.
-type overlay struct {
-	mu        sync.RWMutex    // clients are prepared while others are noted
-	planned   map[string]bool // activities on further contacts, by the step's key
-	people    map[mapping.Identity]ledger.Step
-	addresses map[string]plannedOwner
-	ids       map[string]ledger.StepID // by kind and id
-}
-
-// plannedOwner is a client who would have an address by then, and whether the client is looked up
-// by it.
-type plannedOwner struct {
-	client   mapping.Identity
-	lookedUp bool
-}
-
-// isPlanned reports whether an earlier client has an activity on a further contact, and notes
-// that this one has it.
-func (l *overlay) isPlanned(step string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	before := l.planned[step]
-	l.planned[step] = true
-	return before
-}
-
-// over returns the steps of a client as the run would have them by then.
-func (l *overlay) over(who mapping.Identity, known map[string]ledger.Step) map[string]ledger.Step {
-	l.mu.RLock()
-	step, noted := l.people[who]
-	l.mu.RUnlock()
-	if !noted || known[ledger.KindClient].To == ledger.Done {
-		return known
-	}
-	above := map[string]ledger.Step{}
-	maps.Copy(above, known)
-	above[ledger.KindClient] = step
-	return above
-}
-
-// addressOwner returns the client who would have an address by then.
-func (l *overlay) addressOwner(address string) (owner plannedOwner, owned bool) {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	owner, owned = l.addresses[address]
-	return owner, owned
-}
-
-// take notes the id with which a step would be done by then, unless another one has it.
-func (l *overlay) take(e ledger.Event) (holder ledger.StepID, taken bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	id := e.Kind + " " + e.ID
-	if holder, taken = l.ids[id]; !taken {
-		l.ids[id] = e.StepID
-	}
-	return holder, taken && holder != e.StepID
-}
-
-// holder returns another step that would be done with the id of an event by then.
-func (l *overlay) holder(e ledger.Event) (of ledger.StepID, found bool) {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	of, found = l.ids[e.Kind+" "+e.ID]
-	return of, found && e.ID != "" && of != e.StepID
 }

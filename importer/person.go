@@ -28,7 +28,7 @@ func (j *Job) reparse(plan mapping.Plan, known map[string]ledger.Step) (map[stri
 	}
 	for range 2 {
 		events, err := j.parseAllAgain(known)
-		if err != nil || len(events) == 0 || j.mode == dry { // a dry run records nothing
+		if err != nil || len(events) == 0 {
 			return known, err
 		}
 		if err = j.Ledger.Append(events...); !isRefusal(err) {
@@ -51,7 +51,7 @@ func (j *Job) parseAllAgain(known map[string]ledger.Step) (events []ledger.Event
 		}
 		event := j.stamped(ledger.Event{StepID: step.StepID, To: again.To, Run: j.Runs[0], Kind: step.Kind, Via: again.Via,
 			Status: again.Event.Status, ID: again.ID, URL: again.URL})
-		t, taken, err := j.holder(event)
+		t, taken, err := j.Ledger.StepWithID(uninterrupted, event)
 		if err != nil {
 			return nil, err
 		}
@@ -166,11 +166,7 @@ func (r *clientRun) wasContact() bool {
 // clash says that the client whom a look-up found under an id is another client of ours; "" if
 // no other has the id.
 func (j *Job) clash(plan mapping.Plan, id string) (why string, err error) {
-	event := j.foundEvent(plan, id)
-	t, taken, err := j.holder(event)
-	if j.mode == dry && err == nil && !taken {
-		t.Holder, taken = j.overlay.take(event)
-	}
+	t, taken, err := j.Ledger.StepWithID(uninterrupted, j.foundEvent(plan, id))
 	if !taken {
 		return "", err
 	}
@@ -186,26 +182,16 @@ type addressOwner struct {
 // addressOwner returns another client who has one of these addresses and exists, may exist or
 // was given up. While that is in doubt, who is found at the address may be that client.
 func (j *Job) addressOwner(who mapping.Identity, asked []string) (owner addressOwner, owned bool, err error) {
-	var owners map[string][]ledger.AddressOwner
-	if j.readsLedger() && len(asked) > 0 {
-		if owners, err = j.Ledger.AddressOwners(uninterrupted, j.Environment, asked); err != nil {
-			return owner, false, err
-		}
-	}
+	owners, err := j.Ledger.AddressOwners(uninterrupted, j.Environment, asked)
 	for _, address := range asked {
-		hasOther := false // the ledger has it as a further address of a client
 		for _, o := range owners[address] {
-			hasOther = hasOther || !o.LookedUp && o.State != ledger.Refused
 			counts := o.LookedUp || o.InDoubt() || slices.Contains(j.Runs, o.Run) // else a look-up says who has it
 			if counts && o.ClientKey != j.owner(who) && o.State != ledger.Refused {
 				return addressOwner{o, address}, true, nil
 			}
 		}
-		if other, known := j.overlay.addressOwner(address); known && other.client != who && (other.lookedUp || !hasOther) {
-			return addressOwner{ledger.AddressOwner{ClientKey: j.owner(other.client), State: ledger.Done}, address}, true, nil
-		}
 	}
-	return owner, false, nil
+	return owner, false, err
 }
 
 // addressProblems refuses a client whose address in the sheet is that of another client in
@@ -353,8 +339,7 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 // lookUp looks a client up who is new to the ledger.
 func (r *clientRun) lookUp(ctx context.Context, first *decision) error {
 	j := r.job
-	if j.mode == dry && j.NoLookup {
-		j.tally.lookUp(r.plan.Lookup, len(lookup.By(r.plan.Lookup)))
+	if j.NoLookup {
 		return nil
 	}
 	ctx, err := r.inTurn(ctx)
@@ -362,14 +347,11 @@ func (r *clientRun) lookUp(ctx context.Context, first *decision) error {
 		return err
 	}
 	first.lookup, err = j.lookups.Find(ctx, r.plan)
-	switch {
-	case j.mode == dry:
-		j.tally.lookUp(r.plan.Lookup, first.lookup.Looks)
-	case err == nil && j.mode == carriesOut:
-		j.seeLookUp(ctx, first.lookup)
-	}
 	if err != nil {
 		return err
+	}
+	if j.mode == carriesOut {
+		j.seeLookUp(ctx, first.lookup)
 	}
 	return r.applyLookUp(first)
 }
@@ -460,10 +442,10 @@ func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (o 
 func (j *Job) foundInDoubt(plan mapping.Plan, id, url string) (event ledger.Event, clash string, err error) {
 	event = j.foundEvent(plan, id)
 	event.URL = url
-	t, taken, err := j.holder(event)
+	t, taken, err := j.Ledger.StepWithID(uninterrupted, event)
 	if taken && t.URL {
 		event.URL = ""
-		t, taken, err = j.holder(event)
+		t, taken, err = j.Ledger.StepWithID(uninterrupted, event)
 	}
 	if taken {
 		clash = clashReason(plan.Client, identityOf(t))
@@ -581,22 +563,15 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 // acted upon, the service is asked twice. why says that the answers do not say
 // what became of the client.
 func (j *Job) lookUndecided(ctx context.Context, plan mapping.Plan, d decision, was sentLookup) (sent, now lookup.Result, why string, err error) {
-	ask := func(addresses mapping.Lookup, fields map[string]string) (lookup.Result, error) {
-		found, err := j.lookups.FindBy(ctx, addresses, fields)
-		if j.mode == dry {
-			j.tally.lookUp(addresses, found.Looks)
-		}
-		return found, err
-	}
-	sent, err = ask(was.Lookup, was.fields)
+	sent, err = j.lookups.FindBy(ctx, was.Lookup, was.fields)
 	if err == nil && sent.Nobody() && j.ripe(d) {
-		sent, err = ask(was.Lookup, was.fields)
+		sent, err = j.lookups.FindBy(ctx, was.Lookup, was.fields)
 	}
 	why = whyUnclear(sent)
 	if now = sent; err != nil || !was.corrected || len(lookup.Asked(plan.Lookup)) == 0 {
 		return sent, now, why, err
 	}
-	now, err = ask(plan.Lookup, lookup.Fields(plan))
+	now, err = j.lookups.FindBy(ctx, plan.Lookup, lookup.Fields(plan))
 	why = cmp.Or(why, whyUnclear(now))
 	if why == "" && sent.ID != "" && now.ID != "" && sent.ID != now.ID {
 		why = fmt.Sprintf("the address with which it was asked for is that of %s in the service, and the corrected one that of %s", sent.ID, now.ID)
@@ -651,7 +626,7 @@ func (j *Job) sentLookup(plan mapping.Plan, d decision) sentLookup {
 // whom the ledger has under the row's own key stays.
 func (r *clientRun) ownerOfKnownID(known map[string]ledger.Step) (map[string]ledger.Step, error) {
 	j := r.job
-	if !givesID(r.plan) || known[string(mapping.ClientStep)].To != "" || !j.readsLedger() {
+	if !givesID(r.plan) || known[string(mapping.ClientStep)].To != "" {
 		return known, nil
 	}
 	holder, isKnown, err := j.Ledger.StepWithID(uninterrupted, ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Environment: j.Environment}}, Kind: ledger.KindClient, ID: r.plan.Steps[0].KnownID})
@@ -671,7 +646,7 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 	event := r.event(d, ledger.Done)
 	event.Via, event.Reason, event.ID = ledger.ViaAdopted, ledger.ReasonKnownID, d.step.KnownID
 	r.identify(&event, &d)
-	if t, taken, err := r.job.holder(event); err != nil {
+	if t, taken, err := r.job.Ledger.StepWithID(uninterrupted, event); err != nil {
 		return stepOutcome{}, err
 	} else if taken && d.step.Kind == mapping.ClaimStep && t.Holder.ClientKey == event.ClientKey && t.Holder.Mapping != event.Mapping && d.known.To == "" {
 		r.ids[d.step.Key] = event.ID // the client's claim by another mapping
@@ -695,9 +670,6 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 		r.reused = true
 		skipActivities(r.decisions, r.job.Binding) // they come after this step
 	}
-	if r.job.mode == dry {
-		r.job.overlay.take(event)
-	}
 	d.adopt(event.ID, r.job)
 	return d.outcome(), nil
 }
@@ -718,7 +690,7 @@ func (r *clientRun) refuseKnownID(d decision, event ledger.Event) (why, advice s
 	for _, kind := range []string{ledger.KindClient, ledger.KindClaim} {
 		other := event
 		other.Kind = kind
-		t, taken, err := r.job.holder(other)
+		t, taken, err := r.job.Ledger.StepWithID(uninterrupted, other)
 		if err != nil || taken {
 			return fmt.Sprintf("the id %s is that of another %s: of %s", event.ID, kind, holderOf(t)), adviceKnownIDTwice, err
 		}

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"claimsheet/apiclient"
-	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
@@ -432,11 +431,10 @@ type tally struct {
 	sheets   []counts
 	requests result.Requests // those of a dry run
 	problems problem.List
-	most     int                   // problems to hold; 0 is mostProblems
-	unlisted int                   // problems beyond that
-	failures []failure             // the first rows that failed or are uncertain, in the sheets' order
-	mapping  bool                  // some done step differs because of the mapping
-	learnt   map[apiclient.By]bool // dry run: the kinds of look-ups that were counted
+	most     int       // problems to hold; 0 is mostProblems
+	unlisted int       // problems beyond that
+	failures []failure // the first rows that failed or are uncertain, in the sheets' order
+	mapping  bool      // some done step differs because of the mapping
 
 	sentBy map[string]map[apiclient.Kind]int // what each worker has sent
 }
@@ -510,25 +508,6 @@ func (t *tally) planned(kind mapping.StepKind) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	addRequests(&t.requests, apiclient.Kind(kind), 1)
-}
-
-// lookUp counts the first look-ups that a run would make for a client, and the one of
-// each kind by which it first learns what "nobody" looks like.
-func (t *tally) lookUp(addresses mapping.Lookup, looks int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	n := 0
-	for _, by := range lookup.By(addresses)[:looks] {
-		if !t.learnt[by] {
-			n++
-		}
-		n++
-		if t.learnt == nil {
-			t.learnt = map[apiclient.By]bool{}
-		}
-		t.learnt[by] = true
-	}
-	addRequests(&t.requests, apiclient.FindClient, n)
 }
 
 func addRequests(r *result.Requests, kind apiclient.Kind, n int) {

@@ -8,8 +8,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"claimsheet/apiclient"
-	"claimsheet/importer/ledger"
 	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
@@ -84,13 +82,8 @@ func (j *Job) Troubled() problem.List {
 func (j *Job) Summary(dryRun bool) (result.Summary, problem.List, bool) {
 	s := j.summary()
 	s.DryRun = dryRun
-	sent := j.Service.Sent()
-	if dryRun {
-		addRequests(&s.Requests, apiclient.ReadTemplates, sent[apiclient.ReadTemplates])
-	} else {
-		for kind, n := range j.tally.sent(sent) {
-			addRequests(&s.Requests, kind, n)
-		}
+	for kind, n := range j.tally.sent(j.Service.Sent()) { // to what a dry run would send: its look-ups
+		addRequests(&s.Requests, kind, n)
 	}
 	return s, j.tally.listed(), j.tally.mapping
 }
@@ -143,25 +136,13 @@ func (j *Job) Progress() Progress {
 	return p
 }
 
-// Forecast says what Do would do: it is Do over an overlay of the ledger, and sends nothing but
-// look-ups (none with NoLookup, which takes unknown clients for new ones). It
-// counts the requests, by kind, that Do then makes.
-func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
-	j.mode = dry
-	j.overlay = overlay{planned: map[string]bool{}, people: map[mapping.Identity]ledger.Step{}, addresses: map[string]plannedOwner{}, ids: map[string]ledger.StepID{}}
-	if err := j.Do(ctx, plans); err != nil {
-		return err
-	}
-	return context.Cause(ctx)
-}
-
 // Project writes into Drafts the results that plans have by what the ledger knows now, as the
 // run Runs shows them: what that run brought about is done, what was done before it is
 // unchanged, and a step that the ledger does not have is not started. It asks the service
 // nothing and needs none, and records nothing. It returns the counts and the problems of the
 // rows. Call it once, in place of Do.
 func (j *Job) Project(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) (result.Summary, problem.List, error) {
-	j.knows, j.mode = true, projects
+	j.mode = projects
 	j.lookups = lookup.New(j.Service, lookup.Options{Now: j.now})
 	if err := j.loadErased(); err != nil {
 		return result.Summary{}, nil, err

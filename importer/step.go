@@ -20,9 +20,6 @@ import (
 // commit makes events durable, in the ledger or, when that cannot be written any
 // more, in the journal. Where the ledger refuses one it returns stepChanged.
 func (j *Job) commit(events []ledger.Event) error {
-	if j.mode != carriesOut {
-		return nil
-	}
 	err := j.append(events)
 	switch {
 	case err == nil:
@@ -517,7 +514,7 @@ func (r *clientRun) takeURL(d decision, v apiclient.Verdict) (answer apiclient.V
 	}
 	event := r.event(d, ledger.Done)
 	event.URL = v.URL
-	t, taken, err := r.job.holder(event)
+	t, taken, err := r.job.Ledger.StepWithID(uninterrupted, event)
 	if err != nil || !taken {
 		return v, false, err
 	}
@@ -525,15 +522,6 @@ func (r *clientRun) takeURL(d decision, v apiclient.Verdict) (answer apiclient.V
 	v.Effect, v.Hint, v.URL = apiclient.Uncertain, hintTaken, ""
 	v.Reason, v.Detail = takenAnswer(string(d.step.Kind), "", t)
 	return v, true, nil
-}
-
-// holder returns another step that is done with the id or url of an event, in the ledger or
-// by what a dry run has found.
-func (j *Job) holder(e ledger.Event) (t ledger.Taken, taken bool, err error) {
-	if other, found := j.overlay.holder(e); found {
-		return ledger.Taken{Step: e.StepID, Holder: other}, true, nil
-	}
-	return j.Ledger.StepWithID(uninterrupted, e)
 }
 
 func identityOf(t ledger.Taken) mapping.Identity {
