@@ -10,7 +10,6 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
 	"claimsheet/importer/retry"
 	"claimsheet/importer/stoprule"
@@ -36,8 +35,8 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 	for {
 		if waited, err := r.waitForGate(ctx); err != nil {
 			return stepOutcome{}, err
-		} else if waited && !d.lookup.At.IsZero() {
-			d.lookup.At = time.Unix(0, 0) // look it up again: somebody else may have created the client meanwhile
+		} else if waited && !d.lookup.at.IsZero() {
+			d.lookup.at = time.Unix(0, 0) // look it up again: somebody else may have created the client meanwhile
 		}
 		v, how, err := r.attempt(ctx, &d)
 		switch {
@@ -106,7 +105,7 @@ const (
 // so that the queue does not wait for a client that has given up. If the look-up is stale it
 // keeps the slot, for the next one.
 func (r *clientRun) attempt(ctx context.Context, d *decision) (v apiclient.Verdict, how attempted, err error) {
-	asOf, inTurn := d.lookup.At, r.slot != nil
+	asOf, inTurn := d.lookup.at, r.slot != nil
 	if !r.takeSlot(ctx) {
 		return v, tooLate, nil
 	}
@@ -275,7 +274,7 @@ func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err err
 		return *r.noWork, nil
 	}
 	defer func() { r.job.canary.leave(&r.leads, r.answered) }()
-	ctx = lookup.WithRow(ctx, r.plan)
+	ctx = withRow(ctx, r.plan)
 	first := r.decisions[0]
 	for {
 		outcome, err = r.findAndCreate(ctx)

@@ -12,7 +12,6 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
@@ -49,7 +48,7 @@ type decision struct {
 	mapping bool          // the mapping, not a cell, made the data differ
 	moved   string        // how the activity is wanted in another status than it was sent in
 	shown   *mapping.Step // what reports show instead of step; nil for step itself
-	lookup  lookup.Result // of a client who is new to the ledger; zero when none was made
+	lookup  lookedUp      // of a client who is new to the ledger; zero when none was made
 	inRun   bool          // it was done in this run: for another client, before the client was read again, or by another process
 }
 
@@ -251,8 +250,8 @@ func (d decision) outcome() stepOutcome {
 	case idConflict:
 		o.Status = result.Failed
 	case rejected:
-		o = stepOutcome{Step: d.step, Status: result.Failed, ID: d.lookup.ID, Error: d.why, reason: d.saying, Advice: d.advice,
-			unanswered: d.lookup.Failed != nil, http: d.lookup.Status()}
+		o = stepOutcome{Step: d.step, Status: result.Failed, ID: d.lookup.id, Error: d.why, reason: d.saying, Advice: d.advice,
+			unanswered: d.lookup.failed != nil, http: d.lookup.status()}
 	case undecided: // a redirect url that an answer held is shown with the id
 		o.Status, o.URL = result.Uncertain, ""
 		if o.Advice == "" {

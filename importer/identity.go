@@ -11,7 +11,6 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
 	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
@@ -179,7 +178,7 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 			}
 			continue
 		}
-		found, err := j.lookups.Prefetch(ctx, plan)
+		found, err := j.lookups.prefetch(ctx, plan)
 		if err != nil {
 			j.stop(err)
 			return first, nil // the clients are recorded as not started
@@ -188,10 +187,10 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 		switch {
 		case ctx.Err() != nil:
 			return first, nil
-		case found.Failed != nil: // says nothing
+		case found.failed != nil: // says nothing
 			unanswered++
 			continue
-		case found.ID != "":
+		case found.id != "":
 			known++
 		}
 		asked++
@@ -217,9 +216,9 @@ func (j *Job) asksFor(plan mapping.Plan, seen map[string]bool) (bool, error) {
 	if len(plan.Steps) == 0 || !j.looksUp(plan) || j.leavesOut(plan) != "" {
 		return false, nil
 	}
-	asked := lookup.Asked(plan.Lookup)
+	asked := askedBy(plan.Lookup)
 	before := slices.ContainsFunc(asked, func(address string) bool { return seen[address] })
-	for _, address := range lookup.Addresses(plan) {
+	for _, address := range mapping.Addresses(plan.Addresses) {
 		seen[address] = true
 	}
 	if before {

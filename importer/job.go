@@ -12,7 +12,6 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
 	"claimsheet/importer/retry"
 	"claimsheet/importer/spool"
@@ -54,7 +53,7 @@ type Ledger interface {
 // Service is what the engine needs of the service's client; *apiclient.Client has
 // it. What its methods promise stands there.
 type Service interface {
-	lookup.Service
+	LookupService
 
 	// Creating requests, and the GET that finds out whether the service answers.
 	Reserve(ctx context.Context) (*apiclient.Slot, error)
@@ -111,7 +110,7 @@ type Job struct {
 	Prior map[cell.Row]result.Row
 
 	mode    mode
-	lookups *lookup.Lookups
+	lookups *lookups
 	// readByOthers is the number of the last event whose answer may have been read by other rules.
 	readByOthers int64
 	waiting      atomic.Int32 // groups that wait for other processes
@@ -148,8 +147,8 @@ var ErrStopped = errors.New("the run was stopped")
 var uninterrupted = context.Background()
 
 // load reads from the ledger what counts for all clients.
-func (j *Job) load(ctx context.Context, keepGoing bool) (err error) {
-	j.lookups = lookup.New(j.Service, lookup.Options{FirstWait: j.FirstWait, Now: j.now, KeepGoing: keepGoing})
+func (j *Job) load(ctx context.Context) (err error) {
+	j.lookups = &lookups{service: j.Service, firstWait: j.FirstWait, now: j.now, keepGoing: j.MaxFailures.Lifted(), prefetched: map[mapping.Identity]lookedUp{}}
 	j.openIntents, j.canary = make(chan struct{}, mostInDoubt(j.Concurrency)), newCanary()
 	if j.readByOthers, err = j.Ledger.AnswersReadBy(ctx, j.Environment, j.Service.ReadingRules()); err != nil {
 		return err
@@ -205,11 +204,11 @@ func (j *Job) seeVerdict(ctx context.Context, v apiclient.Verdict) {
 }
 
 // seeLookUp lets the guard see whether a look-up was forbidden.
-func (j *Job) seeLookUp(ctx context.Context, found lookup.Result) {
+func (j *Job) seeLookUp(ctx context.Context, found lookedUp) {
 	switch {
-	case found.Status() == 403:
+	case found.status() == 403:
 		j.seeVerdict(ctx, apiclient.Verdict{Effect: apiclient.Refused, Status: 403})
-	case found.Failed == nil:
+	case found.failed == nil:
 		j.observe(stoprule.Observation{Of: stoprule.Allowed})
 	}
 }
@@ -269,7 +268,7 @@ func (j *Job) lock(ctx context.Context, plans []mapping.Plan) (unlock func(), er
 			continue
 		}
 		names = append(names, j.owner(plan.Client).LockName())
-		for _, address := range lookup.Addresses(plan) {
+		for _, address := range mapping.Addresses(plan.Addresses) {
 			names = append(names, ledger.AddressLockName(j.Environment, address))
 		}
 	}
@@ -313,7 +312,7 @@ func (j *Job) ifKnown(plan mapping.Plan) mapping.Existing {
 // looksUp reports whether the service is asked for a client that the ledger does
 // not know. It is not asked for one whose id the sheet gives.
 func (j *Job) looksUp(plan mapping.Plan) bool {
-	return !givesID(plan) && j.ifKnown(plan) != mapping.Create && len(lookup.By(plan.Lookup)) > 0
+	return !givesID(plan) && j.ifKnown(plan) != mapping.Create && len(waysOf(plan.Lookup)) > 0
 }
 
 // leavesOut is why a plan is not among those asked for, "" when it is.

@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
@@ -25,7 +24,7 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 	j.guard.most = j.MaxFailures
 	ctx, j.cancel = context.WithCancelCause(ctx)
 	defer j.cancel(nil)
-	if err := j.load(ctx, j.MaxFailures.Lifted()); err != nil {
+	if err := j.load(ctx); err != nil {
 		return err
 	}
 	undone, endDispatch := j.beginDispatch(ctx)
@@ -57,7 +56,7 @@ func (j *Job) runGroups(ctx context.Context, plans iter.Seq2[mapping.Plan, error
 			undone <- group.plans
 		case !sideBySide:
 			j.fail(j.runGroup(ctx, group, j.record))
-			sideBySide = j.canary.passed() || j.lookups.Answered()
+			sideBySide = j.canary.passed() || j.lookups.hasAnswered()
 		default:
 			all.Go(func() error {
 				j.fail(j.runGroup(ctx, group, j.record))
@@ -143,7 +142,6 @@ func (j *Job) Progress() Progress {
 // rows. Call it once, in place of Do.
 func (j *Job) Project(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) (result.Summary, problem.List, error) {
 	j.mode = projects
-	j.lookups = lookup.New(j.Service, lookup.Options{Now: j.now})
 	if err := j.loadErased(); err != nil {
 		return result.Summary{}, nil, err
 	}

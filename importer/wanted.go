@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"claimsheet/apiclient"
-	"claimsheet/importer/lookup"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 )
@@ -28,7 +27,7 @@ type wanted struct {
 	Workflow *mapping.Workflow `json:"workflow,omitempty"`
 	Values   []wantedValue     `json:"values,omitempty"`
 
-	// Of a client: how it was looked up, and all its addresses as lookup.Address
+	// Of a client: how it was looked up, and all its addresses as mapping.Addresses
 	// writes them.
 	Lookup    *wantedLookup `json:"lookup,omitempty"`
 	Addresses []string      `json:"addresses,omitempty"`
@@ -102,8 +101,8 @@ func wantedOf(plan mapping.Plan, step *mapping.Step, mappingName string) *wanted
 	}
 	switch step.Kind {
 	case mapping.ClientStep:
-		a.Addresses = lookup.Addresses(plan)
-		a.Lookup = &wantedLookup{plan.Lookup.Email, plan.Lookup.Phone, plan.Lookup.Mode, lookup.Asked(plan.Lookup)}
+		a.Addresses = mapping.Addresses(plan.Addresses)
+		a.Lookup = &wantedLookup{plan.Lookup.Email, plan.Lookup.Phone, plan.Lookup.Mode, askedBy(plan.Lookup)}
 	case mapping.ActivityStep:
 		a.Template, a.Status = step.Activity.TemplateName, string(step.Activity.Status)
 		a.resume = step.Activity.StatusSource

@@ -19,7 +19,6 @@ import (
 	"strings"
 
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
 	"claimsheet/importer/settle"
 	"claimsheet/mapping"
@@ -277,9 +276,9 @@ func (r *Comparison) own(plan mapping.Plan, looksUp bool) *ledger.Event {
 		}
 	}
 	e := &r.taken[i].event
-	add(&e.Addresses, lookup.Addresses(plan))
+	add(&e.Addresses, mapping.Addresses(plan.Addresses))
 	if looksUp {
-		add(&e.LookedUp, lookup.Asked(plan.Lookup))
+		add(&e.LookedUp, mapping.Addresses(plan.Lookup.Asked()))
 	}
 	return e
 }
