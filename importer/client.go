@@ -12,7 +12,6 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/importer/retry"
-	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -134,7 +133,7 @@ func (r *clientRun) finish(ctx context.Context, d decision, event ledger.Event, 
 	if event.To == ledger.Uncertain {
 		effect = apiclient.Uncertain
 	}
-	r.job.observe(stoprule.Observation{Of: stoprule.Step, Kind: d.step.Kind, Effect: effect})
+	r.job.observe(observation{of: ofStep, kind: d.step.Kind, effect: effect})
 	return r.findCreated(ctx, d, event, v)
 }
 

@@ -11,7 +11,6 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
-	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -183,7 +182,7 @@ func (j *Job) runClient(ctx context.Context, r *clientRun) (outcome clientOutcom
 	}
 	if err == nil && (r.sent > 0 || r.lookedUp) && j.mode == carriesOut && !j.ends() {
 		failed, refused := outcome.seenByGuard(r.sent > 0)
-		j.observe(stoprule.Observation{Of: stoprule.Client, Bad: failed, Status: refused})
+		j.observe(observation{of: ofClient, bad: failed, status: refused})
 	}
 	return outcome, err
 }

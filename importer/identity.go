@@ -12,7 +12,6 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
-	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -195,7 +194,7 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 		}
 		asked++
 	}
-	j.observe(stoprule.Observation{Of: stoprule.Allowed}) // the clients' own runs let the guard see these answers again
+	j.observe(observation{of: ofAllowed}) // the clients' own runs let the guard see these answers again
 	if asked < minSample || unanswered == sampleSize {
 		return first, nil
 	}

@@ -15,7 +15,6 @@ import (
 	"claimsheet/importer/result"
 	"claimsheet/importer/retry"
 	"claimsheet/importer/spool"
-	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 )
@@ -81,19 +80,19 @@ type Job struct {
 	Environment string   // the ledger's scope
 	Binding     *mapping.Binding
 	Service     Service
-	Ledger      Ledger               // what is done, and where Do records it
-	Drafts      []*spool.Results     // for each sheet: where the results go
-	Journal     *journal.File        // where outcomes go that the ledger cannot take; nil for nowhere
-	Concurrency int                  // requests that the service may have in flight; see ClientsAtOnce
-	Limit       int                  // take the first clients only; 0 takes all
-	Only        mapping.Identity     // take this client only; the zero Identity takes all
-	NoLookup    bool                 // Forecast: do not ask the service which clients it knows
-	NewLedger   bool                 // the ledger is new although the service knows the clients
-	SimilarKeys bool                 // claims are new although the client has one with a similar key
-	MaxFailures stoprule.MaxFailures // when to stop; the zero value stops at the first failure
-	FirstWait   time.Duration        // before a look-up that failed is made again, as retry.Pace.First
-	LookAgain   []time.Duration      // when an uncertain client is looked up again in the run, each wait after the last
-	Believable  time.Duration        // how old an uncertain attempt must be before a look-up that finds nobody is believed; 0 is ten minutes
+	Ledger      Ledger           // what is done, and where Do records it
+	Drafts      []*spool.Results // for each sheet: where the results go
+	Journal     *journal.File    // where outcomes go that the ledger cannot take; nil for nowhere
+	Concurrency int              // requests that the service may have in flight; see ClientsAtOnce
+	Limit       int              // take the first clients only; 0 takes all
+	Only        mapping.Identity // take this client only; the zero Identity takes all
+	NoLookup    bool             // Forecast: do not ask the service which clients it knows
+	NewLedger   bool             // the ledger is new although the service knows the clients
+	SimilarKeys bool             // claims are new although the client has one with a similar key
+	MaxFailures MaxFailures      // when to stop; the zero value stops at the first failure
+	FirstWait   time.Duration    // before a look-up that failed is made again, as retry.Pace.First
+	LookAgain   []time.Duration  // when an uncertain client is looked up again in the run, each wait after the last
+	Believable  time.Duration    // how old an uncertain attempt must be before a look-up that finds nobody is believed; 0 is ten minutes
 
 	// Clock gives events their time, and look-ups and uncertain attempts their age;
 	// nil is time.Now. It is called by several goroutines.
@@ -181,7 +180,7 @@ func (j *Job) fail(err error) {
 }
 
 // observe lets the guard see something, and stops the run if the guard says so.
-func (j *Job) observe(o stoprule.Observation) (pause bool) {
+func (j *Job) observe(o observation) (pause bool) {
 	stop, pause := j.guard.observe(o)
 	if stop != nil {
 		j.stop(stop)
@@ -194,9 +193,9 @@ func (j *Job) seeVerdict(ctx context.Context, v apiclient.Verdict) {
 	if j.ends() && v.Effect == apiclient.NotSent {
 		return
 	}
-	o := stoprule.Observation{Of: stoprule.Verdict, Effect: v.Effect, Status: v.Status}
+	o := observation{of: ofVerdict, effect: v.Effect, status: v.Status}
 	if v.Stop {
-		o.Stop = hinted(errors.New(v.Reason), v.Hint).Error()
+		o.stop = hinted(errors.New(v.Reason), v.Hint).Error()
 	}
 	if j.observe(o) {
 		j.gate.probe(ctx, j.answers)
@@ -209,7 +208,7 @@ func (j *Job) seeLookUp(ctx context.Context, found lookedUp) {
 	case found.status() == 403:
 		j.seeVerdict(ctx, apiclient.Verdict{Effect: apiclient.Refused, Status: 403})
 	case found.failed == nil:
-		j.observe(stoprule.Observation{Of: stoprule.Allowed})
+		j.observe(observation{of: ofAllowed})
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/importer/retry"
-	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -432,7 +431,7 @@ func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (o 
 		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: clash, reason: reasonClash, Advice: adviceWhoIsIt}, false, err
 	}
 	r.pending = append(r.pending, event)
-	r.job.observe(stoprule.Observation{Of: stoprule.Found, Kind: d.step.Kind, Effect: apiclient.Created})
+	r.job.observe(observation{of: ofFound, kind: d.step.Kind, effect: apiclient.Created})
 	r.noteCreated(d.step, id)
 	return r.stepOutcome(d, event, v), true, nil
 }

@@ -17,7 +17,6 @@ import (
 	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
-	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 )
 
@@ -136,7 +135,7 @@ func (run *changedRun) again() []result.Row {
 	}
 	first := run.job
 	run.job = &importer.Job{Runs: []string{id}, Environment: "e", Binding: first.Binding, Service: first.Service, Ledger: run.known,
-		Drafts: newDrafts(run.t), Concurrency: 4, MaxFailures: stoprule.Default}
+		Drafts: newDrafts(run.t), Concurrency: 4, MaxFailures: importer.DefaultMaxFailures}
 	if err := run.job.Do(run.t.Context(), busyPlans(first.Binding, 3)); err != nil {
 		run.t.Fatal(err)
 	}
@@ -194,7 +193,7 @@ func TestIntentIsRefused(t *testing.T) {
 					return nil
 				})
 				if step == "client" { // for whom nothing was sent
-					run.job.MaxFailures = stoprule.MaxFailures{}
+					run.job.MaxFailures = importer.MaxFailures{}
 				}
 				row := run.do()[1]
 				known, made := run.changed()
@@ -379,9 +378,9 @@ func TestKeptAnswerIsRefused(t *testing.T) {
 }
 
 // alone are the stop rules of a process that has no others beside it.
-type alone struct{ rules stoprule.Rules }
+type alone struct{ rules importer.StopRules }
 
-func (a *alone) Change(change func(*stoprule.Rules)) error {
+func (a *alone) Change(change func(*importer.StopRules)) error {
 	change(&a.rules)
 	return nil
 }

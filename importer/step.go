@@ -13,7 +13,6 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/importer/retry"
-	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 )
 
@@ -82,7 +81,7 @@ func (j *Job) seeAnswers(events []ledger.Event, refusal error) {
 		if e.To != ledger.Done || e.Via != ledger.ViaAnswer || refusal != nil && !(isTaken && !taken.Address && taken.Step == e.StepID) {
 			continue
 		}
-		j.observe(stoprule.Observation{Of: stoprule.Answer, Kind: mapping.StepKind(e.Kind), Bad: isTaken})
+		j.observe(observation{of: ofAnswer, kind: mapping.StepKind(e.Kind), bad: isTaken})
 	}
 }
 
@@ -518,7 +517,7 @@ func (r *clientRun) takeURL(d decision, v apiclient.Verdict) (answer apiclient.V
 	if err != nil || !taken {
 		return v, false, err
 	}
-	r.job.observe(stoprule.Observation{Of: stoprule.Answer, Kind: d.step.Kind, Bad: true})
+	r.job.observe(observation{of: ofAnswer, kind: d.step.Kind, bad: true})
 	v.Effect, v.Hint, v.URL = apiclient.Uncertain, hintTaken, ""
 	v.Reason, v.Detail = takenAnswer(string(d.step.Kind), "", t)
 	return v, true, nil
