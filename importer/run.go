@@ -16,7 +16,8 @@ import (
 // Do carries the plans out, several groups of clients at a time, the clients of a group one
 // after the other, and each client's steps in order. The first client for which something is
 // sent is finished before the others start. When ctx is done, calls in flight are finished,
-// nothing more is sent, and the remaining clients are recorded as not started.
+// nothing more is sent, and the remaining clients are recorded as not started. The plans may
+// be read twice.
 //
 // The error is ErrStopped when the service's answers said that no other call will
 // fare better; any other error means that the ledger or the sheet failed.
@@ -28,6 +29,7 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 		return err
 	}
 	undone, endDispatch := j.beginDispatch(ctx)
+	j.fail(j.detectLostLedger(ctx, plans))
 	j.runGroups(ctx, plans, undone)
 	endDispatch()
 	if err := j.failed.Load(); err != nil {
@@ -47,7 +49,7 @@ func (j *Job) runGroups(ctx context.Context, plans iter.Seq2[mapping.Plan, error
 	defer all.Wait() // the functions return nil: Job.failed has the first error
 	all.SetLimit(ClientsAtOnce(j.Concurrency))
 	sideBySide := false
-	for group, err := range j.read(j.grouped(j.detectLostLedger(ctx, plans))) {
+	for group, err := range j.read(j.grouped(plans)) {
 		j.fail(err)
 		switch {
 		case j.failed.Load() != nil:
