@@ -349,8 +349,7 @@ func (r *clientRun) complete(o *clientOutcome) {
 func (r *clientRun) lines(o clientOutcome) (lines []result.Step) {
 	dryRun := r.job.mode == dry
 	for _, s := range o.Steps {
-		ofErased, wouldSend := s.Step.Kind == mapping.ContactStep && s.Step.Contact == nil, s.Status == result.Planned && s.ID == "" // else nothing is sent
-		if ofErased || dryRun && !wouldSend {
+		if dryRun && (s.Status != result.Planned || s.ID != "") { // nothing is sent
 			continue
 		}
 		known, ok := r.latest[r.job.stepID(r.plan.Client, s.Step)]
