@@ -665,6 +665,11 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 		return stepOutcome{Step: d.step, Status: result.Failed, Error: why, Advice: advice}, nil
 	}
 	r.pending = append(r.pending, event)
+	if r.job.mode == dry { // so that the client's next step meets it
+		if err := r.commit(); err != nil {
+			return stepOutcome{}, err
+		}
+	}
 	r.ids[d.step.Key] = event.ID
 	if d.step.Kind == mapping.ClientStep {
 		r.reused = true

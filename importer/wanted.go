@@ -209,6 +209,9 @@ func (now wanted) movedByCell(then wanted) bool {
 // edited reports whether a cell was edited. Where the mapping now reads another
 // column, the mapping made the difference.
 func (now sourceCells) edited(then sourceCells) bool {
+	if len(now.Cells) == 0 || len(then.Cells) == 0 { // a constant, now or then
+		return false
+	}
 	for i, column := range now.Columns {
 		if k := slices.Index(then.Columns, column); k >= 0 && then.Cells[k] != now.Cells[i] {
 			return true
