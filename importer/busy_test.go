@@ -18,7 +18,6 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/importer/spool"
-	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 )
@@ -95,7 +94,7 @@ func newJob(t *testing.T, transport func(service http.Handler) http.RoundTripper
 		t.Fatal(err)
 	}
 	return &importer.Job{Runs: []string{run}, Environment: "e", Binding: binding, Service: client, Ledger: known,
-		Drafts: newDrafts(t), Concurrency: 4, MaxFailures: stoprule.Default}, known, service
+		Drafts: newDrafts(t), Concurrency: 4, MaxFailures: importer.DefaultMaxFailures}, known, service
 }
 
 // newDrafts returns the drafts of a run of one sheet.

@@ -10,10 +10,8 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
 	"claimsheet/importer/retry"
-	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -23,6 +21,9 @@ import (
 // again only while it is proved that the service did not process it, or where the
 // environment allows it.
 func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
+	if r.job.mode == dry {
+		return r.planned(d)
+	}
 	r.job.canary.enter(ctx, &r.leader.leads)
 	policy := retry.NewPolicy(retry.Pace{Now: r.job.now})
 	if d.step.Kind == mapping.ClientStep { // send is entered again after a look-up that was too old, and its attempts go on counting
@@ -33,8 +34,8 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 	for {
 		if waited, err := r.waitForGate(ctx); err != nil {
 			return stepOutcome{}, err
-		} else if waited && !d.lookup.At.IsZero() {
-			d.lookup.At = time.Unix(0, 0) // look it up again: somebody else may have created the client meanwhile
+		} else if waited && !d.lookup.at.IsZero() {
+			d.lookup.at = time.Unix(0, 0) // look it up again: somebody else may have created the client meanwhile
 		}
 		v, how, err := r.attempt(ctx, &d)
 		switch {
@@ -103,7 +104,7 @@ const (
 // so that the queue does not wait for a client that has given up. If the look-up is stale it
 // keeps the slot, for the next one.
 func (r *clientRun) attempt(ctx context.Context, d *decision) (v apiclient.Verdict, how attempted, err error) {
-	asOf, inTurn := d.lookup.At, r.slot != nil
+	asOf, inTurn := d.lookup.at, r.slot != nil
 	if !r.takeSlot(ctx) {
 		return v, tooLate, nil
 	}
@@ -132,7 +133,7 @@ func (r *clientRun) finish(ctx context.Context, d decision, event ledger.Event, 
 	if event.To == ledger.Uncertain {
 		effect = apiclient.Uncertain
 	}
-	r.job.observe(stoprule.Observation{Of: stoprule.Step, Kind: d.step.Kind, Effect: effect})
+	r.job.observe(observation{of: ofStep, kind: d.step.Kind, effect: effect})
 	return r.findCreated(ctx, d, event, v)
 }
 
@@ -272,7 +273,7 @@ func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err err
 		return *r.noWork, nil
 	}
 	defer func() { r.job.canary.leave(&r.leads, r.answered) }()
-	ctx = lookup.WithRow(ctx, r.plan)
+	ctx = withRow(ctx, r.plan)
 	first := r.decisions[0]
 	for {
 		outcome, err = r.findAndCreate(ctx)
@@ -287,9 +288,6 @@ func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err err
 	r.complete(&outcome)
 	for _, d := range r.decisions {
 		outcome.MappingChanged = outcome.MappingChanged || d.mapping && d.action != send
-	}
-	if err == nil && r.job.mode == dry && len(outcome.Steps) > 0 {
-		r.job.overlay.note(r, outcome.Steps[0])
 	}
 	return outcome, err
 }
@@ -327,8 +325,6 @@ func (r *clientRun) create(ctx context.Context, d decision) (stepOutcome, error)
 		return r.createOnContact(ctx, d)
 	case d.step.KnownID != "":
 		return r.takeKnownID(ctx, d)
-	case r.job.mode == dry:
-		return r.plannedOutcome(d), nil
 	}
 	return r.send(ctx, d)
 }
@@ -445,10 +441,10 @@ func (r *clientRun) decideContacts() error {
 
 func (r *clientRun) decideContact(d *decision) error {
 	step, plan := d.step, *d.step.Contact
-	if why := r.job.erased(plan.Client); why != "" {
-		nameless := *step
-		nameless.Key, nameless.Contact = string(mapping.ContactStep), nil // its key is that of the erased person
-		d.action, d.why, d.advice, d.shown = erasedContact, "the contact “"+step.Title+"” was erased: "+why, adviceErasedContact, &nameless
+	if _, at, erased := r.job.erasures.Find(r.job.owner(plan.Client)); erased {
+		if d.action != unneeded {
+			d.reject("the contact “"+step.Title+"” was erased on "+at.Format(time.DateOnly), "a contact was erased", adviceErasedContact)
+		}
 		return nil
 	}
 	known, err := r.job.knownSteps(plan)
@@ -551,12 +547,6 @@ func (r *clientRun) createOnContact(ctx context.Context, d decision) (stepOutcom
 				return d.outcome(), nil
 			}
 		}
-		if r.job.mode == dry && r.job.overlay.isPlanned(d.step.Key) {
-			return stepOutcome{Step: d.step, Status: result.Unchanged}, nil
-		}
-		if r.job.mode == dry {
-			return r.plannedOutcome(d), nil
-		}
 		o, err := r.send(ctx, d)
 		if err == nil {
 			err = r.commit() // so that the next client finds it
@@ -565,44 +555,20 @@ func (r *clientRun) createOnContact(ctx context.Context, d decision) (stepOutcom
 	})
 }
 
-// plannedOutcome counts a request that a run would make.
-func (r *clientRun) plannedOutcome(d decision) stepOutcome {
+// planned counts a request that a run would make, and notes for later clients what it creates
+// of a person.
+func (r *clientRun) planned(d decision) (stepOutcome, error) {
+	if d.step.Kind == mapping.ClientStep || d.step.On != "" {
+		event := r.event(d, ledger.Done)
+		event.Via = ledger.ViaAnswer
+		r.identify(&event, &d)
+		r.pending = append(r.pending, event)
+	}
+	if err := r.commit(); err != nil { // as before a request
+		return stepOutcome{}, err
+	}
 	r.job.tally.planned(d.step.Kind)
-	return stepOutcome{Step: d.step, Status: result.Planned}
-}
-
-// note adds what the run would have recorded of a client, by the outcome of its first step.
-func (l *overlay) note(r *clientRun, o stepOutcome) {
-	first := &r.decisions[0]
-	if !o.ok() || first.known.To == ledger.Done && first.action != willAdopt {
-		return
-	}
-	if o.ID != "" {
-		l.take(ledger.Event{StepID: r.job.stepID(r.plan.Client, first.step), Kind: ledger.KindClient, ID: o.ID})
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if _, clients := r.job.Groups.size(r.plan.Number); clients > 1 || len(r.job.Binding.Mapping().Contacts) > 0 { // else no other person has one of its addresses
-		asked := lookup.Asked(r.plan.Lookup)
-		for _, address := range lookup.Addresses(r.plan) {
-			if _, owned := l.addresses[address]; !owned {
-				l.addresses[address] = plannedOwner{r.plan.Client, slices.Contains(asked, address)}
-			}
-		}
-	}
-	if r.plan.Role == "" && !r.job.Binding.ClientsAreContacts() { // no other client is about the same person
-		return
-	}
-	w := wantedOf(r.plan, first.step, r.job.Binding.Mapping().Name.Text)
-	step := ledger.Step{Event: ledger.Event{StepID: r.job.stepID(r.plan.Client, first.step), To: ledger.Done, Kind: ledger.KindClient, Via: ledger.ViaAnswer,
-		ID: o.ID, Data: w.json(), Digest: w.digest()}}
-	if r.reused {
-		step.Via = ledger.ViaAdopted
-	}
-	if r.plan.Steps[0].KnownID != "" {
-		step.Reason = ledger.ReasonKnownID
-	}
-	l.people[r.plan.Client] = step
+	return stepOutcome{Step: d.step, Status: result.Planned}, nil
 }
 
 var errNoURL = errors.New("the first client has no redirect url: the pointer wire.redirect_url of the environment is wrong")

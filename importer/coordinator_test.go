@@ -12,7 +12,6 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 )
 
@@ -24,12 +23,12 @@ type team struct {
 	again  bool
 
 	mu       sync.Mutex
-	rules    stoprule.Rules
+	rules    importer.StopRules
 	added    int
 	outcomes map[int64][][]byte
 }
 
-func (d *team) Change(change func(*stoprule.Rules)) error {
+func (d *team) Change(change func(*importer.StopRules)) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	change(&d.rules)
@@ -100,7 +99,7 @@ func TestHandOver(t *testing.T) {
 				}
 				of := func() *importer.Job {
 					return &importer.Job{Runs: []string{run.id}, Environment: "e", Binding: job.Binding, Service: job.Service, Ledger: known,
-						Drafts: newDrafts(t), Concurrency: 4, MaxFailures: stoprule.Default}
+						Drafts: newDrafts(t), Concurrency: 4, MaxFailures: importer.DefaultMaxFailures}
 				}
 				d := &team{t: t, worker: of(), again: again, outcomes: map[int64][][]byte{}}
 				d.worker.Rules = d

@@ -12,7 +12,6 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
@@ -22,19 +21,18 @@ import (
 type action int
 
 const (
-	send          action = iota // unknown, or certainly not created: send it
-	unchanged                   // done before
-	changed                     // done before, with other data: nothing is sent
-	undecided                   // may have been created: a person has to find out
-	givenUp                     // somebody gave it up
-	adopted                     // a look-up found the client in this run
-	willAdopt                   // a look-up of a dry run found the client
-	idConflict                  // done, and the sheet gives another id than the ledger has
-	rejected                    // the client is new, and must not be created by what was found out
-	heldBack                    // new, but held back because of a difference elsewhere
-	erasedContact               // a further contact who was erased
-	unneeded                    // a further contact whom no claim needs that is sent: left out
-	skipped                     // new, and left out for a client who was found (existing_activities: skip)
+	send       action = iota // unknown, or certainly not created: send it
+	unchanged                // done before
+	changed                  // done before, with other data: nothing is sent
+	undecided                // may have been created: a person has to find out
+	givenUp                  // somebody gave it up
+	adopted                  // a look-up found the client in this run
+	willAdopt                // a look-up of a dry run found the client
+	idConflict               // done, and the sheet gives another id than the ledger has
+	rejected                 // the client is new, and must not be created by what was found out
+	heldBack                 // new, but held back because of a difference elsewhere
+	unneeded                 // a further contact whom no claim needs that is sent: left out
+	skipped                  // new, and left out for a client who was found (existing_activities: skip)
 )
 
 // decision is what is to be done about one step of a plan, and why.
@@ -43,14 +41,13 @@ type decision struct {
 	known   ledger.Step   // as the ledger has it, and what has changed since; the zero Step when it does not know the step
 	wanted  *wanted       // what the step asks for; nil until it is needed
 	action  action
-	why     string        // for changed, undecided, givenUp, rejected and heldBack
-	saying  string        // of rejected: why, in words that hold nothing personal; "" for none
-	advice  string        // what to do about it; "" for nothing
-	mapping bool          // the mapping, not a cell, made the data differ
-	moved   string        // how the activity is wanted in another status than it was sent in
-	shown   *mapping.Step // what reports show instead of step; nil for step itself
-	lookup  lookup.Result // of a client who is new to the ledger; zero when none was made
-	inRun   bool          // it was done in this run: for another client, before the client was read again, or by another process
+	why     string   // for changed, undecided, givenUp, rejected and heldBack
+	saying  string   // of rejected: why, in words that hold nothing personal; "" for none
+	advice  string   // what to do about it; "" for nothing
+	mapping bool     // the mapping, not a cell, made the data differ
+	moved   string   // how the activity is wanted in another status than it was sent in
+	lookup  lookedUp // of a client who is new to the ledger; zero when none was made
+	inRun   bool     // it was done in this run: for another client, before the client was read again, or by another process
 }
 
 // reject keeps a client from being created.
@@ -231,7 +228,7 @@ func noteOlderLink(decisions []decision) {
 
 // outcome returns the outcome of a step that the run does not send.
 func (d decision) outcome() stepOutcome {
-	o := stepOutcome{Step: cmp.Or(d.shown, d.step), ID: d.known.ID, URL: d.known.URL, Error: d.why, Advice: d.advice, built: d.known.To == ledger.Done}
+	o := stepOutcome{Step: d.step, ID: d.known.ID, URL: d.known.URL, Error: d.why, Advice: d.advice, built: d.known.To == ledger.Done}
 	switch d.action {
 	case unchanged:
 		o.Status = result.Unchanged
@@ -246,13 +243,13 @@ func (d decision) outcome() stepOutcome {
 		o.Status = result.Done
 	case heldBack:
 		o.Status = result.Changed
-	case skipped, erasedContact:
+	case skipped:
 		o.Status = result.Skipped
 	case idConflict:
 		o.Status = result.Failed
 	case rejected:
-		o = stepOutcome{Step: d.step, Status: result.Failed, ID: d.lookup.ID, Error: d.why, reason: d.saying, Advice: d.advice,
-			unanswered: d.lookup.Failed != nil, http: d.lookup.Status()}
+		o = stepOutcome{Step: d.step, Status: result.Failed, ID: d.lookup.id, Error: d.why, reason: d.saying, Advice: d.advice,
+			unanswered: d.lookup.failed != nil, http: d.lookup.status()}
 	case undecided: // a redirect url that an answer held is shown with the id
 		o.Status, o.URL = result.Uncertain, ""
 		if o.Advice == "" {
@@ -409,7 +406,7 @@ func (d *decision) compare(b *mapping.Binding) {
 		return
 	}
 	if then.Status != d.wanted.Status { // an Open activity has no attributes: they do not differ, they are absent
-		if d.wanted.movedByCell(then, b) {
+		if d.wanted.movedByCell(then) {
 			d.moved = fmt.Sprintf("“%s” was sent as %s and is now wanted as %s: %s", d.step.Title, then.Status, d.wanted.Status, cells(b, d.wanted.resume))
 			d.action, d.why = changed, d.moved
 			return
@@ -417,7 +414,7 @@ func (d *decision) compare(b *mapping.Binding) {
 		d.mapping, d.moved = true, fmt.Sprintf("“%s” was sent as %s, and the mapping now wants it as %s", d.step.Title, then.Status, d.wanted.Status)
 		return
 	}
-	edited, unsent, byMapping := d.wanted.differs(then, b)
+	edited, unsent, byMapping := d.wanted.differs(then)
 	d.mapping = byMapping
 	var parts []string
 	for _, c := range edited {

@@ -154,22 +154,6 @@ func TestDecideSaysWhatDiffers(t *testing.T) {
 	}
 }
 
-// TestDecideHoldsBack sends nothing new for a client whose activity is done in
-// another status than it is now wanted in: a second activity would be Open.
-func TestDecideHoldsBack(t *testing.T) {
-	b := bound(t, tableMapping)
-	was := planOf("a@example.com", activityStep("activity/details@client", "", mapping.Open))
-	now := planOf("a@example.com", activityStep("activity/details@client", "", mapping.Submitted), activityStep("activity/sign@client", "", mapping.Open), linkStep())
-	known := map[string]ledger.Step{"activity/details@client": recorded(was, was.Steps[0], ledger.Done)}
-	var got []result.Status
-	for _, d := range decide(now, known, b) {
-		got = append(got, d.outcome().Status)
-	}
-	if diff := cmp.Diff([]result.Status{result.Unchanged, result.Changed, result.Changed}, got); diff != "" {
-		t.Errorf("statuses (-want +got):\n%s", diff)
-	}
-}
-
 // TestBlocked holds trouble to its own claim: the other claim goes on, and what
 // belongs to the client waits until every earlier step is done.
 func TestBlocked(t *testing.T) {
@@ -412,17 +396,5 @@ func TestDecideFreshLink(t *testing.T) {
 				t.Errorf("a row that is left out shows %q, want %q", url, row.URL)
 			}
 		})
-	}
-}
-
-// TestDecideNoFreshLinkOfAContact: the links of a client are nothing to the plan by
-// which somebody else's claim has the client as a contact.
-func TestDecideNoFreshLinkOfAContact(t *testing.T) {
-	plan := planOf("a@example.com", clientStep("a@example.com"))
-	plan.Role = "partner"
-	asked := mapping.LinkStepOf("link/loan/1", plan.Rows)
-	known := map[string]ledger.Step{"client": recorded(plan, plan.Steps[0], ledger.Done), asked.Key: recorded(plan, asked, ledger.Done)}
-	if got := decide(plan, known, bound(t, tableMapping+"link: on_new_claim\n")); len(got) != 1 {
-		t.Errorf("%d decisions, want that about the contact", len(got))
 	}
 }

@@ -20,16 +20,19 @@
 // Each file uses only those that stand before it here:
 //
 //	project.go   what became of steps, rows and clients, in words and counts
+//	lookup.go    whom the service knows, as its answers to look-ups say
 //	wanted.go    what a step asks for, its request, and what differs from what was sent
 //	decide.go    what is to be done about each step, given what the ledger knows
 //	survey.go    the first pass: rows of a client, clients of a group, ids of the sheet
-//	guard.go     when the answers end or pause a run; one client goes first
-//	job.go       a run: what it is given, and what its clients share; what a dry run adds to the ledger
+//	stoprule.go  when what was observed stops or pauses a run
+//	guard.go     several processes stop or pause together; one client goes first
+//	job.go       a run: what it is given, and what its clients share
 //	step.go      one client at work: events become durable, and outcomes and lines are made of them
 //	person.go    who a client is: ledger, id of the sheet, earlier attempt, look-up
 //	client.go    the plan of one client, with its further contacts; a request is sent
 //	group.go     clients who belong together, one after the other
 //	identity.go  what would create everything again is refused
 //	workers.go   groups are handed over to other processes, and carried out for them
-//	run.go       Do, Forecast and Project: all groups
+//	run.go       Do and Project: all groups
+//	dryrun.go    Forecast, and the overlay of the ledger
 package importer

@@ -16,7 +16,6 @@ import (
 	"claimsheet/importer"
 	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 )
@@ -118,7 +117,7 @@ claims: [{id: loan, key: "No", name: "Loan {No}"}]
 		t.Fatal(err)
 	}
 	return &importer.Job{Runs: []string{"run-1"}, Environment: "https://uat.example.com", Binding: binding, Service: service,
-		Ledger: l, Drafts: newDrafts(t), Concurrency: 4, MaxFailures: stoprule.Default}, transport
+		Ledger: l, Drafts: newDrafts(t), Concurrency: 4, MaxFailures: importer.DefaultMaxFailures}, transport
 }
 
 // leadPlans are plans of clients with one claim each.

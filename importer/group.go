@@ -11,7 +11,6 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
-	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -108,10 +107,7 @@ func (j *Job) preparedBy(plans []mapping.Plan, read func(context.Context, string
 	for i, plan := range plans {
 		owners[i] = j.owner(plan.Client)
 	}
-	known, err := make([]map[string]ledger.Step, len(plans)), error(nil)
-	if j.readsLedger() {
-		known, err = read(uninterrupted, j.Environment, j.Binding.Mapping().Name.Text, owners)
-	}
+	known, err := read(uninterrupted, j.Environment, j.Binding.Mapping().Name.Text, owners)
 	runs := make([]*clientRun, len(plans))
 	for i, plan := range plans {
 		runs[i] = j.newClientRun(plan)
@@ -186,7 +182,7 @@ func (j *Job) runClient(ctx context.Context, r *clientRun) (outcome clientOutcom
 	}
 	if err == nil && (r.sent > 0 || r.lookedUp) && j.mode == carriesOut && !j.ends() {
 		failed, refused := outcome.seenByGuard(r.sent > 0)
-		j.observe(stoprule.Observation{Of: stoprule.Client, Bad: failed, Status: refused})
+		j.observe(observation{of: ofClient, bad: failed, status: refused})
 	}
 	return outcome, err
 }

@@ -12,7 +12,6 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/retry"
-	"claimsheet/importer/stoprule"
 )
 
 // SharedRules are the stop rules of a run that several processes carry out. They are safe for
@@ -20,8 +19,9 @@ import (
 type SharedRules interface {
 	// Change calls update with the rules and keeps what it makes of them. No other process
 	// changes them meanwhile. It may call update more than once, with the rules as they are
-	// then. After an error the rules may or may not have been changed.
-	Change(update func(*stoprule.Rules)) error
+	// then. After an error the rules may or may not have been changed. Where the server was cut
+	// off in the moment of a commit, what was observed may count twice: at worst the run stops early.
+	Change(update func(*StopRules)) error
 }
 
 // errRules ends the part of a process that cannot reach the rules which all processes share.
@@ -31,16 +31,15 @@ const errRules = cutOff("the stop rules, which all processes of the run share, c
 // carry the run out too, all add what they observe to the rules that they share: at once
 // what may stop or pause the run, else several times a second (see Job.refreshRules).
 type guard struct {
-	most    stoprule.MaxFailures
+	most    MaxFailures
 	shared  SharedRules // nil when this process carries the run out alone
 	process string      // its name in the shared rules
 
 	mu     sync.Mutex
-	rules  stoprule.Rules         // the shared ones as they were seen last
-	added  int                    // observations that the shared rules have
-	unsaid []stoprule.Observation // those that they may not have yet
-	due    bool                   // the rules say that all pause, and this process has not done so yet
-	cutOff error                  // why the shared rules cannot be reached; for good
+	rules  StopRules     // the shared ones as they were seen last
+	unsaid []observation // those that they may not have yet
+	due    bool          // the rules say that all pause, and this process has not done so yet
+	cutOff error         // why the shared rules cannot be reached; for good
 }
 
 // share has the guard use rules that other processes use too.
@@ -48,17 +47,17 @@ func (g *guard) share(rules SharedRules) { g.shared, g.process = rules, rand.Tex
 
 // observe takes an observation into account. pause says that the process must wait until
 // the service answers a GET again; only a verdict pauses it.
-func (g *guard) observe(o stoprule.Observation) (stop error, pause bool) {
+func (g *guard) observe(o observation) (stop error, pause bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.shared == nil {
 		pauses := g.rules.Pauses
-		return reasonOf(g.rules.Observe(o, g.most)), g.rules.Pauses > pauses
+		return reasonOf(g.rules.observe(o, g.most)), g.rules.Pauses > pauses
 	}
-	if g.unsaid = append(g.unsaid, o); !o.MayStop(g.rules.Through) {
+	if g.unsaid = append(g.unsaid, o); !o.mayStop(g.rules.Through) {
 		return nil, false
 	}
-	return g.exchange(o.Of == stoprule.Verdict)
+	return g.exchange(o.of == ofVerdict)
 }
 
 // refresh exchanges observations with the other processes.
@@ -75,16 +74,18 @@ func (g *guard) exchange(pauses bool) (stop error, pause bool) {
 	if g.cutOff != nil {
 		return g.cutOff, false
 	}
-	var now stoprule.Rules
-	err := g.shared.Change(func(rules *stoprule.Rules) {
-		rules.Add(g.process, g.added, g.unsaid, g.most)
+	var now StopRules
+	err := g.shared.Change(func(rules *StopRules) {
+		for _, o := range g.unsaid {
+			rules.observe(o, g.most)
+		}
 		now = *rules
 	})
 	if err != nil {
 		g.cutOff = fmt.Errorf("%w: %w", errRules, err)
 		return g.cutOff, false
 	}
-	g.added, g.unsaid = g.added+len(g.unsaid), g.unsaid[:0]
+	g.unsaid = g.unsaid[:0]
 	g.due = g.due || now.Pauses > g.rules.Pauses
 	g.rules = now
 	pause = g.due && pauses
@@ -108,7 +109,7 @@ func (g *guard) announce(why error) {
 	if g.shared == nil || errors.Is(why, ErrCutOff) { // then only this process ends
 		return
 	}
-	_, _ = g.observe(stoprule.Observation{Of: stoprule.Ended, Stop: advised(why).Error()}) // the reason comes back
+	_, _ = g.observe(observation{of: ofEnd, stop: advised(why).Error()}) // the reason comes back
 }
 
 // hinted returns err with a hint behind it, if there is one.

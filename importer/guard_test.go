@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,124 +11,74 @@ import (
 	"time"
 
 	"claimsheet/apiclient"
-	"claimsheet/importer/stoprule"
-	"claimsheet/mapping"
 )
 
 // fakeRules are shared rules in memory. They travel as JSON, as the real ones do.
 type fakeRules struct {
 	mu      sync.Mutex
 	data    []byte
-	twice   bool  // each change is made a second time, as when the answer to the first was lost
 	changes int   // calls of Change
 	err     error // of Change
 }
 
-func (f *fakeRules) Change(change func(*stoprule.Rules)) error {
+func (f *fakeRules) Change(change func(*StopRules)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.changes++
 	if f.err != nil {
 		return f.err
 	}
-	for range map[bool]int{false: 1, true: 2}[f.twice] {
-		var rules stoprule.Rules
-		if len(f.data) > 0 {
-			if err := json.Unmarshal(f.data, &rules); err != nil {
-				return err
-			}
-		}
-		change(&rules)
-		var err error
-		if f.data, err = json.Marshal(rules); err != nil {
+	var rules StopRules
+	if len(f.data) > 0 {
+		if err := json.Unmarshal(f.data, &rules); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// TestGuardAlone: what a guard is told reaches the rules, which package stoprule tests, where
-// no other process carries the run out.
-func TestGuardAlone(t *testing.T) {
-	forbidden := stoprule.Observation{Of: stoprule.Verdict, Effect: apiclient.Refused, Status: 403}
-	unclear := stoprule.Observation{Of: stoprule.Verdict, Effect: apiclient.Uncertain}
-	times := func(n int, o stoprule.Observation) []stoprule.Observation {
-		return slices.Repeat([]stoprule.Observation{o}, n)
-	}
-	for name, c := range map[string]struct {
-		most  stoprule.MaxFailures
-		see   []stoprule.Observation
-		stop  string // part of the last error
-		pause bool
-	}{
-		"a stop":                     {stoprule.MaxFailures{Percent: 100}, []stoprule.Observation{{Of: stoprule.Verdict, Stop: "401; renew the token"}}, "401; renew the token", false},
-		"three 403":                  {stoprule.Default, times(3, forbidden), "403 Forbidden", false},
-		"403 with a look-up between": {stoprule.Default, []stoprule.Observation{forbidden, forbidden, {Of: stoprule.Allowed}, forbidden}, "", false},
-		"three uncertain":            {stoprule.Default, times(3, unclear), "", true},
-		"four uncertain":             {stoprule.Default, times(4, unclear), "", false},
-		"three clients fail":         {stoprule.Default, times(3, stoprule.Observation{Of: stoprule.Client, Bad: true, Status: 422}), "refused with HTTP 422", false},
-		"ten doubts":                 {stoprule.Default, times(10, stoprule.Observation{Of: stoprule.Step, Kind: mapping.LinkStep, Effect: apiclient.Uncertain}), "10 steps of the kind link", false},
-		"ten doubts, and one was created": {stoprule.Default, append([]stoprule.Observation{{Of: stoprule.Found, Kind: mapping.LinkStep, Effect: apiclient.Created}},
-			times(10, stoprule.Observation{Of: stoprule.Step, Kind: mapping.LinkStep, Effect: apiclient.Uncertain})...), "", false},
-		"two answers of other steps": {stoprule.Default, times(2, stoprule.Observation{Of: stoprule.Answer, Kind: mapping.ClaimStep, Bad: true}), "2 steps of the kind claim", false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			g := guard{most: c.most}
-			var stop error
-			var pause bool
-			for _, o := range c.see {
-				stop, pause = g.observe(o)
-			}
-			if (stop != nil) != (c.stop != "") || stop != nil && !strings.Contains(stop.Error(), c.stop) || pause != c.pause {
-				t.Errorf("it stops with %v and pauses: %v; want %q, %v", stop, pause, c.stop, c.pause)
-			}
-		})
-	}
+	change(&rules)
+	var err error
+	f.data, err = json.Marshal(rules)
+	return err
 }
 
 // TestGuardsShareRules: failures that two processes see count together, each once, and the
 // one that does not see the last learns that the run stops.
 func TestGuardsShareRules(t *testing.T) {
-	for name, twice := range map[string]bool{"answers arrive": false, "answers are lost": true} {
-		t.Run(name, func(t *testing.T) {
-			rules := &fakeRules{twice: twice}
-			a, b := guard{most: stoprule.MaxFailures{Count: 3}}, guard{most: stoprule.MaxFailures{Count: 3}}
-			a.share(rules)
-			b.share(rules)
-			finished := func(g *guard, failed bool) error {
-				stop, _ := g.observe(stoprule.Observation{Of: stoprule.Client, Bad: failed})
-				return stop
-			}
-			for n := range 20 { // until a share of the clients counts, each is said at once
-				if stop := finished(&b, false); stop != nil || rules.changes != n+1 {
-					t.Fatalf("%d changes after client %d (%v)", rules.changes, n+1, stop)
-				}
-			}
-			rules.changes = 0
-			for range 5 { // none of these is said at once
-				_, _ = a.observe(stoprule.Observation{Of: stoprule.Allowed})
-				if stop := finished(&b, false); stop != nil {
-					t.Fatalf("a client who succeeds stops the run: %v", stop)
-				}
-			}
-			if rules.changes != 0 {
-				t.Errorf("%d changes for what can wait", rules.changes)
-			}
-			for _, g := range []*guard{&a, &b, &a} {
-				if stop := finished(g, true); stop != nil {
-					t.Fatalf("it stops too early: %v", stop)
-				}
-			}
-			if stop := finished(&b, true); stop == nil || !strings.Contains(stop.Error(), "4 clients failed") {
-				t.Errorf("the fourth failure stops with %v", stop)
-			}
-			if stop, _ := a.refresh(); stop == nil {
-				t.Error("the other process does not learn that the run stops")
-			}
-			if a.rules.Through != 29 {
-				t.Errorf("%d clients are through, want 29", a.rules.Through)
-			}
-		})
+	rules := &fakeRules{}
+	a, b := guard{most: MaxFailures{Count: 3}}, guard{most: MaxFailures{Count: 3}}
+	a.share(rules)
+	b.share(rules)
+	finished := func(g *guard, failed bool) error {
+		stop, _ := g.observe(observation{of: ofClient, bad: failed})
+		return stop
+	}
+	for n := range 20 { // until a share of the clients counts, each is said at once
+		if stop := finished(&b, false); stop != nil || rules.changes != n+1 {
+			t.Fatalf("%d changes after client %d (%v)", rules.changes, n+1, stop)
+		}
+	}
+	rules.changes = 0
+	for range 5 { // none of these is said at once
+		_, _ = a.observe(observation{of: ofAllowed})
+		if stop := finished(&b, false); stop != nil {
+			t.Fatalf("a client who succeeds stops the run: %v", stop)
+		}
+	}
+	if rules.changes != 0 {
+		t.Errorf("%d changes for what can wait", rules.changes)
+	}
+	for _, g := range []*guard{&a, &b, &a} {
+		if stop := finished(g, true); stop != nil {
+			t.Fatalf("it stops too early: %v", stop)
+		}
+	}
+	if stop := finished(&b, true); stop == nil || !strings.Contains(stop.Error(), "4 clients failed") {
+		t.Errorf("the fourth failure stops with %v", stop)
+	}
+	if stop, _ := a.refresh(); stop == nil {
+		t.Error("the other process does not learn that the run stops")
+	}
+	if a.rules.Through != 29 {
+		t.Errorf("%d clients are through, want 29", a.rules.Through)
 	}
 }
 
@@ -140,7 +89,7 @@ func TestGuardsPauseTogether(t *testing.T) {
 	var a, b guard
 	a.share(rules)
 	b.share(rules)
-	unclear := stoprule.Observation{Of: stoprule.Verdict, Effect: apiclient.Uncertain}
+	unclear := observation{of: ofVerdict, effect: apiclient.Uncertain}
 	for i, g := range []*guard{&a, &b, &a} {
 		if _, pause := g.observe(unclear); pause != (i == 2) {
 			t.Errorf("answer %d: pause %v", i+1, pause)
@@ -183,7 +132,7 @@ func TestGuardIsCutOff(t *testing.T) {
 	var g guard
 	g.share(rules)
 	for range 3 {
-		if stop, _ := g.observe(stoprule.Observation{Of: stoprule.Client, Bad: true, Status: 422}); !errors.Is(stop, ErrCutOff) || !errors.Is(stop, rules.err) {
+		if stop, _ := g.observe(observation{of: ofClient, bad: true, status: 422}); !errors.Is(stop, ErrCutOff) || !errors.Is(stop, rules.err) {
 			t.Errorf("it stops with %v", stop)
 		}
 	}

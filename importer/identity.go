@@ -11,9 +11,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
-	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -125,90 +123,61 @@ func (j *Job) checkName(ctx context.Context, plan mapping.Plan, alike map[string
 	return nil
 }
 
-// detectLostLedger yields the plans. Where the ledger knows few clients of the
-// environment, it first looks up the first clients that the ledger does not know:
-// a ledger that is new while the service knows most of them was lost or moved. The
-// answers are kept, so no client is looked up twice.
-func (j *Job) detectLostLedger(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) iter.Seq2[mapping.Plan, error] {
-	return func(yield func(mapping.Plan, error) bool) {
-		next, stop := iter.Pull2(plans)
-		defer stop()
-		first, err := j.firstClients(ctx, next)
-		if err != nil {
-			yield(mapping.Plan{}, err)
-			return
-		}
-		for _, plan := range first {
-			if !yield(plan, nil) {
-				return
-			}
-		}
-		for {
-			if plan, err, more := next(); !more || !yield(plan, err) {
-				return
-			}
-		}
-	}
-}
-
-// mostRead is how many plans are held to find enough clients to look up.
+// mostRead is how many plans are read to find enough clients to look up.
 const mostRead = 50 * sampleSize
 
-// firstClients reads plans until enough clients that the ledger does not know are
-// looked up to say whether it was lost, or there are no more plans. It reads none
-// when the ledger is not suspect.
-func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error, bool)) ([]mapping.Plan, error) {
+// detectLostLedger looks the first clients up whom the ledger does not know, where it knows few
+// of the environment: a ledger that is new while the service knows most of them was lost or
+// moved. The answers are kept, so no client is looked up twice.
+func (j *Job) detectLostLedger(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
 	suspect, err := j.suspect(ctx)
 	if err != nil || !suspect {
-		return nil, err
+		return err
 	}
-	var first []mapping.Plan
-	asked, known, unanswered, seen := 0, 0, 0, map[string]bool{}
-	for asked < sampleSize && unanswered < sampleSize && len(first) < mostRead {
-		plan, err, more := next()
+	asked, known, unanswered, read, seen := 0, 0, 0, 0, map[string]bool{}
+	for plan, err := range plans {
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if !more {
+		asks, err := j.asksFor(plan, seen)
+		if err != nil {
+			return err
+		}
+		if asks {
+			found, err := j.lookups.prefetch(ctx, plan)
+			if err != nil {
+				j.stop(err)
+				return nil // the clients are recorded as not started
+			}
+			j.seeLookUp(ctx, found)
+			switch {
+			case ctx.Err() != nil:
+				return nil
+			case found.failed != nil: // says nothing
+				unanswered++
+			case found.id != "":
+				asked, known = asked+1, known+1
+			default:
+				asked++
+			}
+		}
+		if read++; asked == sampleSize || unanswered == sampleSize || read == mostRead {
 			break
 		}
-		first = append(first, plan)
-		if asks, err := j.asksFor(plan, seen); err != nil || !asks {
-			if err != nil {
-				return nil, err
-			}
-			continue
-		}
-		found, err := j.lookups.Prefetch(ctx, plan)
-		if err != nil {
-			j.stop(err)
-			return first, nil // the clients are recorded as not started
-		}
-		j.seeLookUp(ctx, found)
-		switch {
-		case ctx.Err() != nil:
-			return first, nil
-		case found.Failed != nil: // says nothing
-			unanswered++
-			continue
-		case found.ID != "":
-			known++
-		}
-		asked++
 	}
-	j.observe(stoprule.Observation{Of: stoprule.Allowed}) // the clients' own runs let the guard see these answers again
+	j.observe(observation{of: ofAllowed}) // the clients' own runs let the guard see these answers again
 	if asked < minSample || unanswered == sampleSize {
-		return first, nil
+		return nil
 	}
 	if known*2 > asked {
 		// A process that began in the same moment may be creating them: before it did, it
 		// has seen that the ledger is new.
 		if trusted, err := j.Ledger.Trusted(ctx, j.Environment); err != nil || trusted {
-			return first, err
+			return err
 		}
-		return first, fmt.Errorf("%w: %d of the first %d", ErrLostLedger, known, asked)
+		return fmt.Errorf("%w: %d of the first %d", ErrLostLedger, known, asked)
 	}
-	return first, j.trust()
+	return j.trust()
 }
 
 // asksFor reports whether the run will look up the client of a plan. seen are the addresses of the
@@ -217,9 +186,9 @@ func (j *Job) asksFor(plan mapping.Plan, seen map[string]bool) (bool, error) {
 	if len(plan.Steps) == 0 || !j.looksUp(plan) || j.leavesOut(plan) != "" {
 		return false, nil
 	}
-	asked := lookup.Asked(plan.Lookup)
+	asked := askedBy(plan.Lookup)
 	before := slices.ContainsFunc(asked, func(address string) bool { return seen[address] })
-	for _, address := range lookup.Addresses(plan) {
+	for _, address := range mapping.Addresses(plan.Addresses) {
 		seen[address] = true
 	}
 	if before {
@@ -256,10 +225,9 @@ func (j *Job) suspect(ctx context.Context) (bool, error) {
 	return known < sampleSize, err
 }
 
-// trust records that the ledger is not suspect. A dry run changes nothing, and some
-// clients alone say little.
+// trust records that the ledger is not suspect. Some clients alone say little.
 func (j *Job) trust() error {
-	if j.mode == dry || !j.NewLedger && (j.Limit > 0 || j.Only != (mapping.Identity{})) {
+	if !j.NewLedger && (j.Limit > 0 || j.Only != (mapping.Identity{})) {
 		return nil
 	}
 	return j.Ledger.Trust(j.Environment)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,11 +12,9 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
 	"claimsheet/importer/retry"
 	"claimsheet/importer/spool"
-	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 )
@@ -55,7 +52,7 @@ type Ledger interface {
 // Service is what the engine needs of the service's client; *apiclient.Client has
 // it. What its methods promise stands there.
 type Service interface {
-	lookup.Service
+	LookupService
 
 	// Creating requests, and the GET that finds out whether the service answers.
 	Reserve(ctx context.Context) (*apiclient.Slot, error)
@@ -83,19 +80,19 @@ type Job struct {
 	Environment string   // the ledger's scope
 	Binding     *mapping.Binding
 	Service     Service
-	Ledger      Ledger               // what is done, and where Do records it
-	Drafts      []*spool.Results     // for each sheet: where the results go
-	Journal     *journal.File        // where outcomes go that the ledger cannot take; nil for nowhere
-	Concurrency int                  // requests that the service may have in flight; see ClientsAtOnce
-	Limit       int                  // take the first clients only; 0 takes all
-	Only        mapping.Identity     // take this client only; the zero Identity takes all
-	NoLookup    bool                 // Forecast: do not ask the service which clients it knows
-	NewLedger   bool                 // the ledger is new although the service knows the clients
-	SimilarKeys bool                 // claims are new although the client has one with a similar key
-	MaxFailures stoprule.MaxFailures // when to stop; the zero value stops at the first failure
-	FirstWait   time.Duration        // before a look-up that failed is made again, as retry.Pace.First
-	LookAgain   []time.Duration      // when an uncertain client is looked up again in the run, each wait after the last
-	Believable  time.Duration        // how old an uncertain attempt must be before a look-up that finds nobody is believed; 0 is ten minutes
+	Ledger      Ledger           // what is done, and where Do records it
+	Drafts      []*spool.Results // for each sheet: where the results go
+	Journal     *journal.File    // where outcomes go that the ledger cannot take; nil for nowhere
+	Concurrency int              // requests that the service may have in flight; see ClientsAtOnce
+	Limit       int              // take the first clients only; 0 takes all
+	Only        mapping.Identity // take this client only; the zero Identity takes all
+	NoLookup    bool             // Forecast: do not ask the service which clients it knows
+	NewLedger   bool             // the ledger is new although the service knows the clients
+	SimilarKeys bool             // claims are new although the client has one with a similar key
+	MaxFailures MaxFailures      // when to stop; the zero value stops at the first failure
+	FirstWait   time.Duration    // before a look-up that failed is made again, as retry.Pace.First
+	LookAgain   []time.Duration  // when an uncertain client is looked up again in the run, each wait after the last
+	Believable  time.Duration    // how old an uncertain attempt must be before a look-up that finds nobody is believed; 0 is ten minutes
 
 	// Clock gives events their time, and look-ups and uncertain attempts their age;
 	// nil is time.Now. It is called by several goroutines.
@@ -112,11 +109,9 @@ type Job struct {
 	Prior map[cell.Row]result.Row
 
 	mode    mode
-	knows   bool // the ledger knew some step of the environment when the run began
-	lookups *lookup.Lookups
+	lookups *lookups
 	// readByOthers is the number of the last event whose answer may have been read by other rules.
 	readByOthers int64
-	overlay      overlay      // of a dry run
 	waiting      atomic.Int32 // groups that wait for other processes
 	cancel       context.CancelCauseFunc
 	failed       atomic.Pointer[error] // the first error after which the run cannot go on
@@ -138,7 +133,7 @@ type mode int
 
 const (
 	carriesOut mode = iota // a run
-	dry                    // a dry run: nothing is created or recorded
+	dry                    // a dry run: nothing is created, and what is recorded stays in memory (overlay)
 	projects               // a report: nothing is asked either
 )
 
@@ -151,13 +146,9 @@ var ErrStopped = errors.New("the run was stopped")
 var uninterrupted = context.Background()
 
 // load reads from the ledger what counts for all clients.
-func (j *Job) load(ctx context.Context, keepGoing bool) (err error) {
-	j.lookups = lookup.New(j.Service, lookup.Options{FirstWait: j.FirstWait, Now: j.now, KeepGoing: keepGoing})
+func (j *Job) load(ctx context.Context) (err error) {
+	j.lookups = &lookups{service: j.Service, firstWait: j.FirstWait, now: j.now, keepGoing: j.MaxFailures.Lifted(), prefetched: map[mapping.Identity]lookedUp{}}
 	j.openIntents, j.canary = make(chan struct{}, mostInDoubt(j.Concurrency)), newCanary()
-	known, err := j.Ledger.KnownClients(ctx, j.Environment, 1)
-	if j.knows = known > 0; err != nil {
-		return err
-	}
 	if j.readByOthers, err = j.Ledger.AnswersReadBy(ctx, j.Environment, j.Service.ReadingRules()); err != nil {
 		return err
 	}
@@ -189,7 +180,7 @@ func (j *Job) fail(err error) {
 }
 
 // observe lets the guard see something, and stops the run if the guard says so.
-func (j *Job) observe(o stoprule.Observation) (pause bool) {
+func (j *Job) observe(o observation) (pause bool) {
 	stop, pause := j.guard.observe(o)
 	if stop != nil {
 		j.stop(stop)
@@ -202,9 +193,9 @@ func (j *Job) seeVerdict(ctx context.Context, v apiclient.Verdict) {
 	if j.ends() && v.Effect == apiclient.NotSent {
 		return
 	}
-	o := stoprule.Observation{Of: stoprule.Verdict, Effect: v.Effect, Status: v.Status}
+	o := observation{of: ofVerdict, effect: v.Effect, status: v.Status}
 	if v.Stop {
-		o.Stop = hinted(errors.New(v.Reason), v.Hint).Error()
+		o.stop = hinted(errors.New(v.Reason), v.Hint).Error()
 	}
 	if j.observe(o) {
 		j.gate.probe(ctx, j.answers)
@@ -212,12 +203,12 @@ func (j *Job) seeVerdict(ctx context.Context, v apiclient.Verdict) {
 }
 
 // seeLookUp lets the guard see whether a look-up was forbidden.
-func (j *Job) seeLookUp(ctx context.Context, found lookup.Result) {
+func (j *Job) seeLookUp(ctx context.Context, found lookedUp) {
 	switch {
-	case found.Status() == 403:
+	case found.status() == 403:
 		j.seeVerdict(ctx, apiclient.Verdict{Effect: apiclient.Refused, Status: 403})
-	case found.Failed == nil:
-		j.observe(stoprule.Observation{Of: stoprule.Allowed})
+	case found.failed == nil:
+		j.observe(observation{of: ofAllowed})
 	}
 }
 
@@ -276,7 +267,7 @@ func (j *Job) lock(ctx context.Context, plans []mapping.Plan) (unlock func(), er
 			continue
 		}
 		names = append(names, j.owner(plan.Client).LockName())
-		for _, address := range lookup.Addresses(plan) {
+		for _, address := range mapping.Addresses(plan.Addresses) {
 			names = append(names, ledger.AddressLockName(j.Environment, address))
 		}
 	}
@@ -320,7 +311,7 @@ func (j *Job) ifKnown(plan mapping.Plan) mapping.Existing {
 // looksUp reports whether the service is asked for a client that the ledger does
 // not know. It is not asked for one whose id the sheet gives.
 func (j *Job) looksUp(plan mapping.Plan) bool {
-	return !givesID(plan) && j.ifKnown(plan) != mapping.Create && len(lookup.By(plan.Lookup)) > 0
+	return !givesID(plan) && j.ifKnown(plan) != mapping.Create && len(waysOf(plan.Lookup)) > 0
 }
 
 // leavesOut is why a plan is not among those asked for, "" when it is.
@@ -351,23 +342,12 @@ func (j *Job) erased(who mapping.Identity) string {
 	return "the client was erased on " + at.Format(time.DateOnly) + ": nothing is sent or recorded; take the row out of the export"
 }
 
-// readsLedger reports whether the ledger is asked about clients. A run may have
-// recorded something since a dry run began that found the ledger empty.
-func (j *Job) readsLedger() bool { return j.knows || j.mode != dry }
-
 // readSteps reads what the ledger knows of a plan's client.
 func (j *Job) readSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
 	if plan.Client == (mapping.Identity{}) {
 		return nil, nil
 	}
-	var known map[string]ledger.Step
-	if j.readsLedger() {
-		var err error
-		if known, err = j.Ledger.Steps(uninterrupted, j.owner(plan.Client), j.Binding.Mapping().Name.Text); err != nil {
-			return nil, err
-		}
-	}
-	return j.overlay.over(plan.Client, known), nil
+	return j.Ledger.Steps(uninterrupted, j.owner(plan.Client), j.Binding.Mapping().Name.Text)
 }
 
 // runID is the id of the run in which a plan is carried out: that of the sheet in
@@ -451,76 +431,4 @@ type Dispatcher interface {
 	// Check has other workers carry out what workers that are gone have begun. The error also says
 	// that fewer groups than out are left. It returns how many workers carry groups out.
 	Check(ctx context.Context, out int) (workers int, err error)
-}
-
-// A dry run is a run that creates and records nothing. What the run would have recorded by
-// then, as far as it matters for later clients, is in the overlay.
-
-// overlay is what a dry run adds to the ledger. It has of the clients no more than others may
-// meet: their addresses and ids, and the steps of those who may be contacts. A run has the
-// zero overlay, which adds nothing.
-type overlay struct {
-	mu        sync.RWMutex    // clients are prepared while others are noted
-	planned   map[string]bool // activities on further contacts, by the step's key
-	people    map[mapping.Identity]ledger.Step
-	addresses map[string]plannedOwner
-	ids       map[string]ledger.StepID // by kind and id
-}
-
-// plannedOwner is a client who would have an address by then, and whether the client is looked up
-// by it.
-type plannedOwner struct {
-	client   mapping.Identity
-	lookedUp bool
-}
-
-// isPlanned reports whether an earlier client has an activity on a further contact, and notes
-// that this one has it.
-func (l *overlay) isPlanned(step string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	before := l.planned[step]
-	l.planned[step] = true
-	return before
-}
-
-// over returns the steps of a client as the run would have them by then.
-func (l *overlay) over(who mapping.Identity, known map[string]ledger.Step) map[string]ledger.Step {
-	l.mu.RLock()
-	step, noted := l.people[who]
-	l.mu.RUnlock()
-	if !noted || known[ledger.KindClient].To == ledger.Done {
-		return known
-	}
-	above := map[string]ledger.Step{}
-	maps.Copy(above, known)
-	above[ledger.KindClient] = step
-	return above
-}
-
-// addressOwner returns the client who would have an address by then.
-func (l *overlay) addressOwner(address string) (owner plannedOwner, owned bool) {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	owner, owned = l.addresses[address]
-	return owner, owned
-}
-
-// take notes the id with which a step would be done by then, unless another one has it.
-func (l *overlay) take(e ledger.Event) (holder ledger.StepID, taken bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	id := e.Kind + " " + e.ID
-	if holder, taken = l.ids[id]; !taken {
-		l.ids[id] = e.StepID
-	}
-	return holder, taken && holder != e.StepID
-}
-
-// holder returns another step that would be done with the id of an event by then.
-func (l *overlay) holder(e ledger.Event) (of ledger.StepID, found bool) {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	of, found = l.ids[e.Kind+" "+e.ID]
-	return of, found && e.ID != "" && of != e.StepID
 }

@@ -165,6 +165,8 @@ func TestKnownIDs(t *testing.T) {
 			"invalid " + id1 + " [] Leads!2: " + twice, "invalid " + id1 + " [] Leads!3: " + twice}, "0 0 0"},
 		"two claims of one client": {lookup, nil, nil, []string{"K1||" + id1 + "|A|" + id2, "K1|||B|" + id2}, []string{
 			"not started " + id1 + " [" + id2 + "] waits for the step claim/loan/B", "failed " + id1 + " [] the id " + id2 + " is that of another claim: of the step claim/loan/A of the client with the key “K1”"}, "0 0 0"},
+		"two claims of a new client": {lookup, nil, nil, []string{"K1|a@x.example||A|" + id2, "K1|a@x.example||B|" + id2}, []string{
+			"not started * [" + id2 + "] waits for the step claim/loan/B", "failed * [] the id " + id2 + " is that of another claim: of the step claim/loan/A of the client with the key “K1”"}, "1 0 0"},
 		"a look-up finds another's": {lookup, nil, []string{"a@x.example"}, []string{"K1|a@x.example|||", "K2||KNOWN||"}, []string{
 			"done KNOWN []", "failed  [] the id KNOWN is that of another client: of the client with the key “K1”"}, "0 0 1"},
 	} {

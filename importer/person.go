@@ -12,10 +12,8 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
 	"claimsheet/importer/retry"
-	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -28,7 +26,7 @@ func (j *Job) reparse(plan mapping.Plan, known map[string]ledger.Step) (map[stri
 	}
 	for range 2 {
 		events, err := j.parseAllAgain(known)
-		if err != nil || len(events) == 0 || j.mode == dry { // a dry run records nothing
+		if err != nil || len(events) == 0 {
 			return known, err
 		}
 		if err = j.Ledger.Append(events...); !isRefusal(err) {
@@ -51,7 +49,7 @@ func (j *Job) parseAllAgain(known map[string]ledger.Step) (events []ledger.Event
 		}
 		event := j.stamped(ledger.Event{StepID: step.StepID, To: again.To, Run: j.Runs[0], Kind: step.Kind, Via: again.Via,
 			Status: again.Event.Status, ID: again.ID, URL: again.URL})
-		t, taken, err := j.holder(event)
+		t, taken, err := j.Ledger.StepWithID(uninterrupted, event)
 		if err != nil {
 			return nil, err
 		}
@@ -111,11 +109,11 @@ func (j *Job) knownSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
 }
 
 // whyUnclear is why a look-up does not say who the client is; "" when it does.
-func whyUnclear(found lookup.Result) string {
-	if found.Failed != nil {
-		return found.Failed.Error()
+func whyUnclear(found lookedUp) string {
+	if found.failed != nil {
+		return found.failed.Error()
 	}
-	return found.Unclear
+	return found.unclear
 }
 
 const reasonKnown = "the service knows this client already"
@@ -125,28 +123,28 @@ const reasonKnown = "the service knows this client already"
 func (r *clientRun) applyLookUp(first *decision) error {
 	found, ifKnown := first.lookup, r.job.ifKnown(r.plan)
 	switch {
-	case found.Failed != nil:
+	case found.failed != nil:
 		advice := adviceLookup
-		if f, ok := errors.AsType[*apiclient.Failure](found.Failed); ok && f.Hint != "" {
+		if f, ok := errors.AsType[*apiclient.Failure](found.failed); ok && f.Hint != "" {
 			advice = f.Hint
 		}
-		first.reject(found.Failed.Error(), "", advice)
+		first.reject(found.failed.Error(), "", advice)
 		return nil
-	case found.Unclear != "":
-		first.reject(found.Unclear, found.Unclear, adviceWhoIsIt)
+	case found.unclear != "":
+		first.reject(found.unclear, found.unclear, adviceWhoIsIt)
 		return nil
-	case found.ID == "":
+	case found.id == "":
 		return nil
 	case ifKnown == mapping.Skip:
-		o := leftOut(r.plan, ids{string(mapping.ClientStep): found.ID}, "", adviceSkipped)
+		o := leftOut(r.plan, ids{string(mapping.ClientStep): found.id}, "", adviceSkipped)
 		r.noWork = &o
 		return nil
 	}
-	clash, err := r.job.clash(r.plan, found.ID)
+	clash, err := r.job.clash(r.plan, found.id)
 	switch {
 	case clash != "":
 		first.reject(clash, reasonClash, adviceWhoIsIt)
-		first.lookup.ID = "" // it is another client's
+		first.lookup.id = "" // it is another client's
 	case ifKnown == mapping.Fail:
 		first.reject(reasonKnown, reasonKnown, adviceKnown)
 	}
@@ -166,11 +164,7 @@ func (r *clientRun) wasContact() bool {
 // clash says that the client whom a look-up found under an id is another client of ours; "" if
 // no other has the id.
 func (j *Job) clash(plan mapping.Plan, id string) (why string, err error) {
-	event := j.foundEvent(plan, id)
-	t, taken, err := j.holder(event)
-	if j.mode == dry && err == nil && !taken {
-		t.Holder, taken = j.overlay.take(event)
-	}
+	t, taken, err := j.Ledger.StepWithID(uninterrupted, j.foundEvent(plan, id))
 	if !taken {
 		return "", err
 	}
@@ -186,26 +180,16 @@ type addressOwner struct {
 // addressOwner returns another client who has one of these addresses and exists, may exist or
 // was given up. While that is in doubt, who is found at the address may be that client.
 func (j *Job) addressOwner(who mapping.Identity, asked []string) (owner addressOwner, owned bool, err error) {
-	var owners map[string][]ledger.AddressOwner
-	if j.readsLedger() && len(asked) > 0 {
-		if owners, err = j.Ledger.AddressOwners(uninterrupted, j.Environment, asked); err != nil {
-			return owner, false, err
-		}
-	}
+	owners, err := j.Ledger.AddressOwners(uninterrupted, j.Environment, asked)
 	for _, address := range asked {
-		hasOther := false // the ledger has it as a further address of a client
 		for _, o := range owners[address] {
-			hasOther = hasOther || !o.LookedUp && o.State != ledger.Refused
 			counts := o.LookedUp || o.InDoubt() || slices.Contains(j.Runs, o.Run) // else a look-up says who has it
 			if counts && o.ClientKey != j.owner(who) && o.State != ledger.Refused {
 				return addressOwner{o, address}, true, nil
 			}
 		}
-		if other, known := j.overlay.addressOwner(address); known && other.client != who && (other.lookedUp || !hasOther) {
-			return addressOwner{ledger.AddressOwner{ClientKey: j.owner(other.client), State: ledger.Done}, address}, true, nil
-		}
 	}
-	return owner, false, nil
+	return owner, false, err
 }
 
 // addressProblems refuses a client whose address in the sheet is that of another client in
@@ -217,7 +201,7 @@ func (r *clientRun) addressProblems() (found problem.List, err error) {
 	if r.plan.Role != "" || !isNew && first.action != changed || r.job.ifKnown(r.plan) == mapping.Create || r.job.mode == projects && isNew {
 		return nil, nil
 	}
-	o, owned, err := r.job.addressOwner(r.plan.Client, lookup.Asked(r.plan.Lookup))
+	o, owned, err := r.job.addressOwner(r.plan.Client, askedBy(r.plan.Lookup))
 	if !owned || o.State != ledger.Closed && (isNew || o.State != ledger.Done || !o.LookedUp) {
 		return nil, err
 	}
@@ -267,10 +251,10 @@ const lookupFresh = 5 * time.Second
 // isStale reports whether a client has to be looked up again before it is sent, if its look-up
 // counts from asOf.
 func (r *clientRun) isStale(d decision, asOf time.Time) bool {
-	if d.lookup.At.IsZero() {
+	if d.lookup.at.IsZero() {
 		return false
 	}
-	if paused, _ := r.job.Service.PauseEnd(); !paused.Equal(d.lookup.Pause) {
+	if paused, _ := r.job.Service.PauseEnd(); !paused.Equal(d.lookup.pause) {
 		return true
 	}
 	spacing := r.job.Service.Spacing()
@@ -283,8 +267,10 @@ func (r *clientRun) isStale(d decision, asOf time.Time) bool {
 func (r *clientRun) inTurn(ctx context.Context) (context.Context, error) {
 	crowd := time.Duration(ClientsAtOnce(r.job.Concurrency)) * r.job.Service.Spacing() // until all have sent a request
 	if r.slot == nil && r.job.mode != dry && crowd > lookupFresh {
-		if err := r.job.lookups.Learn(ctx, r.plan); err != nil { // others may wait for that, and must not wait for this turn
-			return ctx, err
+		for _, by := range waysOf(r.plan.Lookup) { // others may wait for that, and must not wait for this turn
+			if err := r.job.lookups.learn(ctx, by); err != nil {
+				return ctx, err
+			}
 		}
 		r.job.canary.enter(ctx, &r.leader.leads)
 		r.takeSlot(ctx)
@@ -304,7 +290,7 @@ func (r *clientRun) find(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 	case r.wasContact():
-		first.action, first.mapping, first.lookup = send, false, lookup.Result{ID: first.known.ID}
+		first.action, first.mapping, first.lookup = send, false, lookedUp{id: first.known.ID}
 		return r.applyLookUp(first)
 	case r.taken && first.action == undecided:
 	case first.action == undecided && r.job.ifKnown(r.plan) != mapping.Create:
@@ -318,7 +304,7 @@ func (r *clientRun) find(ctx context.Context) error {
 // findExisting asks the service whether it knows a client who is new to the ledger. One whose
 // address another client has is rejected.
 func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
-	owner, owned, err := r.job.addressOwner(r.plan.Client, lookup.Asked(r.plan.Lookup))
+	owner, owned, err := r.job.addressOwner(r.plan.Client, askedBy(r.plan.Lookup))
 	if owned {
 		why, advice := owner.refusal(r.plan.Client)
 		first.reject(why, "another client has the same address", advice)
@@ -336,10 +322,10 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 		event := r.event(*first, ledger.Refused)
 		event.Reason = "nothing was created: see the workbook"
 		return r.record(event)
-	case first.lookup.ID == "":
+	case first.lookup.id == "":
 		return nil
 	}
-	id := first.lookup.ID
+	id := first.lookup.id
 	r.ids[first.step.Key], r.reused = id, first.known.Attempts == 0
 	event := r.job.foundEvent(r.plan, id)
 	r.identify(&event, first)
@@ -353,23 +339,19 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 // lookUp looks a client up who is new to the ledger.
 func (r *clientRun) lookUp(ctx context.Context, first *decision) error {
 	j := r.job
-	if j.mode == dry && j.NoLookup {
-		j.tally.lookUp(r.plan.Lookup, len(lookup.By(r.plan.Lookup)))
+	if j.NoLookup {
 		return nil
 	}
 	ctx, err := r.inTurn(ctx)
 	if err != nil {
 		return err
 	}
-	first.lookup, err = j.lookups.Find(ctx, r.plan)
-	switch {
-	case j.mode == dry:
-		j.tally.lookUp(r.plan.Lookup, first.lookup.Looks)
-	case err == nil && j.mode == carriesOut:
-		j.seeLookUp(ctx, first.lookup)
-	}
+	first.lookup, err = j.lookups.find(ctx, r.plan)
 	if err != nil {
 		return err
+	}
+	if j.mode == carriesOut {
+		j.seeLookUp(ctx, first.lookup)
 	}
 	return r.applyLookUp(first)
 }
@@ -393,11 +375,11 @@ func (r *clientRun) findCreated(ctx context.Context, d decision, event ledger.Ev
 		return o, nil
 	}
 	if conflict { // something exists: the look-up says whether it is this client
-		found, err := r.job.lookups.Find(ctx, r.plan)
-		if err != nil || found.ID == "" {
+		found, err := r.job.lookups.find(ctx, r.plan)
+		if err != nil || found.id == "" {
 			return r.contradicted(d, v), err
 		}
-		o, ok, err := r.adoptCreated(d, v, found.ID)
+		o, ok, err := r.adoptCreated(d, v, found.id)
 		if !ok {
 			o.Status = result.Failed // who exists is another client
 		}
@@ -409,17 +391,17 @@ func (r *clientRun) findCreated(ctx context.Context, d decision, event ledger.Ev
 		if ctx.Err() != nil {
 			break
 		}
-		found, err := r.job.lookups.Find(ctx, r.plan)
+		found, err := r.job.lookups.find(ctx, r.plan)
 		switch {
 		case err != nil:
 			return o, err
-		case found.ID != "":
-			o, _, err := r.adoptCreated(d, v, found.ID)
+		case found.id != "":
+			o, _, err := r.adoptCreated(d, v, found.id)
 			return o, err
-		case found.Unclear != "":
+		case found.unclear != "":
 			return o, nil // a person has to find out who it is
 		}
-		silent = found.Failed != nil
+		silent = found.failed != nil
 	}
 	if silent { // no look-up, or none that was answered, says that there is nobody
 		return o, nil
@@ -449,7 +431,7 @@ func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (o 
 		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: clash, reason: reasonClash, Advice: adviceWhoIsIt}, false, err
 	}
 	r.pending = append(r.pending, event)
-	r.job.observe(stoprule.Observation{Of: stoprule.Found, Kind: d.step.Kind, Effect: apiclient.Created})
+	r.job.observe(observation{of: ofFound, kind: d.step.Kind, effect: apiclient.Created})
 	r.noteCreated(d.step, id)
 	return r.stepOutcome(d, event, v), true, nil
 }
@@ -460,10 +442,10 @@ func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (o 
 func (j *Job) foundInDoubt(plan mapping.Plan, id, url string) (event ledger.Event, clash string, err error) {
 	event = j.foundEvent(plan, id)
 	event.URL = url
-	t, taken, err := j.holder(event)
+	t, taken, err := j.Ledger.StepWithID(uninterrupted, event)
 	if taken && t.URL {
 		event.URL = ""
-		t, taken, err = j.holder(event)
+		t, taken, err = j.Ledger.StepWithID(uninterrupted, event)
 	}
 	if taken {
 		clash = clashReason(plan.Client, identityOf(t))
@@ -490,12 +472,12 @@ func (r *clientRun) findAgain(ctx context.Context, d *decision, v apiclient.Verd
 	case err != nil:
 		return stepOutcome{}, false, err
 	case why != "":
-		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: why, reason: sent.Unclear, Advice: adviceNotFound, unanswered: sent.Failed != nil}, true, nil
-	case sent.ID != "":
-		o, _, err = r.adoptCreated(*d, v, sent.ID)
+		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: why, reason: sent.unclear, Advice: adviceNotFound, unanswered: sent.failed != nil}, true, nil
+	case sent.id != "":
+		o, _, err = r.adoptCreated(*d, v, sent.id)
 		return o, true, err
-	case now.ID != "":
-		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: "a look-up finds " + now.ID + " by the address of the row, and nobody by the one that was sent", Advice: adviceNotFound}, true, nil
+	case now.id != "":
+		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: "a look-up finds " + now.id + " by the address of the row, and nobody by the one that was sent", Advice: adviceNotFound}, true, nil
 	}
 	d.lookup = now
 	return stepOutcome{}, false, nil
@@ -512,10 +494,10 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 		return nil
 	}
 	was := j.sentLookup(r.plan, *d)
-	if len(lookup.By(was.Lookup)) == 0 {
+	if len(waysOf(was.Lookup)) == 0 {
 		return nil
 	}
-	o, owned, err := j.addressOwner(r.plan.Client, slices.Concat(was.asked, lookup.Asked(r.plan.Lookup)))
+	o, owned, err := j.addressOwner(r.plan.Client, slices.Concat(was.asked, askedBy(r.plan.Lookup)))
 	if err != nil {
 		return err
 	}
@@ -527,7 +509,7 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 	if err != nil {
 		return err
 	}
-	found := sent.ID
+	found := sent.id
 	switch {
 	case why != "" || found != "":
 	case was.unknown:
@@ -542,15 +524,15 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 		}
 		d.why = reasonNotFound
 		return r.record(r.notFound(*d, ""))
-	case now.ID == "" && !givesID(r.plan) && !j.looksUp(r.plan):
+	case now.id == "" && !givesID(r.plan) && !j.looksUp(r.plan):
 		why = "the sheet has no address any more by which the client could be looked up"
-	case now.ID == "":
+	case now.id == "":
 		d.action, d.lookup = send, now
 		return nil
 	case !givesID(r.plan) && j.ifKnown(r.plan) != mapping.Reuse:
 		why = reasonKnown
 	default:
-		found = now.ID
+		found = now.id
 		why, err = j.clash(r.plan, found)
 	}
 	if given := d.step.KnownID; err == nil && why == "" && given != "" && !sameID(given, found) {
@@ -580,26 +562,19 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 // sheet find, which is the same where they were not corrected. Before "nobody" is
 // acted upon, the service is asked twice. why says that the answers do not say
 // what became of the client.
-func (j *Job) lookUndecided(ctx context.Context, plan mapping.Plan, d decision, was sentLookup) (sent, now lookup.Result, why string, err error) {
-	ask := func(addresses mapping.Lookup, fields map[string]string) (lookup.Result, error) {
-		found, err := j.lookups.FindBy(ctx, addresses, fields)
-		if j.mode == dry {
-			j.tally.lookUp(addresses, found.Looks)
-		}
-		return found, err
-	}
-	sent, err = ask(was.Lookup, was.fields)
-	if err == nil && sent.Nobody() && j.ripe(d) {
-		sent, err = ask(was.Lookup, was.fields)
+func (j *Job) lookUndecided(ctx context.Context, plan mapping.Plan, d decision, was sentLookup) (sent, now lookedUp, why string, err error) {
+	sent, err = j.lookups.findBy(ctx, was.Lookup, was.fields)
+	if err == nil && sent.nobody() && j.ripe(d) {
+		sent, err = j.lookups.findBy(ctx, was.Lookup, was.fields)
 	}
 	why = whyUnclear(sent)
-	if now = sent; err != nil || !was.corrected || len(lookup.Asked(plan.Lookup)) == 0 {
+	if now = sent; err != nil || !was.corrected || len(askedBy(plan.Lookup)) == 0 {
 		return sent, now, why, err
 	}
-	now, err = ask(plan.Lookup, lookup.Fields(plan))
+	now, err = j.lookups.findBy(ctx, plan.Lookup, fieldsOf(plan))
 	why = cmp.Or(why, whyUnclear(now))
-	if why == "" && sent.ID != "" && now.ID != "" && sent.ID != now.ID {
-		why = fmt.Sprintf("the address with which it was asked for is that of %s in the service, and the corrected one that of %s", sent.ID, now.ID)
+	if why == "" && sent.id != "" && now.id != "" && sent.id != now.id {
+		why = fmt.Sprintf("the address with which it was asked for is that of %s in the service, and the corrected one that of %s", sent.id, now.id)
 	}
 	return sent, now, why, err
 }
@@ -626,7 +601,7 @@ func (j *Job) sentLookup(plan mapping.Plan, d decision) sentLookup {
 	var was wanted
 	if d.known.Data == nil || json.Unmarshal(d.known.Data, &was) != nil {
 		// The step was taken over from a results workbook, which does not hold them.
-		return sentLookup{Lookup: plan.Lookup, fields: lookup.Fields(plan), asked: lookup.Asked(plan.Lookup),
+		return sentLookup{Lookup: plan.Lookup, fields: fieldsOf(plan), asked: askedBy(plan.Lookup),
 			unknown: d.known.Digest != d.wanted.digest()}
 	}
 	sent := sentLookup{fields: map[string]string{}}
@@ -640,7 +615,7 @@ func (j *Job) sentLookup(plan mapping.Plan, d decision) sentLookup {
 		sent.Lookup = mapping.Lookup{Email: was.Lookup.Email, Phone: was.Lookup.Phone, Mode: was.Lookup.Mode}
 		sent.asked = was.Lookup.Asked
 	}
-	if sent.corrected = !slices.Equal(sent.asked, lookup.Asked(plan.Lookup)); !sent.corrected {
+	if sent.corrected = !slices.Equal(sent.asked, askedBy(plan.Lookup)); !sent.corrected {
 		sent.Lookup = plan.Lookup // in the format of tonight
 	}
 	return sent
@@ -651,7 +626,7 @@ func (j *Job) sentLookup(plan mapping.Plan, d decision) sentLookup {
 // whom the ledger has under the row's own key stays.
 func (r *clientRun) ownerOfKnownID(known map[string]ledger.Step) (map[string]ledger.Step, error) {
 	j := r.job
-	if !givesID(r.plan) || known[string(mapping.ClientStep)].To != "" || !j.readsLedger() {
+	if !givesID(r.plan) || known[string(mapping.ClientStep)].To != "" {
 		return known, nil
 	}
 	holder, isKnown, err := j.Ledger.StepWithID(uninterrupted, ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Environment: j.Environment}}, Kind: ledger.KindClient, ID: r.plan.Steps[0].KnownID})
@@ -671,7 +646,7 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 	event := r.event(d, ledger.Done)
 	event.Via, event.Reason, event.ID = ledger.ViaAdopted, ledger.ReasonKnownID, d.step.KnownID
 	r.identify(&event, &d)
-	if t, taken, err := r.job.holder(event); err != nil {
+	if t, taken, err := r.job.Ledger.StepWithID(uninterrupted, event); err != nil {
 		return stepOutcome{}, err
 	} else if taken && d.step.Kind == mapping.ClaimStep && t.Holder.ClientKey == event.ClientKey && t.Holder.Mapping != event.Mapping && d.known.To == "" {
 		r.ids[d.step.Key] = event.ID // the client's claim by another mapping
@@ -690,13 +665,15 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 		return stepOutcome{Step: d.step, Status: result.Failed, Error: why, Advice: advice}, nil
 	}
 	r.pending = append(r.pending, event)
+	if r.job.mode == dry { // so that the client's next step meets it
+		if err := r.commit(); err != nil {
+			return stepOutcome{}, err
+		}
+	}
 	r.ids[d.step.Key] = event.ID
 	if d.step.Kind == mapping.ClientStep {
 		r.reused = true
 		skipActivities(r.decisions, r.job.Binding) // they come after this step
-	}
-	if r.job.mode == dry {
-		r.job.overlay.take(event)
 	}
 	d.adopt(event.ID, r.job)
 	return d.outcome(), nil
@@ -706,7 +683,7 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 // was copied into the wrong column.
 func (r *clientRun) refuseKnownID(d decision, event ledger.Event) (why, advice string, err error) {
 	if d.step.Kind == mapping.ClientStep {
-		o, owned, err := r.job.addressOwner(r.plan.Client, lookup.Asked(r.plan.Lookup))
+		o, owned, err := r.job.addressOwner(r.plan.Client, askedBy(r.plan.Lookup))
 		if err != nil {
 			return "", "", err
 		}
@@ -718,7 +695,7 @@ func (r *clientRun) refuseKnownID(d decision, event ledger.Event) (why, advice s
 	for _, kind := range []string{ledger.KindClient, ledger.KindClaim} {
 		other := event
 		other.Kind = kind
-		t, taken, err := r.job.holder(other)
+		t, taken, err := r.job.Ledger.StepWithID(uninterrupted, other)
 		if err != nil || taken {
 			return fmt.Sprintf("the id %s is that of another %s: of %s", event.ID, kind, holderOf(t)), adviceKnownIDTwice, err
 		}

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"claimsheet/apiclient"
-	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
@@ -39,10 +38,8 @@ type stepOutcome struct {
 // purpose holds up none.
 func (o stepOutcome) ok() bool {
 	switch o.Status {
-	case result.Done, result.Unchanged, result.Planned:
+	case result.Done, result.Unchanged, result.Planned, result.Skipped:
 		return true
-	case result.Skipped: // a claim cannot do without its contact
-		return o.Step.Kind != mapping.ContactStep
 	case result.Changed:
 		return o.ID != "" || o.built || o.Step.Kind == mapping.LinkStep || o.Step.Kind == mapping.ActivityStep
 	}
@@ -432,11 +429,10 @@ type tally struct {
 	sheets   []counts
 	requests result.Requests // those of a dry run
 	problems problem.List
-	most     int                   // problems to hold; 0 is mostProblems
-	unlisted int                   // problems beyond that
-	failures []failure             // the first rows that failed or are uncertain, in the sheets' order
-	mapping  bool                  // some done step differs because of the mapping
-	learnt   map[apiclient.By]bool // dry run: the kinds of look-ups that were counted
+	most     int       // problems to hold; 0 is mostProblems
+	unlisted int       // problems beyond that
+	failures []failure // the first rows that failed or are uncertain, in the sheets' order
+	mapping  bool      // some done step differs because of the mapping
 
 	sentBy map[string]map[apiclient.Kind]int // what each worker has sent
 }
@@ -510,25 +506,6 @@ func (t *tally) planned(kind mapping.StepKind) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	addRequests(&t.requests, apiclient.Kind(kind), 1)
-}
-
-// lookUp counts the first look-ups that a run would make for a client, and the one of
-// each kind by which it first learns what "nobody" looks like.
-func (t *tally) lookUp(addresses mapping.Lookup, looks int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	n := 0
-	for _, by := range lookup.By(addresses)[:looks] {
-		if !t.learnt[by] {
-			n++
-		}
-		n++
-		if t.learnt == nil {
-			t.learnt = map[apiclient.By]bool{}
-		}
-		t.learnt[by] = true
-	}
-	addRequests(&t.requests, apiclient.FindClient, n)
 }
 
 func addRequests(r *result.Requests, kind apiclient.Kind, n int) {

@@ -1,7 +1,6 @@
 package importer_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -17,8 +16,6 @@ import (
 	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
-	"claimsheet/importer/stoprule"
-	"claimsheet/mapping"
 )
 
 // changing is a ledger in which somebody else changes steps between what a run reads and
@@ -136,7 +133,7 @@ func (run *changedRun) again() []result.Row {
 	}
 	first := run.job
 	run.job = &importer.Job{Runs: []string{id}, Environment: "e", Binding: first.Binding, Service: first.Service, Ledger: run.known,
-		Drafts: newDrafts(run.t), Concurrency: 4, MaxFailures: stoprule.Default}
+		Drafts: newDrafts(run.t), Concurrency: 4, MaxFailures: importer.DefaultMaxFailures}
 	if err := run.job.Do(run.t.Context(), busyPlans(first.Binding, 3)); err != nil {
 		run.t.Fatal(err)
 	}
@@ -194,7 +191,7 @@ func TestIntentIsRefused(t *testing.T) {
 					return nil
 				})
 				if step == "client" { // for whom nothing was sent
-					run.job.MaxFailures = stoprule.MaxFailures{}
+					run.job.MaxFailures = importer.MaxFailures{}
 				}
 				row := run.do()[1]
 				known, made := run.changed()
@@ -373,71 +370,6 @@ func TestKeptAnswerIsRefused(t *testing.T) {
 			known, _ := run.changed()
 			if row.Status != want || row.ClientID != id1 || row.Advice == "" || (known.ID == id2) != (times < 99) || (known.To == ledger.Uncertain) != (times == 99) {
 				t.Errorf("the row says %+v, the ledger has %+v", row, known.Event)
-			}
-		})
-	}
-}
-
-// alone are the stop rules of a process that has no others beside it.
-type alone struct{ rules stoprule.Rules }
-
-func (a *alone) Change(change func(*stoprule.Rules)) error {
-	change(&a.rules)
-	return nil
-}
-
-// TestWorkerWhoseEventIsRefused: a worker hands back what became of the client, and says
-// nothing that ends the run.
-func TestWorkerWhoseEventIsRefused(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct {
-		to     ledger.State // of the refused events
-		times  int
-		answer bool // the claim's answer is known, and read again
-		want   result.Status
-	}{
-		"an intent, once":         {ledger.Sent, 1, false, result.Done},
-		"an intent, always":       {ledger.Sent, 99, false, result.Failed},
-		"an outcome":              {ledger.Done, 99, false, result.Uncertain},
-		"an answer, read again":   {ledger.Done, 1, true, result.Unchanged},
-		"an answer, always again": {ledger.Done, 99, true, result.Uncertain},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			run := newChangedRun(t, "claim/claim/A", func(_ *changing, e ledger.Event, n int) error {
-				if e.To == tt.to && n <= tt.times {
-					return errRefused
-				}
-				return nil
-			})
-			if tt.answer {
-				run.knowsAnswer()
-			}
-			run.job.Rules = &alone{}
-			if err := run.job.Join(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			defer run.job.Leave()
-			for plan, err := range busyPlans(run.job.Binding, 2) {
-				handed, err2 := json.Marshal([]mapping.Plan{plan})
-				outcome, err3 := run.job.Work(handed)
-				var got struct {
-					Fatal   string
-					Clients []struct{ Rows []result.Row }
-				}
-				if err := errors.Join(err, err2, err3, json.Unmarshal(outcome, &got)); err != nil || got.Fatal != "" || len(got.Clients) != 1 || len(got.Clients[0].Rows) != 1 {
-					t.Fatalf("client %d: %v, %s", plan.Number, err, outcome)
-				}
-				want := result.Done
-				if plan.Number == 2 {
-					want = tt.want
-				}
-				if row := got.Clients[0].Rows[0]; row.Status != want || want != result.Done && row.Advice == "" {
-					t.Errorf("client %d: the row says %+v, want %s", plan.Number, row, want)
-				}
-			}
-			if err := run.job.Journal.Close(); err != nil {
-				t.Error(err)
 			}
 		})
 	}

@@ -18,7 +18,6 @@ import (
 	"claimsheet/apiclient/apitest"
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/stoprule"
 	"claimsheet/importer/testform"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
@@ -95,7 +94,7 @@ client: {key: No, lookup: {email: E-mail}, fields: {email: E-mail}}
 					if job.Binding, problems = mapping.Bind(m, &sheet, nil, "2026-01-02"); len(problems) > 0 {
 						t.Fatal(problems)
 					}
-					job.Service, job.MaxFailures = repeating{job.Service}, stoprule.MaxFailures{Percent: 100}
+					job.Service, job.MaxFailures = repeating{job.Service}, importer.MaxFailures{Percent: 100}
 					email := func(n int) string { return fmt.Sprintf("c%d@example.com", n) }
 					if kind == "contacts" { // both clients have one address
 						email = func(int) string { return "c@example.com" }
@@ -221,7 +220,7 @@ func TestClientInDoubtAfterAPause(t *testing.T) {
 						t.Fatal(err)
 					}
 					again := &importer.Job{Runs: []string{id}, Environment: "e", Binding: job.Binding, Service: job.Service, Ledger: known,
-						Drafts: newDrafts(t), Concurrency: 1, NewLedger: true, MaxFailures: stoprule.MaxFailures{Percent: 100}}
+						Drafts: newDrafts(t), Concurrency: 1, NewLedger: true, MaxFailures: importer.MaxFailures{Percent: 100}}
 					if err := again.Do(t.Context(), busyPlans(job.Binding, 1)); err != nil {
 						t.Fatal(err)
 					}

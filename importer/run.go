@@ -8,9 +8,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"claimsheet/apiclient"
-	"claimsheet/importer/ledger"
-	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
@@ -19,7 +16,8 @@ import (
 // Do carries the plans out, several groups of clients at a time, the clients of a group one
 // after the other, and each client's steps in order. The first client for which something is
 // sent is finished before the others start. When ctx is done, calls in flight are finished,
-// nothing more is sent, and the remaining clients are recorded as not started.
+// nothing more is sent, and the remaining clients are recorded as not started. The plans may
+// be read twice.
 //
 // The error is ErrStopped when the service's answers said that no other call will
 // fare better; any other error means that the ledger or the sheet failed.
@@ -27,10 +25,11 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 	j.guard.most = j.MaxFailures
 	ctx, j.cancel = context.WithCancelCause(ctx)
 	defer j.cancel(nil)
-	if err := j.load(ctx, j.MaxFailures.Lifted()); err != nil {
+	if err := j.load(ctx); err != nil {
 		return err
 	}
 	undone, endDispatch := j.beginDispatch(ctx)
+	j.fail(j.detectLostLedger(ctx, plans))
 	j.runGroups(ctx, plans, undone)
 	endDispatch()
 	if err := j.failed.Load(); err != nil {
@@ -50,7 +49,7 @@ func (j *Job) runGroups(ctx context.Context, plans iter.Seq2[mapping.Plan, error
 	defer all.Wait() // the functions return nil: Job.failed has the first error
 	all.SetLimit(ClientsAtOnce(j.Concurrency))
 	sideBySide := false
-	for group, err := range j.read(j.grouped(j.detectLostLedger(ctx, plans))) {
+	for group, err := range j.read(j.grouped(plans)) {
 		j.fail(err)
 		switch {
 		case j.failed.Load() != nil:
@@ -59,7 +58,7 @@ func (j *Job) runGroups(ctx context.Context, plans iter.Seq2[mapping.Plan, error
 			undone <- group.plans
 		case !sideBySide:
 			j.fail(j.runGroup(ctx, group, j.record))
-			sideBySide = j.canary.passed() || j.lookups.Answered()
+			sideBySide = j.canary.passed() || j.lookups.hasAnswered()
 		default:
 			all.Go(func() error {
 				j.fail(j.runGroup(ctx, group, j.record))
@@ -84,13 +83,8 @@ func (j *Job) Troubled() problem.List {
 func (j *Job) Summary(dryRun bool) (result.Summary, problem.List, bool) {
 	s := j.summary()
 	s.DryRun = dryRun
-	sent := j.Service.Sent()
-	if dryRun {
-		addRequests(&s.Requests, apiclient.ReadTemplates, sent[apiclient.ReadTemplates])
-	} else {
-		for kind, n := range j.tally.sent(sent) {
-			addRequests(&s.Requests, kind, n)
-		}
+	for kind, n := range j.tally.sent(j.Service.Sent()) { // to what a dry run would send: its look-ups
+		addRequests(&s.Requests, kind, n)
 	}
 	return s, j.tally.listed(), j.tally.mapping
 }
@@ -143,26 +137,13 @@ func (j *Job) Progress() Progress {
 	return p
 }
 
-// Forecast says what Do would do: it is Do over an overlay of the ledger, and sends nothing but
-// look-ups (none with NoLookup, which takes unknown clients for new ones). It
-// counts the requests, by kind, that Do then makes.
-func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
-	j.mode = dry
-	j.overlay = overlay{planned: map[string]bool{}, people: map[mapping.Identity]ledger.Step{}, addresses: map[string]plannedOwner{}, ids: map[string]ledger.StepID{}}
-	if err := j.Do(ctx, plans); err != nil {
-		return err
-	}
-	return context.Cause(ctx)
-}
-
 // Project writes into Drafts the results that plans have by what the ledger knows now, as the
 // run Runs shows them: what that run brought about is done, what was done before it is
 // unchanged, and a step that the ledger does not have is not started. It asks the service
 // nothing and needs none, and records nothing. It returns the counts and the problems of the
 // rows. Call it once, in place of Do.
 func (j *Job) Project(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) (result.Summary, problem.List, error) {
-	j.knows, j.mode = true, projects
-	j.lookups = lookup.New(j.Service, lookup.Options{Now: j.now})
+	j.mode = projects
 	if err := j.loadErased(); err != nil {
 		return result.Summary{}, nil, err
 	}

@@ -13,16 +13,12 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/importer/retry"
-	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 )
 
 // commit makes events durable, in the ledger or, when that cannot be written any
 // more, in the journal. Where the ledger refuses one it returns stepChanged.
 func (j *Job) commit(events []ledger.Event) error {
-	if j.mode != carriesOut {
-		return nil
-	}
 	err := j.append(events)
 	switch {
 	case err == nil:
@@ -85,7 +81,7 @@ func (j *Job) seeAnswers(events []ledger.Event, refusal error) {
 		if e.To != ledger.Done || e.Via != ledger.ViaAnswer || refusal != nil && !(isTaken && !taken.Address && taken.Step == e.StepID) {
 			continue
 		}
-		j.observe(stoprule.Observation{Of: stoprule.Answer, Kind: mapping.StepKind(e.Kind), Bad: isTaken})
+		j.observe(observation{of: ofAnswer, kind: mapping.StepKind(e.Kind), bad: isTaken})
 	}
 }
 
@@ -353,8 +349,7 @@ func (r *clientRun) complete(o *clientOutcome) {
 func (r *clientRun) lines(o clientOutcome) (lines []result.Step) {
 	dryRun := r.job.mode == dry
 	for _, s := range o.Steps {
-		ofErased, wouldSend := s.Step.Kind == mapping.ContactStep && s.Step.Contact == nil, s.Status == result.Planned && s.ID == "" // else nothing is sent
-		if ofErased || dryRun && !wouldSend {
+		if dryRun && (s.Status != result.Planned || s.ID != "") { // nothing is sent
 			continue
 		}
 		known, ok := r.latest[r.job.stepID(r.plan.Client, s.Step)]
@@ -517,23 +512,14 @@ func (r *clientRun) takeURL(d decision, v apiclient.Verdict) (answer apiclient.V
 	}
 	event := r.event(d, ledger.Done)
 	event.URL = v.URL
-	t, taken, err := r.job.holder(event)
+	t, taken, err := r.job.Ledger.StepWithID(uninterrupted, event)
 	if err != nil || !taken {
 		return v, false, err
 	}
-	r.job.observe(stoprule.Observation{Of: stoprule.Answer, Kind: d.step.Kind, Bad: true})
+	r.job.observe(observation{of: ofAnswer, kind: d.step.Kind, bad: true})
 	v.Effect, v.Hint, v.URL = apiclient.Uncertain, hintTaken, ""
 	v.Reason, v.Detail = takenAnswer(string(d.step.Kind), "", t)
 	return v, true, nil
-}
-
-// holder returns another step that is done with the id or url of an event, in the ledger or
-// by what a dry run has found.
-func (j *Job) holder(e ledger.Event) (t ledger.Taken, taken bool, err error) {
-	if other, found := j.overlay.holder(e); found {
-		return ledger.Taken{Step: e.StepID, Holder: other}, true, nil
-	}
-	return j.Ledger.StepWithID(uninterrupted, e)
 }
 
 func identityOf(t ledger.Taken) mapping.Identity {

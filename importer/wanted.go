@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"claimsheet/apiclient"
-	"claimsheet/importer/lookup"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 )
@@ -28,7 +27,7 @@ type wanted struct {
 	Workflow *mapping.Workflow `json:"workflow,omitempty"`
 	Values   []wantedValue     `json:"values,omitempty"`
 
-	// Of a client: how it was looked up, and all its addresses as lookup.Address
+	// Of a client: how it was looked up, and all its addresses as mapping.Addresses
 	// writes them.
 	Lookup    *wantedLookup `json:"lookup,omitempty"`
 	Addresses []string      `json:"addresses,omitempty"`
@@ -101,8 +100,8 @@ func wantedOf(plan mapping.Plan, step *mapping.Step, mappingName string) *wanted
 	}
 	switch step.Kind {
 	case mapping.ClientStep:
-		a.Addresses = lookup.Addresses(plan)
-		a.Lookup = &wantedLookup{plan.Lookup.Email, plan.Lookup.Phone, plan.Lookup.Mode, lookup.Asked(plan.Lookup)}
+		a.Addresses = mapping.Addresses(plan.Addresses)
+		a.Lookup = &wantedLookup{plan.Lookup.Email, plan.Lookup.Phone, plan.Lookup.Mode, askedBy(plan.Lookup)}
 	case mapping.ActivityStep:
 		a.Template, a.Status = step.Activity.TemplateName, string(step.Activity.Status)
 		a.resume = step.Activity.StatusSource
@@ -164,7 +163,7 @@ type cellChange struct {
 // by the mapping. What only another mapping has, or takes from other columns, is no difference: a
 // client belongs to all mappings. But the roles of one mapping are compared by value: what a
 // person's other rows say is lost otherwise.
-func (now wanted) differs(then wanted, b *mapping.Binding) (edited, unsent []cellChange, byMapping bool) {
+func (now wanted) differs(then wanted) (edited, unsent []cellChange, byMapping bool) {
 	own, otherRole := now.Mapping == then.Mapping, now.inOtherRole(then)
 	byMapping = own && now.Template != then.Template
 	old := map[string]wantedValue{}
@@ -179,7 +178,7 @@ func (now wanted) differs(then wanted, b *mapping.Binding) (edited, unsent []cel
 		case otherRole && (v.Value == "" || was.Value != "" && v.isDefault()):
 		case otherRole && was.Value == "":
 			unsent = append(unsent, cellChange{v.Name, now.sources[i]})
-		case otherRole, known && v.edited(was.sourceCells, now.sources[i], b):
+		case otherRole, known && v.edited(was.sourceCells):
 			edited = append(edited, cellChange{v.Name, now.sources[i]})
 		default:
 			byMapping = byMapping || own
@@ -201,34 +200,19 @@ func (v wantedValue) isDefault() bool {
 
 // movedByCell reports whether an activity has another status because of the cell that
 // says where the client resumes. Such a cell can only open an activity or close it.
-func (now wanted) movedByCell(then wanted, b *mapping.Binding) bool {
+func (now wanted) movedByCell(then wanted) bool {
 	open := string(mapping.Open)
-	return now.Resumes && then.Resumes && (now.Status == open || then.Status == open) && now.Resume.edited(then.Resume, now.resume, b)
+	return now.Resumes && then.Resumes && (now.Status == open || then.Status == open) && now.Resume.edited(then.Resume)
 }
 
 // edited reports whether a cell was edited. Where the mapping now reads another
-// column, the mapping made the difference, unless the column that it read then is
-// gone: then the column was renamed, and the mapping follows.
-func (now sourceCells) edited(then sourceCells, source mapping.Source, b *mapping.Binding) bool {
+// column, the mapping made the difference.
+func (now sourceCells) edited(then sourceCells) bool {
 	if len(now.Cells) == 0 || len(then.Cells) == 0 { // a constant, now or then
 		return false
 	}
-	was := make(map[string]string, len(then.Columns))
-	for i, column := range then.Columns {
-		was[column] = then.Cells[i]
-	}
-	var others []string // what is in columns that were not read then
 	for i, column := range now.Columns {
-		text, both := was[column]
-		switch {
-		case !both:
-			others = append(others, now.Cells[i])
-		case text != now.Cells[i]:
-			return true
-		}
-	}
-	for column, text := range was {
-		if !slices.Contains(now.Columns, column) && !slices.Contains(others, text) && !b.HasColumn(column, source.Row) {
+		if k := slices.Index(then.Columns, column); k >= 0 && then.Cells[k] != now.Cells[i] {
 			return true
 		}
 	}

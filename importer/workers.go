@@ -211,7 +211,7 @@ func (j *Job) Join(ctx context.Context) error {
 	j.guard.most = j.MaxFailures
 	j.guard.share(j.Rules)
 	j.ctx, j.cancel = context.WithCancelCause(ctx)
-	if err := j.load(j.ctx, j.MaxFailures.Lifted()); err != nil {
+	if err := j.load(j.ctx); err != nil {
 		return err
 	}
 	j.canary.pass() // the coordinator has let the first client go ahead

@@ -96,6 +96,16 @@ func (l Lookup) Asked() []Identity {
 	return list
 }
 
+// Addresses names e-mail addresses, phone numbers or clients' keys: the form in which they are
+// compared, and in which the ledger keeps them.
+func Addresses(of []Identity) []string {
+	list := make([]string, len(of))
+	for i, who := range of {
+		list[i] = who.Space + " " + who.Key
+	}
+	return list
+}
+
 // AsksByPhone reports whether somebody may be looked up by phone: without an e-mail address, or
 // where the mode says so.
 func (l Lookup) AsksByPhone() bool { return l.Phone != "" && (l.Email == "" || l.Mode != "") }

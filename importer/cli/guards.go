@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"claimsheet/apiclient/environment"
+	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/workbook"
-	"claimsheet/importer/stoprule"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -40,18 +40,18 @@ func acceptedGuards(codes []string) (map[string]bool, error) {
 }
 
 // parseMaxFailures reads --max-failures, "" for the default.
-func parseMaxFailures(text string) (stoprule.MaxFailures, error) {
+func parseMaxFailures(text string) (importer.MaxFailures, error) {
 	if text == "" {
-		return stoprule.Default, nil
+		return importer.DefaultMaxFailures, nil
 	}
 	share, isShare := strings.CutSuffix(text, "%")
 	if percent, err := strconv.ParseFloat(share, 64); isShare && err == nil && percent > 0 && percent <= 100 {
-		return stoprule.MaxFailures{Percent: percent}, nil
+		return importer.MaxFailures{Percent: percent}, nil
 	}
 	if count, err := strconv.Atoi(text); err == nil && count >= 0 {
-		return stoprule.MaxFailures{Count: count}, nil
+		return importer.MaxFailures{Count: count}, nil
 	}
-	return stoprule.MaxFailures{}, problem.New("usage", "--max-failures takes a number such as 10 or a share such as 5%%").
+	return importer.MaxFailures{}, problem.New("usage", "--max-failures takes a number such as 10 or a share such as 5%%").
 		Hinted("leave it out to have 20%%")
 }
 

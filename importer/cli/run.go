@@ -25,7 +25,6 @@ import (
 	"claimsheet/importer/rerun"
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/spool"
-	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
@@ -102,7 +101,7 @@ type runOptions struct {
 	dryRun      bool
 	noLookup    bool
 	quiet       bool
-	maxFailures stoprule.MaxFailures
+	maxFailures importer.MaxFailures
 	accept      map[string]bool // of guardCodes
 }
 

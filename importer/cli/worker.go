@@ -22,7 +22,6 @@ import (
 	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/retry"
-	"claimsheet/importer/stoprule"
 	"claimsheet/mapping/problem"
 )
 
@@ -332,7 +331,7 @@ type runSpec struct {
 	Session     load.Shared
 	Runs        []string // as importer.Job.Runs
 	Environment string   // as importer.Job.Environment
-	MaxFailures stoprule.MaxFailures
+	MaxFailures importer.MaxFailures
 	SimilarKeys bool // as importer.Job.SimilarKeys
 }
 

@@ -30,9 +30,9 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
 
+	"claimsheet/importer"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/ledger/postgres"
-	"claimsheet/importer/stoprule"
 	"claimsheet/mapping/problem"
 )
 
@@ -180,7 +180,7 @@ const rulesPatience = 10 * time.Second
 
 // Change changes the stop rules of the run, as importer.SharedRules has it; all processes that carry the
 // run out change them. When they say that the run stops, nothing of it is begun any more. The error is ErrEnded for a run that is not there, else as of Broker.
-func (r *Run) Change(update func(*stoprule.Rules)) error {
+func (r *Run) Change(update func(*importer.StopRules)) error {
 	ctx, cancel := context.WithTimeout(context.Background(), rulesPatience)
 	defer cancel()
 	return r.broker.again(ctx, func(ctx context.Context) error {
@@ -190,7 +190,7 @@ func (r *Run) Change(update func(*stoprule.Rules)) error {
 			if errors.Is(err, pgx.ErrNoRows) {
 				return ErrEnded
 			}
-			var rules stoprule.Rules
+			var rules importer.StopRules
 			if err == nil {
 				err = json.Unmarshal(was, &rules)
 			}

@@ -19,7 +19,6 @@ import (
 	"strings"
 
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
 	"claimsheet/importer/settle"
 	"claimsheet/mapping"
@@ -269,9 +268,9 @@ func (r *Comparison) own(person mapping.Person, looksUp bool) *ledger.Event {
 	if !ok {
 		return nil
 	}
-	add := func(list *[]string, addresses []mapping.Identity) {
-		for _, who := range addresses {
-			if address := lookup.Address(who); !slices.Contains(*list, address) {
+	add := func(list *[]string, people []mapping.Identity) {
+		for _, address := range mapping.Addresses(people) {
+			if !slices.Contains(*list, address) {
 				*list = append(*list, address)
 			}
 		}

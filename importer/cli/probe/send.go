@@ -13,7 +13,6 @@ import (
 	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/spool"
-	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
@@ -252,7 +251,7 @@ func (p *prober) carryOut(ctx context.Context, binding *mapping.Binding, plan ma
 	defer func() { _ = draft.Close() }()
 	job := &importer.Job{Runs: []string{p.Sender.Run}, Environment: p.Sender.Scope, Binding: binding, Service: p.Session.Client,
 		Ledger: p.Sender.Ledger, Drafts: []*spool.Results{draft}, Journal: p.Sender.Journal, Concurrency: 1, NewLedger: true,
-		MaxFailures: stoprule.MaxFailures{Percent: 100}}
+		MaxFailures: importer.MaxFailures{Percent: 100}}
 	return job.Do(ctx, func(yield func(mapping.Plan, error) bool) { yield(plan, nil) })
 }
 

@@ -1,11 +1,4 @@
-// Package stoprule says when the answers of the service mean that a run has to stop, or to
-// wait until the service answers again: when too many clients fail (--max-failures), when
-// requests are forbidden or uncertain one after the other, when nothing of a kind is ever
-// created, and when answers hold what other steps have already.
-//
-// Rules are plain data. Several processes that carry one run out share them as JSON; each
-// adds what it has observed.
-package stoprule
+package importer
 
 import (
 	"fmt"
@@ -22,8 +15,8 @@ type MaxFailures struct {
 	Percent float64 // 0 to 100; 100 lifts every stop rule but authentication, TLS and disk
 }
 
-// Default is the rule without --max-failures.
-var Default = MaxFailures{Percent: 20}
+// DefaultMaxFailures is the rule without --max-failures.
+var DefaultMaxFailures = MaxFailures{Percent: 20}
 
 // Lifted reports whether the run goes on whatever fails, but for authentication, TLS and disk.
 func (m MaxFailures) Lifted() bool { return m.Percent >= 100 }
@@ -47,10 +40,10 @@ const (
 	takenInARow = 2
 )
 
-// Rules are what was observed in a run so far, as far as that decides when it stops or
+// StopRules are what was observed in a run so far, as far as that decides when it stops or
 // pauses. The zero value is that of a run that begins. Rows that are invalid and steps that
 // were uncertain before the run are not in them. They are not safe for concurrent use.
-type Rules struct {
+type StopRules struct {
 	Through   int                       // clients that are finished: something was sent for them, or they were looked up
 	Failed    int                       // clients of Through that failed
 	First     []int                     // the 4xx of each of the first clients, 0 for none
@@ -61,94 +54,79 @@ type Rules struct {
 	Proven    map[mapping.StepKind]bool // kinds of step of which one was created
 	Pauses    int                       // how often to wait until the service answers a GET again
 	Stop      string                    // why the run stops; "" while it goes on
-	Added     map[string]int            // how many observations of each process are in the rules
 }
 
-// Observation is something that a process has seen in a run.
-type Observation struct {
-	Of     Subject
-	Kind   mapping.StepKind // of the step
-	Effect apiclient.Effect
-	Status int    // of a Verdict; of a Client the 4xx of its first refused request, 0 for none
-	Stop   string // of a Verdict and of Ended: why the run has to stop; "" for no reason
-	Bad    bool   // of a Client: it failed; of an Answer: it holds what another step has
+// observation is something that a process has seen in a run.
+type observation struct {
+	of     subject
+	kind   mapping.StepKind // of the step
+	effect apiclient.Effect
+	status int    // of a verdict; of a client the 4xx of its first refused request, 0 for none
+	stop   string // of a verdict and of an end: why the run has to stop; "" for no reason
+	bad    bool   // of a client: it failed; of an answer: it holds what another step has
 }
 
-// Subject is what an Observation is about.
-type Subject int
+// subject is what an observation is about.
+type subject int
 
 // The subjects.
 const (
-	Verdict Subject = iota // the answer to a request, or that there was none
-	Allowed                // the answer to a look-up, which was not a 403
-	Step                   // a step that is not sent again in this run
-	Answer                 // an answer by which a step was created
-	Found                  // a step that was created after all: a look-up found it
-	Client                 // a client for which something was sent, or that was only looked up
-	Ended                  // a process ends the run for a reason of its own
+	ofVerdict subject = iota // the answer to a request, or that there was none
+	ofAllowed                // the answer to a look-up, which was not a 403
+	ofStep                   // a step that is not sent again in this run
+	ofAnswer                 // an answer by which a step was created
+	ofFound                  // a step that was created after all: a look-up found it
+	ofClient                 // a client for which something was sent, or that was only looked up
+	ofEnd                    // a process ends the run for a reason of its own
 )
 
-// MayStop reports whether an observation may stop or pause a run that goes on. The others can
+// mayStop reports whether an observation may stop or pause a run that goes on. The others can
 // wait for a moment before other processes hear of them. through is the Through of the rules,
 // which may have been read some time ago.
-func (o Observation) MayStop(through int) bool {
-	counts := o.Of == Client && through < enoughClients // a share may count from this one on
-	return counts || o.Bad || o.Of == Ended || o.Stop != "" || o.Status == 403 || o.Effect == apiclient.Uncertain
+func (o observation) mayStop(through int) bool {
+	counts := o.of == ofClient && through < enoughClients // a share may count from this one on
+	return counts || o.bad || o.of == ofEnd || o.stop != "" || o.status == 403 || o.effect == apiclient.Uncertain
 }
 
-// Add takes into account what a process has observed. Its name must be its own in the run;
-// list are its observations behind the first n. Those that the rules have already are
-// left out: an earlier call was carried out, and its answer was lost.
-func (r *Rules) Add(process string, n int, list []Observation, most MaxFailures) {
-	known := min(max(r.Added[process]-n, 0), len(list))
-	for _, o := range list[known:] {
-		r.Observe(o, most)
-	}
-	if r.Added == nil {
-		r.Added = map[string]int{}
-	}
-	r.Added[process] = max(r.Added[process], n+len(list))
-}
-
-// Observe takes an observation into account. It returns why that stops the run, and "" where
+// observe takes an observation into account. It returns why that stops the run, and "" where
 // it does not. Stop keeps the first reason.
-func (r *Rules) Observe(o Observation, most MaxFailures) (why string) {
+func (r *StopRules) observe(o observation, most MaxFailures) (why string) {
 	if r.Taken == nil {
 		r.Taken, r.Doubts, r.Proven = map[mapping.StepKind]int{}, map[mapping.StepKind]int{}, map[mapping.StepKind]bool{}
 	}
-	switch o.Of {
-	case Verdict:
-		r.Ambiguous = inARow(r.Ambiguous, o.Effect == apiclient.Uncertain)
-		if r.Forbidden = inARow(r.Forbidden, o.Status == 403); r.Forbidden >= forbiddenInARow {
+	switch o.of {
+	case ofVerdict:
+		r.Ambiguous = inARow(r.Ambiguous, o.effect == apiclient.Uncertain)
+		if r.Forbidden = inARow(r.Forbidden, o.status == 403); r.Forbidden >= forbiddenInARow {
 			why = fmt.Sprintf("%d answers in a row were HTTP 403 Forbidden", r.Forbidden)
 		}
-	case Allowed:
+	case ofAllowed:
 		r.Forbidden = 0
-	case Step, Found:
+	case ofStep, ofFound:
 		switch {
-		case o.Effect == apiclient.Created || r.Proven[o.Kind]:
-			r.Proven[o.Kind], r.Doubts[o.Kind] = true, 0
-		case o.Effect == apiclient.Uncertain:
-			r.Doubts[o.Kind]++
+		case o.effect == apiclient.Created || r.Proven[o.kind]:
+			r.Proven[o.kind], r.Doubts[o.kind] = true, 0
+		case o.effect == apiclient.Uncertain:
+			r.Doubts[o.kind]++
 		}
-		if d := r.Doubts[o.Kind]; d >= doubtsWithoutOne && o.Of == Step {
-			why = fmt.Sprintf("%d steps of the kind %s are uncertain and none was created: the environment is wrong, or the service is faulty", d, o.Kind)
+		if d := r.Doubts[o.kind]; d >= doubtsWithoutOne && o.of == ofStep {
+			why = fmt.Sprintf("%d steps of the kind %s are uncertain and none was created: the environment is wrong, or the service is faulty", d, o.kind)
 		}
-	case Answer:
-		if r.Taken[o.Kind] = inARow(r.Taken[o.Kind], o.Bad); r.Taken[o.Kind] >= takenInARow {
+	case ofAnswer:
+		if r.Taken[o.kind] = inARow(r.Taken[o.kind], o.bad); r.Taken[o.kind] >= takenInARow {
 			why = fmt.Sprintf("the service gave %d steps of the kind %s in a row what other steps have already: it is at fault, or a wire pointer of the environment leads to the wrong place",
-				r.Taken[o.Kind], o.Kind)
+				r.Taken[o.kind], o.kind)
 		}
-	case Client:
+	case ofClient:
 		why = r.observeClient(o, most)
 	}
 	switch {
-	case o.Stop != "":
-		why = o.Stop
+	case o.stop != "":
+		why = o.stop
 	case most.Lifted():
 		why = ""
 	}
-	if why == "" && o.Of == Verdict && r.Ambiguous >= ambiguousInARow {
+	if why == "" && o.of == ofVerdict && r.Ambiguous >= ambiguousInARow {
 		r.Ambiguous = 0
 		r.Pauses++
 	}
@@ -166,13 +144,13 @@ func inARow(n int, again bool) int {
 	return 0
 }
 
-func (r *Rules) observeClient(o Observation, most MaxFailures) (why string) {
+func (r *StopRules) observeClient(o observation, most MaxFailures) (why string) {
 	r.Through++
-	if o.Bad {
+	if o.bad {
 		r.Failed++
 	}
 	if len(r.First) < firstClients {
-		r.First = append(r.First, o.Status)
+		r.First = append(r.First, o.status)
 	}
 	first := r.First[0]
 	alike := first != 0 && !slices.ContainsFunc(r.First, func(status int) bool { return status != first })

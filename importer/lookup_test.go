@@ -1,4 +1,4 @@
-package lookup_test
+package importer
 
 import (
 	"context"
@@ -10,12 +10,11 @@ import (
 	"time"
 
 	"claimsheet/apiclient"
-	"claimsheet/importer/lookup"
 	"claimsheet/mapping"
 )
 
-// service answers look-ups by value; what it does not know is nobody's.
-type service struct {
+// lookupService answers look-ups by value; what it does not know is nobody's.
+type lookupService struct {
 	known    map[string]string // an id by e-mail address or phone number
 	differs  bool              // who is found has other fields
 	failure  error             // in place of an answer
@@ -23,26 +22,30 @@ type service struct {
 	asked    []string          // values, and what was learnt
 }
 
-func (s *service) Find(_ context.Context, _ apiclient.By, value string) (apiclient.Found, error) {
+func (s *lookupService) Find(_ context.Context, _ apiclient.By, value string) (apiclient.Found, error) {
 	s.asked = append(s.asked, value)
 	id := s.known[value]
 	return apiclient.Found{ID: id, Absent: id == ""}, s.failure
 }
 
-func (s *service) LearnAbsent(_ context.Context, by apiclient.By) error {
+func (s *lookupService) LearnAbsent(_ context.Context, by apiclient.By) error {
 	s.asked = append(s.asked, "nobody by "+string(by))
 	return s.unlearnt
 }
 
-func (s *service) KnowsAbsent(by apiclient.By) bool {
+func (s *lookupService) KnowsAbsent(by apiclient.By) bool {
 	return s.unlearnt == nil && slices.Contains(s.asked, "nobody by "+string(by))
 }
 
-func (s *service) Agrees(apiclient.Found, map[string]string) (string, bool) {
+func (s *lookupService) Agrees(apiclient.Found, map[string]string) (string, bool) {
 	return "born", !s.differs
 }
 
-func (s *service) PauseEnd() (time.Time, bool) { return time.Time{}, true }
+func (s *lookupService) PauseEnd() (time.Time, bool) { return time.Time{}, true }
+
+func newLookups(s *lookupService) *lookups {
+	return &lookups{service: s, now: time.Now, prefetched: map[mapping.Identity]lookedUp{}}
+}
 
 func email(address string) mapping.Identity {
 	return mapping.Identity{Space: "email", Key: address}
@@ -53,7 +56,7 @@ func phone(number string) mapping.Identity {
 }
 
 // plan is that of a client with these addresses; "" is none.
-func plan(key, address, number string) mapping.Plan {
+func lookupPlan(key, address, number string) mapping.Plan {
 	p := mapping.Plan{Client: mapping.Identity{Space: "leads", Key: key}}
 	if address != "" {
 		p.Lookup.Email, p.Lookup.EmailAddress = address, email(address)
@@ -69,47 +72,44 @@ func plan(key, address, number string) mapping.Plan {
 // TestFind holds what the service's answers say to what a client is told to be.
 func TestFind(t *testing.T) {
 	known := map[string]string{"a@example.com": "1", "+441": "2"}
-	both := plan("A", "a@example.com", "+441")
+	both := lookupPlan("A", "a@example.com", "+441")
 	both.Lookup.Mode = mapping.LookupBoth
-	either, other := plan("A", "a@example.com", "+441"), plan("B", "b@example.com", "+441")
+	either, other := lookupPlan("A", "a@example.com", "+441"), lookupPlan("B", "b@example.com", "+441")
 	either.Lookup.Mode, other.Lookup.Mode = mapping.LookupEither, mapping.LookupEither
 	away := &apiclient.Failure{Status: 500, Reason: "HTTP 500"}
 	for name, c := range map[string]struct {
-		service service
+		service lookupService
 		plan    mapping.Plan
-		want    lookup.Result // but for At
+		want    lookedUp // but for At
 		looks   int
 	}{
-		"e-mail decides":     {service{known: known}, plan("A", "a@example.com", "+441"), lookup.Result{ID: "1"}, 1},
-		"phone alone":        {service{known: known}, plan("A", "", "+441"), lookup.Result{ID: "2"}, 1},
-		"nobody":             {service{known: known}, plan("B", "b@example.com", "+441"), lookup.Result{}, 1},
-		"no address":         {service{known: known}, plan("A", "", ""), lookup.Result{}, 0},
-		"both, and disagree": {service{known: known}, both, lookup.Result{Unclear: lookup.Disagree}, 2},
-		"either, by e-mail":  {service{known: known}, either, lookup.Result{ID: "1"}, 1},
-		"either, by phone":   {service{known: known}, other, lookup.Result{ID: "2"}, 2},
-		"either, nobody":     {service{}, other, lookup.Result{}, 2},
-		"either, differs": {service{known: known, differs: true}, other,
-			lookup.Result{Unclear: "the service knows a client by that phone, whose “born” differs"}, 2},
-		"both, nobody": {service{}, both, lookup.Result{}, 2},
-		"another person": {service{known: known, differs: true}, plan("A", "a@example.com", ""),
-			lookup.Result{Unclear: "the service knows a client by that e-mail, whose “born” differs"}, 1},
-		"no answer":       {service{failure: away}, plan("A", "a@example.com", ""), lookup.Result{Failed: away}, 1},
-		"nobody unlearnt": {service{known: known, unlearnt: away}, plan("A", "a@example.com", ""), lookup.Result{Failed: away}, 0},
+		"e-mail decides":     {lookupService{known: known}, lookupPlan("A", "a@example.com", "+441"), lookedUp{id: "1"}, 1},
+		"phone alone":        {lookupService{known: known}, lookupPlan("A", "", "+441"), lookedUp{id: "2"}, 1},
+		"nobody":             {lookupService{known: known}, lookupPlan("B", "b@example.com", "+441"), lookedUp{}, 1},
+		"no address":         {lookupService{known: known}, lookupPlan("A", "", ""), lookedUp{}, 0},
+		"both, and disagree": {lookupService{known: known}, both, lookedUp{unclear: disagree}, 2},
+		"either, by e-mail":  {lookupService{known: known}, either, lookedUp{id: "1"}, 1},
+		"either, by phone":   {lookupService{known: known}, other, lookedUp{id: "2"}, 2},
+		"either, nobody":     {lookupService{}, other, lookedUp{}, 2},
+		"either, differs": {lookupService{known: known, differs: true}, other,
+			lookedUp{unclear: "the service knows a client by that phone, whose “born” differs"}, 2},
+		"both, nobody": {lookupService{}, both, lookedUp{}, 2},
+		"another person": {lookupService{known: known, differs: true}, lookupPlan("A", "a@example.com", ""),
+			lookedUp{unclear: "the service knows a client by that e-mail, whose “born” differs"}, 1},
+		"no answer":       {lookupService{failure: away}, lookupPlan("A", "a@example.com", ""), lookedUp{failed: away}, 1},
+		"nobody unlearnt": {lookupService{known: known, unlearnt: away}, lookupPlan("A", "a@example.com", ""), lookedUp{failed: away}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				got, err := lookup.New(&c.service, lookup.Options{}).Find(t.Context(), c.plan)
+				got, err := newLookups(&c.service).find(t.Context(), c.plan)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if answered := c.looks > 0 && c.want.Failed == nil; got.At.IsZero() == answered {
-					t.Errorf("it was asked at %v", got.At)
+				if answered := c.looks > 0 && c.want.failed == nil; got.at.IsZero() == answered {
+					t.Errorf("it was asked at %v", got.at)
 				}
-				if got.Looks != c.looks && c.service.unlearnt == nil {
-					t.Errorf("%d look-ups, want %d", got.Looks, c.looks)
-				}
-				got.At, got.Looks = time.Time{}, 0
-				if got != c.want || got.Nobody() != (c.want == lookup.Result{}) || got.Failed != nil && got.Status() != 500 {
+				got.at = time.Time{}
+				if got != c.want || got.nobody() != (c.want == lookedUp{}) || got.failed != nil && got.status() != 500 {
 					t.Errorf("%+v, want %+v", got, c.want)
 				}
 				if looks := len(slices.DeleteFunc(c.service.asked, isLearnt)); c.service.unlearnt == nil && looks != c.looks {
@@ -131,27 +131,28 @@ func TestServiceAway(t *testing.T) {
 	}{"never there": {false, false, true}, "there before": {true, false, false}, "keep going": {false, true, false}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &service{}
-				l := lookup.New(s, lookup.Options{KeepGoing: c.keepGoing})
+				s := &lookupService{}
+				l := newLookups(s)
+				l.keepGoing = c.keepGoing
 				if c.answered {
-					if _, err := l.Find(t.Context(), plan("A", "a@example.com", "")); err != nil {
+					if _, err := l.find(t.Context(), lookupPlan("A", "a@example.com", "")); err != nil {
 						t.Fatal(err)
 					}
 				}
 				s.failure, s.unlearnt = &apiclient.Failure{Retry: apiclient.Now}, &apiclient.Failure{Retry: apiclient.Now}
 				for n := 1; n <= 4; n++ {
 					s.asked = nil
-					r, err := l.Find(t.Context(), plan("A", "a@example.com", ""))
+					r, err := l.find(t.Context(), lookupPlan("A", "a@example.com", ""))
 					f := new(apiclient.Failure)
-					if stops := errors.As(err, &f) && f.Stop; stops != (c.stops && n >= 3) || !stops && r.Failed == nil {
+					if stops := errors.As(err, &f) && f.Stop; stops != (c.stops && n >= 3) || !stops && r.failed == nil {
 						t.Errorf("look-up %d: %+v, error %v", n, r, err)
 					}
 					if want := map[bool]int{true: 5, false: 1}[n <= 3]; len(s.asked) != want {
 						t.Errorf("look-up %d was made %d times, want %d", n, len(s.asked), want)
 					}
 				}
-				if l.Answered() != c.answered {
-					t.Errorf("answered: %v", l.Answered())
+				if l.answered != c.answered {
+					t.Errorf("answered: %v", l.answered)
 				}
 			})
 		})
@@ -160,16 +161,16 @@ func TestServiceAway(t *testing.T) {
 
 // TestPrefetch looks nobody up twice.
 func TestPrefetch(t *testing.T) {
-	s := &service{}
-	l := lookup.New(s, lookup.Options{})
-	p := plan("A", "a@example.com", "")
+	s := &lookupService{}
+	l := newLookups(s)
+	p := lookupPlan("A", "a@example.com", "")
 	for range 2 {
-		if _, err := l.Prefetch(t.Context(), p); err != nil {
+		if _, err := l.prefetch(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for range 2 {
-		if _, err := l.Find(t.Context(), p); err != nil {
+		if _, err := l.find(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
 	}

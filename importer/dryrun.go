@@ -1,0 +1,135 @@
+package importer
+
+import (
+	"context"
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+
+	"claimsheet/importer/ledger"
+	"claimsheet/mapping"
+)
+
+// Forecast says what Do would do: it is Do over an overlay of the ledger, and sends nothing but
+// look-ups (none with NoLookup, which takes unknown clients for new ones). It
+// counts the requests, by kind, that Do then makes.
+func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
+	known, err := j.Ledger.KnownClients(ctx, j.Environment, 1)
+	if err != nil {
+		return err
+	}
+	contacts := len(j.Binding.Mapping().Contacts) > 0
+	j.mode = dry
+	j.Ledger = &overlay{Ledger: j.Ledger, empty: known == 0, contacts: contacts, meet: contacts || len(j.Groups.sizes) > 0, ids: map[string]ledger.StepID{},
+		steps: map[ledger.ClientKey]map[string]ledger.Event{}, addresses: map[plannedAddress]ledger.AddressOwner{}}
+	if err := j.Do(ctx, plans); err != nil {
+		return err
+	}
+	return context.Cause(ctx)
+}
+
+// overlay is the ledger of a dry run: what is read comes from the ledger below it, and what the
+// run would have recorded by then, as far as later clients may meet it, stays in memory.
+type overlay struct {
+	Ledger
+	empty    bool // the ledger below knew no client when the dry run began
+	contacts bool // a person may be in several plans
+	meet     bool // clients may have an address in common
+
+	mu        sync.RWMutex // clients are prepared while others are recorded
+	steps     map[ledger.ClientKey]map[string]ledger.Event
+	addresses map[plannedAddress]ledger.AddressOwner
+	ids       map[string]ledger.StepID // by kind and id
+}
+
+// plannedAddress is an address that a client would have by then.
+type plannedAddress struct {
+	address  string
+	lookedUp bool
+}
+
+// Append keeps what would be done. Like the ledger it refuses to give an id twice.
+func (l *overlay) Append(events ...ledger.Event) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range events {
+		if e.To != ledger.Done {
+			continue
+		}
+		if id := e.Kind + " " + e.ID; e.ID != "" {
+			if holder, taken := l.ids[id]; taken && holder != e.StepID {
+				return ledger.Taken{Step: e.StepID, Holder: holder}
+			}
+			l.ids[id] = e.StepID
+		}
+		for _, address := range e.Addresses {
+			at := plannedAddress{address, slices.Contains(e.LookedUp, address)}
+			if _, owned := l.addresses[at]; l.meet && !owned {
+				l.addresses[at] = ledger.AddressOwner{ClientKey: e.ClientKey, State: ledger.Done, Run: e.Run, LookedUp: at.lookedUp}
+			}
+		}
+		if l.contacts {
+			if l.steps[e.ClientKey] == nil {
+				l.steps[e.ClientKey] = map[string]ledger.Event{}
+			}
+			e.Run = "" // for the client's own rows it was done before
+			l.steps[e.ClientKey][e.Step] = e
+		}
+	}
+	return nil
+}
+
+// Steps returns the steps of a client as the run would have them by then.
+func (l *overlay) Steps(ctx context.Context, owner ledger.ClientKey, mapping string) (map[string]ledger.Step, error) {
+	known, err := l.Ledger.Steps(ctx, owner, mapping)
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if err != nil || len(l.steps[owner]) == 0 {
+		return known, err
+	}
+	steps := maps.Clone(known)
+	if steps == nil {
+		steps = map[string]ledger.Step{}
+	}
+	for key, e := range l.steps[owner] {
+		step := steps[key]
+		step.Event = e
+		steps[key] = step
+	}
+	return steps, nil
+}
+
+// AddressOwners returns who would have some addresses by then. A client who has one keeps it.
+func (l *overlay) AddressOwners(ctx context.Context, environment string, addresses []string) (map[string][]ledger.AddressOwner, error) {
+	owners, err := map[string][]ledger.AddressOwner{}, error(nil)
+	if !l.empty {
+		owners, err = l.Ledger.AddressOwners(ctx, environment, addresses)
+	}
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	for _, address := range addresses {
+		known := owners[address]
+		for _, lookedUp := range []bool{true, false} {
+			planned, found := l.addresses[plannedAddress{address, lookedUp}]
+			if err == nil && found && !slices.ContainsFunc(known, func(o ledger.AddressOwner) bool { return o.LookedUp == lookedUp && o.State != ledger.Refused }) {
+				owners[address] = append(owners[address], planned)
+			}
+		}
+	}
+	return owners, err
+}
+
+// StepWithID finds another step that would be done with the id of an event by then.
+func (l *overlay) StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error) {
+	l.mu.RLock()
+	holder, found := l.ids[e.Kind+" "+e.ID]
+	l.mu.RUnlock()
+	if found && e.ID != "" && holder != e.StepID {
+		return ledger.Taken{Step: e.StepID, Holder: holder}, true, nil
+	}
+	return l.Ledger.StepWithID(ctx, e)
+}
+
+// Trust records nothing: a dry run changes nothing.
+func (l *overlay) Trust(string) error { return nil }

@@ -1,0 +1,237 @@
+package importer
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"claimsheet/apiclient"
+	"claimsheet/importer/retry"
+	"claimsheet/mapping"
+)
+
+// lookedUp is what the service says of a client. Where it holds nothing but at,
+// the service knows nobody; the zero lookedUp says that it was not asked.
+type lookedUp struct {
+	id      string    // the client that it knows
+	unclear string    // why its answers do not say who the client is
+	failed  error     // why it gave no answer
+	at      time.Time // when it was asked first
+	pause   time.Time // when the service's last pause before that had ended; zero for none, and where it had not
+}
+
+// nobody reports whether nobody was found, or nobody was asked.
+func (r lookedUp) nobody() bool { return r.id == "" && r.unclear == "" && r.failed == nil }
+
+// status is the HTTP status of a look-up that failed, 0 for none.
+func (r lookedUp) status() int {
+	if f, ok := errors.AsType[*apiclient.Failure](r.failed); ok {
+		return f.Status
+	}
+	return 0
+}
+
+// LookupService is what look-ups ask of the service's client.
+type LookupService interface {
+	Find(ctx context.Context, by apiclient.By, value string) (apiclient.Found, error)
+	LearnAbsent(ctx context.Context, by apiclient.By) error
+	KnowsAbsent(by apiclient.By) bool
+	Agrees(match apiclient.Found, fields map[string]string) (field string, ok bool)
+	PauseEnd() (end time.Time, over bool)
+}
+
+// lookups are the look-ups of one run. They are safe for concurrent use.
+type lookups struct {
+	service   LookupService
+	firstWait time.Duration // before a look-up that failed is made again
+	now       func() time.Time
+	keepGoing bool // continue with the next client though the service has never answered a look-up
+
+	learning singleflight.Group // by the kind of look-up
+
+	mu         sync.Mutex
+	answered   bool                          // the service has answered a look-up
+	unanswered int                           // look-ups given up since it last did
+	prefetched map[mapping.Identity]lookedUp // until the client's turn
+}
+
+// hasAnswered reports whether the service has answered a look-up.
+func (l *lookups) hasAnswered() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.answered
+}
+
+// askedBy are the addresses by which a client may be looked up, and which decide who it
+// is. People may share a phone: where there is an e-mail address, that decides, unless the
+// mapping says another mode.
+func askedBy(l mapping.Lookup) []string { return mapping.Addresses(l.Asked()) }
+
+// waysOf are the look-ups that may find a client, in their order.
+func waysOf(l mapping.Lookup) (ways []apiclient.By) {
+	if l.Email != "" {
+		ways = append(ways, apiclient.ByEmail)
+	}
+	if l.AsksByPhone() {
+		ways = append(ways, apiclient.ByPhone)
+	}
+	return ways
+}
+
+// fieldsOf are a plan's client fields as text, by dotted path, to compare with who
+// is found.
+func fieldsOf(plan mapping.Plan) map[string]string {
+	texts := map[string]string{}
+	for _, step := range plan.Steps {
+		for _, f := range step.Fields {
+			if !f.Value.IsZero() {
+				texts[f.Name] = f.Value.Literal
+			}
+		}
+	}
+	return texts
+}
+
+// withRow returns a context for the requests of a plan's client, which a trace then
+// shows with the client's first row.
+func withRow(ctx context.Context, plan mapping.Plan) context.Context {
+	if len(plan.Rows) == 0 {
+		return ctx
+	}
+	return apiclient.WithRow(ctx, plan.Rows[0].Table()+1, plan.Rows[0].Number())
+}
+
+// prefetch looks a client up before its turn, and keeps the result for find.
+func (l *lookups) prefetch(ctx context.Context, plan mapping.Plan) (lookedUp, error) {
+	r, err := l.find(withRow(ctx, plan), plan)
+	if err == nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.prefetched[plan.Client] = r
+	}
+	return r, err
+}
+
+// find looks a plan's client up, unless that was done by prefetch. Its errors are those of
+// findBy.
+func (l *lookups) find(ctx context.Context, plan mapping.Plan) (lookedUp, error) {
+	l.mu.Lock()
+	r, known := l.prefetched[plan.Client]
+	delete(l.prefetched, plan.Client)
+	l.mu.Unlock()
+	if known {
+		return r, nil
+	}
+	return l.findBy(ctx, plan.Lookup, fieldsOf(plan))
+}
+
+// findBy looks a client up by addresses, and compares who is found with fields.
+// An error says that no other look-up will get an answer either: a
+// *apiclient.Failure with Stop set, or the end of ctx. Any other failure is part
+// of the result.
+func (l *lookups) findBy(ctx context.Context, addresses mapping.Lookup, fields map[string]string) (lookedUp, error) {
+	var r lookedUp
+	looks := 0
+	var decisive apiclient.Found // the answer that says who it is
+	var asked apiclient.By
+	for _, by := range waysOf(addresses) {
+		if looks > 0 && addresses.Mode == mapping.LookupEither && !decisive.Absent {
+			break
+		}
+		value := addresses.Email
+		if by == apiclient.ByPhone {
+			value = addresses.Phone
+		}
+		found, err := l.ask(ctx, by, value)
+		if f, ok := errors.AsType[*apiclient.Failure](err); err != nil && (ok && f.Stop || ctx.Err() != nil) {
+			return lookedUp{}, err
+		}
+		if err != nil {
+			return lookedUp{failed: err}, nil
+		}
+		if looks == 0 { // the oldest answer counts
+			r.at = l.now()
+			if end, over := l.service.PauseEnd(); over {
+				r.pause = end
+			}
+		}
+		if looks++; looks == 2 && addresses.Mode == mapping.LookupBoth {
+			if found.ID != decisive.ID {
+				r.unclear = disagree
+				return r, nil
+			}
+			break
+		}
+		decisive, asked = found, by
+	}
+	if looks == 0 || decisive.Absent {
+		return r, nil
+	}
+	if field, ok := l.service.Agrees(decisive, fields); !ok {
+		r.unclear = "the service knows a client by that " + string(asked) + ", whose “" + field + "” differs"
+	} else {
+		r.id = decisive.ID
+	}
+	return r, nil
+}
+
+// ask makes one look-up. Before the first of its kind it learns what an answer
+// that finds nobody looks like, so that an error page is not taken for one.
+func (l *lookups) ask(ctx context.Context, by apiclient.By, value string) (found apiclient.Found, err error) {
+	if err := l.learn(ctx, by); err != nil {
+		return found, err
+	}
+	err = l.get(ctx, func() (err error) {
+		found, err = l.service.Find(ctx, by, value)
+		return err
+	})
+	return found, err
+}
+
+// get makes a request, again where it gets no answer. Where the last few got none in spite of all
+// attempts, the next clients' requests are made once. The error of one that shows that the service
+// is away has Stop set.
+func (l *lookups) get(ctx context.Context, request func() error) error {
+	attempts := retry.Attempts
+	l.mu.Lock()
+	if l.unanswered >= maxUnanswered {
+		attempts = 1
+	}
+	l.mu.Unlock()
+	err := retry.GET(ctx, attempts, retry.Pace{First: l.firstWait, Now: l.now}, request)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f, failed := errors.AsType[*apiclient.Failure](err)
+	if !failed || f.Retry != apiclient.Now {
+		l.unanswered, l.answered = 0, l.answered || err == nil
+		return err
+	}
+	if l.unanswered++; l.unanswered < maxUnanswered || l.answered || l.keepGoing {
+		return err
+	}
+	return &apiclient.Failure{Stop: true, Err: err, Hint: f.Hint, Reason: "the service answers no look-up: " + f.Reason}
+}
+
+// learn learns what an answer that finds nobody looks like, once for each kind of
+// look-up. Workers that need the same kind wait for the one that asks; the others
+// do not.
+func (l *lookups) learn(ctx context.Context, by apiclient.By) error {
+	_, err, _ := l.learning.Do(string(by), func() (any, error) {
+		if l.service.KnowsAbsent(by) {
+			return nil, nil
+		}
+		return nil, l.get(ctx, func() error { return l.service.LearnAbsent(ctx, by) })
+	})
+	return err
+}
+
+// disagree is why it is unclear who a client is whose e-mail address and phone number lead to
+// different ones.
+const disagree = "the look-ups by e-mail and by phone disagree"
+
+// maxUnanswered is after how many unanswered look-ups in a row a service that has
+// never answered one is taken to be away.
+const maxUnanswered = 3
