@@ -441,10 +441,10 @@ func (r *clientRun) decideContacts() error {
 
 func (r *clientRun) decideContact(d *decision) error {
 	step, plan := d.step, *d.step.Contact
-	if _, at, erased := r.job.erasures.Find(r.job.owner(plan.Client)); erased {
-		if d.action != unneeded {
-			d.reject("the contact “"+step.Title+"” was erased on "+at.Format(time.DateOnly), "a contact was erased", adviceErasedContact)
-		}
+	if why := r.job.erased(plan.Client); why != "" {
+		nameless := *step
+		nameless.Key, nameless.Contact = string(mapping.ContactStep), nil // its key is that of the erased person
+		d.action, d.why, d.advice, d.shown = erasedContact, "the contact “"+step.Title+"” was erased: "+why, adviceErasedContact, &nameless
 		return nil
 	}
 	known, err := r.job.knownSteps(plan)

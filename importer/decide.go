@@ -21,18 +21,19 @@ import (
 type action int
 
 const (
-	send       action = iota // unknown, or certainly not created: send it
-	unchanged                // done before
-	changed                  // done before, with other data: nothing is sent
-	undecided                // may have been created: a person has to find out
-	givenUp                  // somebody gave it up
-	adopted                  // a look-up found the client in this run
-	willAdopt                // a look-up of a dry run found the client
-	idConflict               // done, and the sheet gives another id than the ledger has
-	rejected                 // the client is new, and must not be created by what was found out
-	heldBack                 // new, but held back because of a difference elsewhere
-	unneeded                 // a further contact whom no claim needs that is sent: left out
-	skipped                  // new, and left out for a client who was found (existing_activities: skip)
+	send          action = iota // unknown, or certainly not created: send it
+	unchanged                   // done before
+	changed                     // done before, with other data: nothing is sent
+	undecided                   // may have been created: a person has to find out
+	givenUp                     // somebody gave it up
+	adopted                     // a look-up found the client in this run
+	willAdopt                   // a look-up of a dry run found the client
+	idConflict                  // done, and the sheet gives another id than the ledger has
+	rejected                    // the client is new, and must not be created by what was found out
+	heldBack                    // new, but held back because of a difference elsewhere
+	erasedContact               // a further contact who was erased
+	unneeded                    // a further contact whom no claim needs that is sent: left out
+	skipped                     // new, and left out for a client who was found (existing_activities: skip)
 )
 
 // decision is what is to be done about one step of a plan, and why.
@@ -41,13 +42,14 @@ type decision struct {
 	known   ledger.Step   // as the ledger has it, and what has changed since; the zero Step when it does not know the step
 	wanted  *wanted       // what the step asks for; nil until it is needed
 	action  action
-	why     string   // for changed, undecided, givenUp, rejected and heldBack
-	saying  string   // of rejected: why, in words that hold nothing personal; "" for none
-	advice  string   // what to do about it; "" for nothing
-	mapping bool     // the mapping, not a cell, made the data differ
-	moved   string   // how the activity is wanted in another status than it was sent in
-	lookup  lookedUp // of a client who is new to the ledger; zero when none was made
-	inRun   bool     // it was done in this run: for another client, before the client was read again, or by another process
+	why     string        // for changed, undecided, givenUp, rejected and heldBack
+	saying  string        // of rejected: why, in words that hold nothing personal; "" for none
+	advice  string        // what to do about it; "" for nothing
+	mapping bool          // the mapping, not a cell, made the data differ
+	moved   string        // how the activity is wanted in another status than it was sent in
+	shown   *mapping.Step // what reports show instead of step; nil for step itself
+	lookup  lookedUp      // of a client who is new to the ledger; zero when none was made
+	inRun   bool          // it was done in this run: for another client, before the client was read again, or by another process
 }
 
 // reject keeps a client from being created.
@@ -228,7 +230,7 @@ func noteOlderLink(decisions []decision) {
 
 // outcome returns the outcome of a step that the run does not send.
 func (d decision) outcome() stepOutcome {
-	o := stepOutcome{Step: d.step, ID: d.known.ID, URL: d.known.URL, Error: d.why, Advice: d.advice, built: d.known.To == ledger.Done}
+	o := stepOutcome{Step: cmp.Or(d.shown, d.step), ID: d.known.ID, URL: d.known.URL, Error: d.why, Advice: d.advice, built: d.known.To == ledger.Done}
 	switch d.action {
 	case unchanged:
 		o.Status = result.Unchanged
@@ -243,7 +245,7 @@ func (d decision) outcome() stepOutcome {
 		o.Status = result.Done
 	case heldBack:
 		o.Status = result.Changed
-	case skipped:
+	case skipped, erasedContact:
 		o.Status = result.Skipped
 	case idConflict:
 		o.Status = result.Failed

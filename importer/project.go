@@ -38,8 +38,10 @@ type stepOutcome struct {
 // purpose holds up none.
 func (o stepOutcome) ok() bool {
 	switch o.Status {
-	case result.Done, result.Unchanged, result.Planned, result.Skipped:
+	case result.Done, result.Unchanged, result.Planned:
 		return true
+	case result.Skipped: // a claim cannot do without its contact
+		return o.Step.Kind != mapping.ContactStep
 	case result.Changed:
 		return o.ID != "" || o.built || o.Step.Kind == mapping.LinkStep || o.Step.Kind == mapping.ActivityStep
 	}

@@ -349,7 +349,8 @@ func (r *clientRun) complete(o *clientOutcome) {
 func (r *clientRun) lines(o clientOutcome) (lines []result.Step) {
 	dryRun := r.job.mode == dry
 	for _, s := range o.Steps {
-		if dryRun && (s.Status != result.Planned || s.ID != "") { // nothing is sent
+		ofErased, wouldSend := s.Step.Kind == mapping.ContactStep && s.Step.Contact == nil, s.Status == result.Planned && s.ID == "" // else nothing is sent
+		if ofErased || dryRun && !wouldSend {
 			continue
 		}
 		known, ok := r.latest[r.job.stepID(r.plan.Client, s.Step)]
