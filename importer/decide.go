@@ -408,7 +408,7 @@ func (d *decision) compare(b *mapping.Binding) {
 		return
 	}
 	if then.Status != d.wanted.Status { // an Open activity has no attributes: they do not differ, they are absent
-		if d.wanted.movedByCell(then) {
+		if d.wanted.movedByCell(then, b) {
 			d.moved = fmt.Sprintf("“%s” was sent as %s and is now wanted as %s: %s", d.step.Title, then.Status, d.wanted.Status, cells(b, d.wanted.resume))
 			d.action, d.why = changed, d.moved
 			return
@@ -416,7 +416,7 @@ func (d *decision) compare(b *mapping.Binding) {
 		d.mapping, d.moved = true, fmt.Sprintf("“%s” was sent as %s, and the mapping now wants it as %s", d.step.Title, then.Status, d.wanted.Status)
 		return
 	}
-	edited, unsent, byMapping := d.wanted.differs(then)
+	edited, unsent, byMapping := d.wanted.differs(then, b)
 	d.mapping = byMapping
 	var parts []string
 	for _, c := range edited {

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"maps"
@@ -94,6 +95,13 @@ func (l *overlay) Steps(ctx context.Context, owner ledger.ClientKey, mapping str
 	}
 	for key, e := range l.steps[owner] {
 		step := steps[key]
+		if len(e.Data) == 0 && e.Digest == "" { // as the ledger keeps what an event does not bring
+			e.Data, e.Digest = step.Data, step.Digest
+		}
+		if len(e.Answer) == 0 {
+			e.Answer = step.Answer
+		}
+		e.ID, e.URL, e.Status = cmp.Or(e.ID, step.ID), cmp.Or(e.URL, step.URL), cmp.Or(e.Status, step.Status)
 		step.Event = e
 		steps[key] = step
 	}

@@ -19,8 +19,7 @@ import (
 type SharedRules interface {
 	// Change calls update with the rules and keeps what it makes of them. No other process
 	// changes them meanwhile. It may call update more than once, with the rules as they are
-	// then. After an error the rules may or may not have been changed. Where the server was cut
-	// off in the moment of a commit, what was observed may count twice: at worst the run stops early.
+	// then. After an error the rules may or may not have been changed.
 	Change(update func(*StopRules)) error
 }
 
@@ -38,6 +37,7 @@ type guard struct {
 	mu     sync.Mutex
 	rules  StopRules     // the shared ones as they were seen last
 	unsaid []observation // those that they may not have yet
+	added  int           // how many observations before these they have of this process
 	due    bool          // the rules say that all pause, and this process has not done so yet
 	cutOff error         // why the shared rules cannot be reached; for good
 }
@@ -76,16 +76,14 @@ func (g *guard) exchange(pauses bool) (stop error, pause bool) {
 	}
 	var now StopRules
 	err := g.shared.Change(func(rules *StopRules) {
-		for _, o := range g.unsaid {
-			rules.observe(o, g.most)
-		}
+		rules.add(g.process, g.added, g.unsaid, g.most)
 		now = *rules
 	})
 	if err != nil {
 		g.cutOff = fmt.Errorf("%w: %w", errRules, err)
 		return g.cutOff, false
 	}
-	g.unsaid = g.unsaid[:0]
+	g.added, g.unsaid = g.added+len(g.unsaid), g.unsaid[:0]
 	g.due = g.due || now.Pauses > g.rules.Pauses
 	g.rules = now
 	pause = g.due && pauses

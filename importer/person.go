@@ -339,7 +339,7 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 // lookUp looks a client up who is new to the ledger.
 func (r *clientRun) lookUp(ctx context.Context, first *decision) error {
 	j := r.job
-	if j.NoLookup {
+	if j.mode == dry && j.NoLookup {
 		return nil
 	}
 	ctx, err := r.inTurn(ctx)
@@ -490,7 +490,7 @@ func (r *clientRun) findAgain(ctx context.Context, d *decision, v apiclient.Verd
 // time, it is sent again, like a client that the service does not know.
 func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 	j := r.job
-	if j.NoLookup {
+	if j.mode == dry && j.NoLookup {
 		return nil
 	}
 	was := j.sentLookup(r.plan, *d)

@@ -163,7 +163,7 @@ type cellChange struct {
 // by the mapping. What only another mapping has, or takes from other columns, is no difference: a
 // client belongs to all mappings. But the roles of one mapping are compared by value: what a
 // person's other rows say is lost otherwise.
-func (now wanted) differs(then wanted) (edited, unsent []cellChange, byMapping bool) {
+func (now wanted) differs(then wanted, b *mapping.Binding) (edited, unsent []cellChange, byMapping bool) {
 	own, otherRole := now.Mapping == then.Mapping, now.inOtherRole(then)
 	byMapping = own && now.Template != then.Template
 	old := map[string]wantedValue{}
@@ -178,7 +178,7 @@ func (now wanted) differs(then wanted) (edited, unsent []cellChange, byMapping b
 		case otherRole && (v.Value == "" || was.Value != "" && v.isDefault()):
 		case otherRole && was.Value == "":
 			unsent = append(unsent, cellChange{v.Name, now.sources[i]})
-		case otherRole, known && v.edited(was.sourceCells):
+		case otherRole, known && v.edited(was.sourceCells, now.sources[i], b):
 			edited = append(edited, cellChange{v.Name, now.sources[i]})
 		default:
 			byMapping = byMapping || own
@@ -200,19 +200,34 @@ func (v wantedValue) isDefault() bool {
 
 // movedByCell reports whether an activity has another status because of the cell that
 // says where the client resumes. Such a cell can only open an activity or close it.
-func (now wanted) movedByCell(then wanted) bool {
+func (now wanted) movedByCell(then wanted, b *mapping.Binding) bool {
 	open := string(mapping.Open)
-	return now.Resumes && then.Resumes && (now.Status == open || then.Status == open) && now.Resume.edited(then.Resume)
+	return now.Resumes && then.Resumes && (now.Status == open || then.Status == open) && now.Resume.edited(then.Resume, now.resume, b)
 }
 
 // edited reports whether a cell was edited. Where the mapping now reads another
-// column, the mapping made the difference.
-func (now sourceCells) edited(then sourceCells) bool {
+// column, the mapping made the difference, unless the column that it read then is
+// gone: then the column was renamed, and the mapping follows.
+func (now sourceCells) edited(then sourceCells, source mapping.Source, b *mapping.Binding) bool {
 	if len(now.Cells) == 0 || len(then.Cells) == 0 { // a constant, now or then
 		return false
 	}
+	was := make(map[string]string, len(then.Columns))
+	for i, column := range then.Columns {
+		was[column] = then.Cells[i]
+	}
+	var others []string // what is in columns that were not read then
 	for i, column := range now.Columns {
-		if k := slices.Index(then.Columns, column); k >= 0 && then.Cells[k] != now.Cells[i] {
+		text, both := was[column]
+		switch {
+		case !both:
+			others = append(others, now.Cells[i])
+		case text != now.Cells[i]:
+			return true
+		}
+	}
+	for column, text := range was {
+		if !slices.Contains(now.Columns, column) && !slices.Contains(others, text) && !b.HasColumn(column, source.Row) {
 			return true
 		}
 	}

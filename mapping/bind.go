@@ -239,6 +239,11 @@ func (b *Binding) AtRow(row cell.Row) problem.Where {
 	return b.table(row.Table()).sheet.AtRow(row.Number())
 }
 
+// HasColumn reports whether the sheet of a row has a column with a name.
+func (b *Binding) HasColumn(name string, row cell.Row) bool {
+	return slices.Contains(b.table(row.Table()).headers, convert.FoldHeader(name))
+}
+
 // RowName returns a row's name in messages: its number, or its place in a run
 // of several sheets.
 func (b *Binding) RowName(row cell.Row) string {

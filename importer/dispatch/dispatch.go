@@ -221,7 +221,7 @@ func (groupArgs) Kind() string { return "claimsheet_group" }
 // QueueName is River's queue of the runs in one environment; scope is the ledger's name for that,
 // of any length and with any characters. Workers take what has their own version only.
 func QueueName(scope string) string {
-	const version = 2 // of what is handed over
+	const version = 3 // of what is handed over
 	sum := sha256.Sum256([]byte(scope))
 	return fmt.Sprintf("claimsheet-%d-%x", version, sum[:8])
 }
