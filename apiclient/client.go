@@ -231,7 +231,7 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, err
 		return Answer{}, f
 	}
 	defer res.Body.Close()
-	a.Early = proof.lacks(len(r.Body))
+	a.Early = res.StatusCode == http.StatusRequestTimeout && proof.lacks(len(r.Body)) // no other answer needs to know
 	err = a.read(r, res, c.cfg.Now())
 	if c.asksToWait(a) {
 		c.meter.Refused(ctx, rate.Refusal{Status: a.Status, Wait: a.RetryAfter, Cuts: slot.ticket.Cuts})

@@ -89,14 +89,14 @@ func (e *evidence) watch(ctx context.Context, cancel func()) context.Context {
 	}})
 }
 
-// lacks reports whether a part of a request's body, which has so many bytes, was not written to the connection. It may
-// overlook as many bytes as the headers have.
+// lacks reports whether a part of a request's body, which has so many bytes, was not written to the connection, and sees
+// to it that the rest never is: the connection cannot be used any more. It may overlook as many bytes as the headers have.
 func (e *evidence) lacks(body int) bool {
-	if len(e.conns) == 0 {
+	if len(e.conns) == 0 || body == 0 {
 		return false
 	}
 	last := e.conns[len(e.conns)-1]
-	return last.conn.count(false)-last.base <= int64(body) && body > 0
+	return last.conn.count(true)-last.base <= int64(body)
 }
 
 // failure is what became of a request for which the transport has the error err instead of an answer. It was not

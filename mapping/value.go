@@ -262,7 +262,7 @@ func (b *binder) checkEmpty(at yamltree.Place, texts []string) {
 	texts = slices.DeleteFunc(texts, func(text string) bool { return !b.empty[text] })
 	if len(texts) > 0 {
 		b.wrongAt(at, "empty-text", "“%s” counts as empty by sheet.empty, so the entry for it here is never used", strings.Join(texts, "”, “")).
-			Hint = "list it in one of the two places; default says what is sent for an empty cell"
+			Hint = "list it in one of the two places"
 	}
 }
 

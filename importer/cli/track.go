@@ -135,7 +135,7 @@ func (l *ledgerSession) takeEvents(ctx context.Context, events []tracking.Event)
 	if err != nil {
 		return n, err
 	}
-	repeated := 0
+	var added ledger.TrackedCounts
 	record := func(events []tracking.Event) error {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -145,18 +145,18 @@ func (l *ledgerSession) takeEvents(ctx context.Context, events []tracking.Event)
 			list[i] = ledger.Tracked{Key: e.Key, Kind: e.Kind, Status: e.Status, At: e.At, Received: e.Received,
 				ClientID: e.Client, ClaimID: e.Claim, ActivityID: e.Activity, Activity: e.Template}
 		}
-		more, err := l.ledger.AddTracked(service, list)
-		repeated += more
+		more, err := l.ledger.AddTracked(service, scopes, list)
+		added.Repeated, added.Erased = added.Repeated+more.Repeated, added.Erased+more.Erased
 		return err
 	}
-	if err := record(events); err != nil {
-		return n, err
+	if err = record(events); err == nil {
+		err = l.inbox().Take(record)
 	}
-	if err := l.inbox().Take(record); err != nil {
-		return n, err
+	n, matching := l.ledger.MatchTracked(service, scopes, activityName) // also what was recorded before an error
+	n.Repeated, n.Erased = added.Repeated, n.Erased+added.Erased
+	if err == nil {
+		err = matching
 	}
-	n, err = l.ledger.MatchTracked(service, scopes, activityName)
-	n.Repeated = repeated
 	return n, err
 }
 

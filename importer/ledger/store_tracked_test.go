@@ -40,9 +40,9 @@ func addTracked(t *testing.T, l *ledger.Ledger, events ...ledger.Tracked) ledger
 	for i := range events {
 		events[i].At, events[i].Received = noon.Add(time.Duration(i)*time.Minute), noon.Add(time.Hour)
 	}
-	repeated := must(l.AddTracked(service, events))(t)
+	added := must(l.AddTracked(service, []string{service}, events))(t)
 	n := must(l.MatchTracked(service, []string{service}, named))(t)
-	n.Repeated = repeated
+	n.Repeated, n.Erased = added.Repeated, n.Erased+added.Erased
 	return n
 }
 

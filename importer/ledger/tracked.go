@@ -42,11 +42,20 @@ type TrackedCounts struct {
 
 // AddTracked records events of a service; MatchTracked finds their steps. An event that arrives again
 // changes nothing; repeated counts those.
-func (l *Ledger) AddTracked(service string, events []Tracked) (repeated int, err error) {
+func (l *Ledger) AddTracked(service string, environments []string, events []Tracked) (n TrackedCounts, err error) {
 	err = l.submit(func(t *transaction) error {
-		repeated = 0
+		n = TrackedCounts{}
+		m := trackedMatcher{transaction: t, environments: environments, name: func(Step) string { return "" }}
 		for _, e := range events {
-			n, err := t.exec(`INSERT INTO tracked
+			of, ok, err := m.find(e)
+			if err != nil {
+				return err
+			}
+			if _, erased := Erased(of.Client); ok && erased {
+				n.Erased++
+				continue
+			}
+			added, err := t.exec(`INSERT INTO tracked
 				(service, client, step, key, kind, status, at, received, client_id, claim_id, activity_id, activity)
 				VALUES (?, 0, 0, `+params(9)+`) ON CONFLICT (service, key) DO NOTHING`,
 				service, e.Key, e.Kind, e.Status, e.At.UnixMicro(), e.Received.UnixMicro(),
@@ -54,13 +63,13 @@ func (l *Ledger) AddTracked(service string, events []Tracked) (repeated int, err
 			if err != nil {
 				return err
 			}
-			if n == 0 {
-				repeated++
+			if added == 0 {
+				n.Repeated++
 			}
 		}
 		return nil
 	})
-	return repeated, err
+	return n, err
 }
 
 // MatchTracked looks for the steps of a service's events that have none yet, in the environments of

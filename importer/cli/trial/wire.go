@@ -38,14 +38,21 @@ func (c conn) Write(p []byte) (int, error) {
 	if len(w.written) == 0 {
 		reach("before-write", w.step)
 	}
-	n, err := c.Conn.Write(p)
+	half := 0
+	if w.step != "" && len(w.written) == 0 { // a request as a rule is written at once
+		half = len(p) / 2
+		if n, err := c.Conn.Write(p[:half]); err != nil {
+			return n, err
+		}
+		reach("half-written", w.step)
+	}
+	n, err := c.Conn.Write(p[half:])
+	n += half
 	if w.step == "" || err != nil {
 		return n, err
 	}
 	if w.written = append(w.written, p[:n]...); whole(w.written) {
 		reach("after-write", w.step)
-	} else {
-		reach("half-written", w.step)
 	}
 	return n, err
 }
