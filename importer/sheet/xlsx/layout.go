@@ -11,69 +11,38 @@ import (
 	"claimsheet/mapping/cell"
 )
 
-// readLayout unpacks the sheet to its end, which proves that it is complete, and reads its hidden columns and merged cells. The
-// file lists the merged cells after the rows, but a pass needs them before; only a sheet that has any is scanned for them.
-func (s *Sheet) readLayout() error {
-	isMerged, err := contains(s.archive, s.part, "mergeCell")
+// hiddenColumns returns the hidden columns of a sheet, 0 = A, in the file's order.
+// They are listed before the rows. An unreadable entry hides nothing, so that no
+// cell is lost.
+func hiddenColumns(a *archive, part string) ([]int, error) {
+	p, err := a.open(part, maxSheetBytes)
 	if err != nil {
-		return err
-	}
-	p, err := s.archive.open(s.part, maxSheetBytes)
-	if err != nil {
-		return err
+		return nil, err
 	}
 	defer p.Close()
-	inRows := false
-	for x := newScanner(p); ; {
-		found, err := x.element()
-		name := string(x.name)
-		inRows = inRows || name == "sheetData"
-		if err != nil || !found || inRows && !isMerged {
-			slices.SortFunc(s.merges, func(a, b cell.Area) int { return cmp.Or(cmp.Compare(a.Top, b.Top), cmp.Compare(a.Left, b.Left)) })
-			return err
+	s := newScanner(p)
+	var hidden []int
+	for {
+		found, err := s.element()
+		if err != nil || !found || string(s.name) == "sheetData" {
+			return hidden, err
 		}
-		if isColumn := name == "col" && !inRows; x.depth() != 3 || !isColumn && name != "mergeCell" {
+		if s.depth() != 3 || string(s.name) != "col" {
 			continue
 		}
-		attrs, err := x.attributes()
-		switch {
-		case err != nil:
-			return err
-		case name == "col":
-			s.addHidden(attrs)
+		attrs, err := s.attributes()
+		if err != nil {
+			return nil, err
+		}
+		if hides, _ := boolean(attrs["hidden"]); !hides {
 			continue
-		case len(s.merges) == maxMerges:
-			return tooLarge("its sheet has more than a million merged cells")
 		}
-		area, ok := areaOf(attrs["ref"])
-		if !ok {
-			return x.damaged("a merged cell has no place")
+		first, _ := strconv.Atoi(attrs["min"])
+		last, _ := strconv.Atoi(attrs["max"])
+		for column := max(first, 1); column <= min(last, cell.MaxColumns) && len(hidden) < cell.MaxColumns; column++ {
+			hidden = append(hidden, column-1)
 		}
-		s.merges = append(s.merges, area)
 	}
-}
-
-// addHidden adds the columns of an entry that hides them. An unreadable one hides nothing, so that no cell is lost.
-func (s *Sheet) addHidden(attrs map[string]string) {
-	if hides, _ := boolean(attrs["hidden"]); !hides {
-		return
-	}
-	first, _ := strconv.Atoi(attrs["min"])
-	last, _ := strconv.Atoi(attrs["max"])
-	for column := max(first, 1); column <= min(last, cell.MaxColumns) && len(s.HiddenColumns) < cell.MaxColumns; column++ {
-		s.HiddenColumns = append(s.HiddenColumns, column-1)
-	}
-}
-
-// areaOf reads an area such as B2:C3, or B2 alone.
-func areaOf(ref string) (area cell.Area, ok bool) {
-	first, last, isPair := strings.Cut(ref, ":")
-	if !isPair {
-		last = first
-	}
-	left, top, ok := reference([]byte(first))
-	right, bottom, ok2 := reference([]byte(last))
-	return cell.Area{Top: top, Left: left, Bottom: bottom, Right: right}, ok && ok2 && left <= right && top <= bottom
 }
 
 // Merged returns the merged cells below the header that cover another cell of its
@@ -84,6 +53,54 @@ func (s *Sheet) Merged() []cell.Area {
 		covers := a.Bottom > a.Top && a.Left <= last || min(a.Right, last) > a.Left
 		return a.Top <= s.headerRow || !covers
 	})
+}
+
+// mergedCells unpacks a sheet to its end, which proves that it is complete, and
+// returns its merged cells by first row. The file lists them after the rows, but a
+// pass needs them before; only a sheet that has any is scanned for them.
+func mergedCells(a *archive, name string) ([]cell.Area, error) {
+	found, err := contains(a, name, "mergeCell")
+	if err != nil || !found {
+		return nil, err
+	}
+	var areas []cell.Area
+	p, err := a.open(name, maxSheetBytes)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	s := newScanner(p)
+	for {
+		found, err := s.element()
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			break
+		}
+		if s.depth() != 3 || string(s.name) != "mergeCell" {
+			continue
+		}
+		attrs, err := s.attributes()
+		if err != nil {
+			return nil, err
+		}
+		first, last, isPair := strings.Cut(attrs["ref"], ":")
+		if !isPair {
+			last = first
+		}
+		left, top, ok := reference([]byte(first))
+		right, bottom, ok2 := reference([]byte(last))
+		if !ok || !ok2 || right < left || bottom < top {
+			return nil, s.damaged("a merged cell has no place")
+		}
+		areas = append(areas, cell.Area{Top: top, Left: left, Bottom: bottom, Right: right})
+		if len(areas) > maxMerges {
+			return nil, tooLarge("its sheet has more than a million merged cells")
+		}
+	}
+	slices.SortFunc(areas, func(a, b cell.Area) int { return cmp.Or(cmp.Compare(a.Top, b.Top), cmp.Compare(a.Left, b.Left)) })
+	return areas, nil
 }
 
 // contains unpacks a part to its end and reports whether it contains the word.
@@ -112,44 +129,53 @@ func contains(a *archive, name, word string) (bool, error) {
 // same ones in every row.
 const (
 	maxMerges    = 1 << 20
-	maxCoverWork = 1 << 31 // merged cells looked at
+	maxCoverWork = 1 << 24 // merged cells looked at, over all rows in which one begins or ends
 )
 
 // cover knows the merged cells at the row that a pass has reached.
 type cover struct {
 	ahead []cell.Area // begin below the row, by first row
-	here  []cell.Area // may reach the row
+	here  []cell.Area // may reach the row, by first column and first row
+	reach []int       // for each of here, the last column that it and those before it cover
 	until int         // no area of here ends above this row
-	work  int64
+	work  int
 }
 
-// move goes down to a row; ok is false when the merged cells took more work than those of any real sheet.
+// move goes down to a row; ok is false when that takes more work than any real
+// sheet needs.
 func (c *cover) move(row int) (ok bool) {
 	ended := len(c.here) > 0 && c.until < row
 	begins := len(c.ahead) > 0 && c.ahead[0].Top <= row
 	if !ended && !begins {
-		return c.work <= maxCoverWork
+		return true
 	}
-	for len(c.ahead) > 0 && c.ahead[0].Top <= row {
-		c.here, c.ahead = append(c.here, c.ahead[0]), c.ahead[1:]
-	}
-	c.work += int64(len(c.here))
 	c.here = slices.DeleteFunc(c.here, func(a cell.Area) bool { return a.Bottom < row })
-	c.until = cell.MaxRows
+	for len(c.ahead) > 0 && c.ahead[0].Top <= row {
+		if c.ahead[0].Bottom >= row {
+			c.here = append(c.here, c.ahead[0])
+		}
+		c.ahead = c.ahead[1:]
+	}
+	if c.work += len(c.here); c.work > maxCoverWork {
+		return false
+	}
+	slices.SortFunc(c.here, func(a, b cell.Area) int { return cmp.Or(cmp.Compare(a.Left, b.Left), cmp.Compare(a.Top, b.Top)) })
+	c.reach, c.until = c.reach[:0], cell.MaxRows
+	reach := -1
 	for _, a := range c.here {
+		reach = max(reach, a.Right)
+		c.reach = append(c.reach, reach)
 		c.until = min(c.until, a.Bottom)
 	}
-	return c.work <= maxCoverWork
+	return true
 }
 
-// covers reports whether an area covers a cell that is the first of none.
-func (c *cover) covers(row, column int) (isCovered bool) {
-	c.work += int64(len(c.here))
-	for _, a := range c.here {
-		if a.Left == column && a.Top == row {
-			return false
-		}
-		isCovered = isCovered || a.Left <= column && column <= a.Right
+// covers reports whether an area covers a cell that is not the area's first.
+func (c *cover) covers(row, column int) bool {
+	after, _ := slices.BinarySearchFunc(c.here, column+1, func(a cell.Area, column int) int { return cmp.Compare(a.Left, column) })
+	if after == 0 || c.reach[after-1] < column {
+		return false
 	}
-	return isCovered
+	last := c.here[after-1] // of those that begin in the column, the lowest
+	return last.Left != column || last.Top != row
 }

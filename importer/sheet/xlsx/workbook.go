@@ -81,10 +81,13 @@ func Open(file io.ReaderAt, size int64, o Options) (*Sheet, error) {
 			return nil, err
 		}
 	}
-	if err := s.readLayout(); err != nil {
+	if s.merges, err = mergedCells(a, s.part); err != nil {
 		return nil, err
 	}
 	if s.Properties, err = readProperties(a); err != nil {
+		return nil, err
+	}
+	if s.HiddenColumns, err = hiddenColumns(a, s.part); err != nil {
 		return nil, err
 	}
 	s.Header, err = s.readHeader()
