@@ -123,7 +123,7 @@ func (f *File) check() error {
 		}
 		switch p := f.wrong(row); {
 		case p == nil:
-		case p.Code == "file-too-large", p.Code == "not-text", p.Code == "code-page":
+		case p.Code == "file-too-large":
 			return *p
 		case len(found) < most:
 			found = append(found, *p)
@@ -140,9 +140,8 @@ func (f *File) check() error {
 // fileRow is one row of the file; blank lines give none. Its fields are reused for
 // the next row.
 type fileRow struct {
-	number   int // from 1
-	fields   []string
-	encoding string // of the file
+	number int // from 1
+	fields []string
 }
 
 // filled returns the number of fields up to the last one that is not empty.
@@ -160,7 +159,7 @@ func (f *File) rows() iter.Seq2[fileRow, error] {
 		t := f.text()
 		r := csv.NewReader(t)
 		r.Comma, r.FieldsPerRecord, r.ReuseRecord = f.comma, -1, true
-		row, last := fileRow{encoding: t.encoding}, 0 // the line on which the previous row ended
+		row, last := fileRow{}, 0 // the line on which the previous row ended
 		for {
 			t.given = 0
 			var err error
@@ -211,9 +210,6 @@ func (f *File) broken(t *text, err error, last int) error {
 // wrong describes what is wrong with a row; nil for nothing. The header and the
 // rows above it may have any number of fields.
 func (f *File) wrong(row fileRow) *problem.Problem {
-	if p := f.notText(row); p != nil {
-		return p
-	}
 	var p problem.Problem
 	filled := row.filled()
 	long := slices.IndexFunc(row.fields, func(field string) bool { return !cell.Fits(field) })
@@ -239,17 +235,6 @@ func (f *File) wrong(row fileRow) *problem.Problem {
 		return nil
 	}
 	return &p
-}
-
-// notText describes what is not text in a row; nil for nothing.
-func (f *File) notText(row fileRow) *problem.Problem {
-	for i, field := range row.fields {
-		if p := notText(field, row.encoding); p != nil {
-			p.Where = f.sheet.At(i, row.number)
-			return p
-		}
-	}
-	return nil
 }
 
 func delimiterName(comma rune) string {
@@ -305,9 +290,6 @@ func (f *File) header() ([]string, error) {
 	for row, err := range f.rows() {
 		if err != nil {
 			return nil, err
-		}
-		if p := f.notText(row); p != nil { // whatever the delimiter is
-			return nil, *p
 		}
 		any = any || row.filled() > 0
 		if row.number == f.sheet.HeaderRow && strings.TrimSpace(strings.Join(row.fields, "")) != "" {

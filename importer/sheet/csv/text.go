@@ -28,19 +28,30 @@ const (
 var errLongRecord = errors.New("a row of more than 16 MiB")
 
 // text reads a CSV file as UTF-8, without its byte order mark and with every line
-// end (CR LF, CR alone) as a line feed.
+// end (CR LF, CR alone) as a line feed. Bytes that are not text, and NUL, are a
+// problem with its line and column.
 type text struct {
 	src      io.Reader // in UTF-8, with U+FFFD for what is no text in another encoding
 	encoding string
-	cr       bool  // the last character was a carriage return
-	err      error // what ends the text; it stays
-	given    int   // bytes returned since it was last set to 0
+	path     string
+
+	buf    []byte
+	out    []byte // to be returned next
+	rest   []byte // behind it, the beginning of a character
+	line   int    // of the character behind out
+	column int    // in characters
+	cr     bool   // the last character was a carriage return
+	last   byte   // of out; 0 at the beginning
+	err    error  // what ends the text; it stays
+
+	given int // bytes returned since it was last set to 0
 }
 
 // text opens the file's text from its beginning.
 func (f *File) text() *text {
-	src := bufio.NewReaderSize(io.NewSectionReader(f.file, 0, f.size), 32<<10)
-	t := &text{src: src, encoding: f.encoding}
+	const chunk = 32 << 10
+	src := bufio.NewReaderSize(io.NewSectionReader(f.file, 0, f.size), chunk)
+	t := &text{src: src, encoding: f.encoding, path: f.sheet.File, buf: make([]byte, chunk), line: 1, column: 1}
 	switch mark := skipMark(src); {
 	case mark == "\xEF\xBB\xBF":
 		t.encoding = inUTF8
@@ -67,91 +78,143 @@ func skipMark(src *bufio.Reader) string {
 }
 
 // Read returns the text to encoding/csv.
-func (t *text) Read(b []byte) (n int, err error) {
+func (t *text) Read(b []byte) (int, error) {
+	for len(t.out) == 0 {
+		if t.err != nil {
+			return 0, t.err
+		}
+		t.fill()
+	}
 	if t.given > cell.MaxRowBytes {
-		t.err = errLongRecord
+		t.err, t.out = errLongRecord, nil
+		return 0, t.err
 	}
-	for n == 0 && t.err == nil {
-		n, t.err = t.src.Read(b)
-		n = t.lines(b[:n])
-	}
+	n := copy(b, t.out)
+	t.out = t.out[n:]
 	t.given += n
-	if n > 0 {
-		return n, nil
-	}
-	return 0, t.err
+	return n, nil
 }
 
-// lines replaces every line end by a line feed, in place, and returns how much is left.
-func (t *text) lines(b []byte) int {
-	if !t.cr && bytes.IndexByte(b, '\r') < 0 {
+// fill reads the next piece into out, and sets err to what ends the text behind it.
+func (t *text) fill() {
+	kept := copy(t.buf, t.rest)
+	n, err := t.src.Read(t.buf[kept:])
+	read := t.buf[:kept+n]
+	good := wholeText(read, t.encoding)
+	t.rest = read[good:]
+	nul := bytes.IndexByte(read[:good], 0)
+	if nul >= 0 {
+		good = nul
+	}
+	if t.out = t.lines(read[:good]); len(t.out) > 0 {
+		t.last = t.out[len(t.out)-1]
+	}
+	switch {
+	case nul >= 0:
+		t.err = t.wrong("it holds a NUL character; expected text").
+			Hinted("save it as UTF-8; a file in UTF-16 needs its byte order mark")
+	case len(t.rest) > 0 && (err == io.EOF || utf8.FullRune(t.rest)):
+		t.err = t.notText()
+	default:
+		t.err = err
+	}
+}
+
+// wholeText returns how many bytes at the beginning of b are text.
+func wholeText(b []byte, encoding string) (n int) {
+	if encoding != inUTF8 { // U+FFFD in such a file stands for a character that was lost before
+		if at := bytes.Index(b, []byte("\uFFFD")); at >= 0 {
+			return at
+		}
+	}
+	if utf8.Valid(b) {
 		return len(b)
 	}
-	kept := b[:0]
-	for _, c := range b {
-		after := t.cr
-		if t.cr = c == '\r'; t.cr {
-			c = '\n'
-		} else if after && c == '\n' {
-			continue
+	for {
+		r, size := utf8.DecodeRune(b[n:])
+		if r == utf8.RuneError && size <= 1 {
+			return n
 		}
-		kept = append(kept, c)
+		n += size
 	}
-	return len(kept)
+}
+
+// lines replaces every line end by a line feed, in place, and counts lines and
+// columns.
+func (t *text) lines(b []byte) []byte {
+	if t.cr || bytes.IndexByte(b, '\r') >= 0 {
+		kept := b[:0]
+		for _, c := range b {
+			after := t.cr
+			if t.cr = c == '\r'; t.cr {
+				c = '\n'
+			} else if after && c == '\n' {
+				continue
+			}
+			kept = append(kept, c)
+		}
+		b = kept
+	}
+	if last := bytes.LastIndexByte(b, '\n'); last >= 0 {
+		t.line += bytes.Count(b, []byte("\n"))
+		t.column = 1 + utf8.RuneCount(b[last+1:])
+	} else {
+		t.column += utf8.RuneCount(b)
+	}
+	return b
 }
 
 // dosLetters are bytes that are letters in code page 850: é is 0x82. In Windows-1252 they
 // are marks that do not follow a letter, or nothing.
 const dosLetters = "\x81\x82\x83\x84\x86\x87\x88\x89\x8B\x8D"
 
-// notText refuses a field that is not text, except for its place; nil for one that is. In a file of another encoding than UTF-8,
-// U+FFFD stands for what is no character in it.
-func notText(field, encoding string) *problem.Problem {
-	isUTF8 := encoding == inUTF8
-	switch {
-	case strings.IndexByte(field, 0) >= 0:
-		p := problem.New("not-text", "it holds a NUL character; expected text").
-			Hinted("save it as UTF-8; a file in UTF-16 needs its byte order mark")
-		return &p
-	case isUTF8 && utf8.ValidString(field), !strings.ContainsRune(field, utf8.RuneError):
-		return nil
-	}
-	wrong := strings.IndexFunc(field, func(r rune) bool { return r == utf8.RuneError })
-	for isUTF8 && strings.HasPrefix(field[wrong:], "\uFFFD") { // a character of its own
-		wrong += len("\uFFFD")
-		wrong += strings.IndexFunc(field[wrong:], func(r rune) bool { return r == utf8.RuneError })
-	}
-	what, isDOS, hint := "a character", encoding == inWindows1252, "save it as UTF-8"
-	if isUTF8 {
-		what, isDOS = fmt.Sprintf("the byte 0x%X", field[wrong]), strings.IndexByte(dosLetters, field[wrong]) >= 0
+// notText refuses what rest begins with.
+func (t *text) notText() problem.Problem {
+	what, isDOS, hint := "a character", t.encoding == inWindows1252, "save it as UTF-8"
+	if t.encoding == inUTF8 {
+		what, isDOS = fmt.Sprintf("the byte 0x%X", t.rest[0]), strings.IndexByte(dosLetters, t.rest[0]) >= 0
 		hint += ", or, if Excel saved it as plain CSV, declare that in the mapping: sheet: {encoding: windows-1252}"
 	}
-	p := problem.New("not-text", "%s is not %s; expected a file in UTF-8, in UTF-16 with a byte order mark, or in the encoding that the mapping declares",
-		what, encoding).Hinted("%s", hint)
-	if before := strings.ToLower(field[:wrong]); isDOS && strings.TrimRight(before, "abcdefghijklmnopqrstuvwxyz") != before {
-		p = problem.New("code-page",
+	if isLetter := t.last|0x20 >= 'a' && t.last|0x20 <= 'z'; isLetter && isDOS {
+		return problem.At(t.at(), "code-page",
 			"%s after a letter is neither UTF-8 nor Windows-1252; it is one of code page 850, which DOS programs and “CSV (MS-DOS)” write", what).
 			Hinted("save the file as “CSV UTF-8”; or convert it: iconv -f CP850 -t UTF-8 OLD.csv > NEW.csv")
 	}
-	return &p
+	return t.wrong("%s is not %s; expected a file in UTF-8, in UTF-16 with a byte order mark, or in the encoding that the mapping declares",
+		what, t.encoding).Hinted("%s", hint)
+}
+
+func (t *text) wrong(format string, args ...any) problem.Problem {
+	return problem.At(t.at(), "not-text", format, args...)
+}
+
+// at is the place of the character behind out.
+func (t *text) at() problem.Where {
+	return problem.Where{File: t.path, Line: t.line, Column: t.column}
 }
 
 // refuseUTF8 refuses a file without a byte order mark that is UTF-8 with letters beyond ASCII, though the mapping
-// declares another encoding.
+// declares another encoding: each of these letters would be read as two or more others.
 func (f *File) refuseUTF8() error {
 	src := bufio.NewReader(io.NewSectionReader(f.file, 0, f.size))
 	if skipMark(src) != "" {
 		return nil
 	}
-	for isASCII := true; ; {
+	at, first := problem.Where{File: f.sheet.File, Line: 1, Column: 1}, problem.Where{}
+	for {
 		r, size, err := src.ReadRune()
-		if err != nil && !isASCII {
-			return problem.New("is-utf-8",
-				"the mapping declares the encoding windows-1252, and the file is UTF-8: each letter beyond ASCII would be read as two or more others").
+		switch {
+		case err == io.EOF && first.Line > 0:
+			return problem.At(first, "is-utf-8",
+				"the mapping declares the encoding windows-1252, and the file is UTF-8: letters such as this one would be read as two or more others").
 				Hinted("take encoding out of the mapping's sheet section; UTF-8 needs none")
-		} else if err != nil || r == utf8.RuneError && size == 1 {
+		case err != nil, r == utf8.RuneError && size == 1:
 			return nil
+		case size > 1 && first.Line == 0:
+			first = at
 		}
-		isASCII = isASCII && size == 1
+		if at.Column++; r == '\n' {
+			at.Line, at.Column = at.Line+1, 1
+		}
 	}
 }
