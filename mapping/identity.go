@@ -138,7 +138,7 @@ func (p *boundPerson) person(part *rowPart) Person {
 	if slices.ContainsFunc(p.values, func(v *boundValue) bool { return v.fallback != nil }) {
 		values = slices.Clone(values)
 		for i, v := range p.values {
-			if values[i].value.IsZero() && v.fallback != nil {
+			if values[i].value.IsZero() && values[i].refused == nil && v.fallback != nil {
 				values[i].value = *v.fallback
 			}
 		}
