@@ -25,7 +25,7 @@ type Answer struct {
 	// Cut is set when the connection ended before the whole body had come, or when
 	// nothing says how long the body is. Then half an id or nothing at all proves nothing.
 	Cut   bool
-	Early bool // it came before the request had been sent in full: the service cannot have processed it
+	Early bool // of a 408: a part of the request had not been sent, and never will be, so the service cannot have processed it
 }
 
 // statusText names a status in a reason: "HTTP 400 Bad Request". The phrase is

@@ -113,7 +113,7 @@ func (b *Binding) ClientsAreContacts() bool {
 	return slices.ContainsFunc(b.contacts, func(c boundPerson) bool { return c.space == b.client.space })
 }
 
-// Person is the client, or a further contact, of whom a row speaks.
+// Person is the client of a row, or a further contact that the row names.
 type Person struct {
 	Who       Identity   // zero when the key cannot be read
 	Addresses []Identity // from the look-ups and from the payload, each once

@@ -40,8 +40,9 @@ type TrackedCounts struct {
 	Unknown  int // with ids that the ledger does not know; kept for the next MatchTracked
 }
 
-// AddTracked records events of a service; MatchTracked finds their steps. An event that arrives again
-// changes nothing; repeated counts those.
+// AddTracked records events of a service; MatchTracked finds their steps. It counts in Repeated the events that were
+// recorded before, which change nothing, and in Erased those of clients who were erased in one of the environments,
+// which are not written at all. Its errors are those of Append.
 func (l *Ledger) AddTracked(service string, environments []string, events []Tracked) (n TrackedCounts, err error) {
 	err = l.submit(func(t *transaction) error {
 		n = TrackedCounts{}

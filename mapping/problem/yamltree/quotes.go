@@ -16,7 +16,7 @@ import (
 // has it read without them.
 func (r *Reader) straighten(n *yaml.Node) {
 	bare := trimQuotes(n.Value)
-	if n.Kind != yaml.ScalarNode || n.Style&^yaml.TaggedStyle != 0 || bare == n.Value || bare == "" { // a quote alone may be meant, as a separator
+	if n.Kind != yaml.ScalarNode || n.Style&^yaml.TaggedStyle != 0 || bare == n.Value || bare == "" { // a value of quotes alone may be meant, such as a separator
 		return
 	}
 	quote := []rune(n.Value)
