@@ -97,16 +97,16 @@ const (
 
 // SheetRule says how the sheet is laid out and which of its rows are taken.
 type SheetRule struct {
-	Name           yamltree.Scalar // "" = the first visible sheet
-	HeaderRow      int             // 1-based; default 1
-	HeaderRowGiven bool            // the mapping gives the row, even the default
-	Timezone       yamltree.Scalar // an IANA name; "" when no DateTime needs one
-	Numbers        convert.Numbers
-	When           yamltree.Scalar   // an expression; "" takes every row
-	Empty          []yamltree.Scalar // texts of cells that count as empty, in this case, after the cell is trimmed
-	FillDown       []yamltree.Scalar // columns whose empty cells take the one above
-	Encoding       string            // of a CSV file without a byte order mark: utf-8 or windows-1252; "" = utf-8
-	Delimiter      string            // of a CSV file: a comma, a semicolon or a tab; "" = detected from the header
+	Name        yamltree.Scalar // "" = the first visible sheet
+	HeaderRow   int             // 1-based; default 1
+	HeaderRowAt yamltree.Place  // zero when the mapping leaves the row out
+	Timezone    yamltree.Scalar // an IANA name; "" when no DateTime needs one
+	Numbers     convert.Numbers
+	When        yamltree.Scalar   // an expression; "" takes every row
+	Empty       []yamltree.Scalar // texts of cells that count as empty, in this case, after the cell is trimmed
+	FillDown    []yamltree.Scalar // columns whose empty cells take the one above
+	Encoding    string            // of a CSV file without a byte order mark: utf-8 or windows-1252; "" = utf-8
+	Delimiter   string            // of a CSV file: a comma, a semicolon or a tab; "" = detected from the header
 }
 
 // Existing says what to do with a client that the service already has.
@@ -244,8 +244,6 @@ type ValueRule struct {
 	With     *string // stands between the texts of Join; nil is ", "
 	FirstOf  []yamltree.Scalar
 	Expr     yamltree.Scalar
-
-	hasConstant bool // also for an empty constant, for a clear message
 
 	Type      yamltree.Scalar
 	Formats   []yamltree.Scalar

@@ -232,7 +232,7 @@ func (b *binder) value(label string, rule *ValueRule, typ convert.Type) boundVal
 		v.columns, v.names = b.columns(names), foldHeaders(scalarTexts(names)...)
 	}
 	switch {
-	case rule.hasConstant:
+	case rule.Constant.At.IsSet():
 		v.constant = b.constant(label, rule.Constant, v.conv)
 	case rule.Text.Text != "":
 		b.places(&v, rule.Text, nil)

@@ -12,32 +12,24 @@ import (
 	"claimsheet/mapping/problem/yamltree"
 )
 
-var wireKeys = []yamltree.Key[apiclient.Wire]{
-	yamltree.To("client_id", "version 1, the id of a created client; default /clientId; "+placeForms,
-		idPlace, func(w *apiclient.Wire) *string { return &w.ClientID }),
-	yamltree.To("contact_id", "version 2, the id of a created contact; default /contactId",
-		idPlace, func(w *apiclient.Wire) *string { return &w.ContactID }),
-	yamltree.To("claim_id", "the id of a created claim; default /claimId",
-		idPlace, func(w *apiclient.Wire) *string { return &w.ClaimID }),
-	yamltree.To("redirect_url", "the redirect url; default /redirectUrl; a relative one is resolved against the request's url",
-		urlPlace, func(w *apiclient.Wire) *string { return &w.RedirectURL }),
-	yamltree.To("activity_id", "the id of a created activity; default \"\": the answer need carry none",
-		idPlace, func(w *apiclient.Wire) *string { return &w.ActivityID }),
-	yamltree.To("templates", "the array of activity templates, such as /items; default \"\": the answer itself",
-		optionalPointer, func(w *apiclient.Wire) *string { return &w.Templates }),
-	yamltree.To("data_type", "the data type of an attribute template; default /dataType; absent is fine",
-		optionalPointer, func(w *apiclient.Wire) *string { return &w.DataType }),
-	yamltree.To("data_types", "the service's names of data types and ours",
-		yamltree.Map(yamltree.OneOf("Text", "TextArea", "DropDown", "Checkbox", "Date", "DateTime", "Number", "Currency")),
-		func(w *apiclient.Wire) *map[string]string { return &w.DataTypes }),
-	yamltree.To("lookup_client_id", "the client's id in a look-up's answer; default: as client_id",
-		idPlace, func(w *apiclient.Wire) *string { w.LookupClientID = new(string); return w.LookupClientID }),
-	yamltree.To("lookup_contact_id", "the contact's id in a look-up's answer; default: as contact_id",
-		idPlace, func(w *apiclient.Wire) *string { w.LookupContactID = new(string); return w.LookupContactID }),
-	yamltree.To("lookup_agree", "client fields and where a look-up's answer has them, to compare before a client is reused",
-		yamltree.Map(pointer), func(w *apiclient.Wire) *map[string]string { return &w.LookupAgree }),
-	yamltree.To("link_body", "the body of the magic-link request; default {}; the word none sends it without a body",
-		linkBody, func(w *apiclient.Wire) *[]byte { return &w.LinkBody }),
+func wireKeys(k *yamltree.Keys, w *apiclient.Wire) {
+	yamltree.To(k, "client_id", &w.ClientID, idPlace, "version 1, the id of a created client; default /clientId; "+placeForms)
+	yamltree.To(k, "contact_id", &w.ContactID, idPlace, "version 2, the id of a created contact; default /contactId")
+	yamltree.To(k, "claim_id", &w.ClaimID, idPlace, "the id of a created claim; default /claimId")
+	yamltree.To(k, "redirect_url", &w.RedirectURL, urlPlace,
+		"the redirect url; default /redirectUrl; a relative one is resolved against the request's url")
+	yamltree.To(k, "activity_id", &w.ActivityID, idPlace, "the id of a created activity; default \"\": the answer need carry none")
+	yamltree.To(k, "templates", &w.Templates, optionalPointer,
+		"the array of activity templates, such as /items; default \"\": the answer itself")
+	yamltree.To(k, "data_type", &w.DataType, optionalPointer, "the data type of an attribute template; default /dataType; absent is fine")
+	yamltree.To(k, "data_types", &w.DataTypes, yamltree.Map(yamltree.OneOf("Text", "TextArea", "DropDown", "Checkbox", "Date", "DateTime", "Number", "Currency")),
+		"the service's names of data types and ours")
+	yamltree.ToNew(k, "lookup_client_id", &w.LookupClientID, idPlace, "the client's id in a look-up's answer; default: as client_id")
+	yamltree.ToNew(k, "lookup_contact_id", &w.LookupContactID, idPlace, "the contact's id in a look-up's answer; default: as contact_id")
+	yamltree.To(k, "lookup_agree", &w.LookupAgree, yamltree.Map(pointer),
+		"client fields and where a look-up's answer has them, to compare before a client is reused")
+	yamltree.To(k, "link_body", &w.LinkBody, linkBody,
+		"the body of the magic-link request; default {}; the word none sends it without a body")
 }
 
 // placeForms says how the place of an id is written.
@@ -172,17 +164,13 @@ func jsonText(s string) []byte {
 	return text
 }
 
-var ruleKeys = []yamltree.Key[apiclient.Rule]{
-	yamltree.To("status", "the HTTP status; default: any",
-		yamltree.Int(100, 599), func(r *apiclient.Rule) *int { return &r.Status }),
-	yamltree.To("pointer", "a JSON Pointer into the answer; default: the whole body as text",
-		optionalPointer, func(r *apiclient.Rule) *string { return &r.Pointer }),
-	yamltree.To("matches", "a regular expression; default: anything",
-		pattern, func(r *apiclient.Rule) *string { return &r.Matches }),
-	yamltree.To("means", "what such an answer means: retry, failed, done, stop or uncertain",
-		yamltree.OneOf("retry", "failed", "done", "stop", "uncertain"), func(r *apiclient.Rule) *string { return &r.Means }).Required(),
-	yamltree.To("hint", "what to do about it, shown beside the row",
-		yamltree.Text, func(r *apiclient.Rule) *string { return &r.Hint }),
+func ruleKeys(k *yamltree.Keys, r *apiclient.Rule) {
+	yamltree.To(k, "status", &r.Status, yamltree.Int(100, 599), "the HTTP status; default: any")
+	yamltree.To(k, "pointer", &r.Pointer, optionalPointer, "a JSON Pointer into the answer; default: the whole body as text")
+	yamltree.To(k, "matches", &r.Matches, pattern, "a regular expression; default: anything")
+	yamltree.To(k, "means", &r.Means, yamltree.OneOf("retry", "failed", "done", "stop", "uncertain"),
+		"what such an answer means: retry, failed, done, stop or uncertain").Required()
+	yamltree.To(k, "hint", &r.Hint, yamltree.Text, "what to do about it, shown beside the row")
 }
 
 // rules leaves out entries without anything, such as one that is a comment now.
@@ -213,15 +201,14 @@ type absence struct {
 	equals []byte
 }
 
-var absenceKeys = []yamltree.Key[absence]{
-	yamltree.To("status", "HTTP statuses; with pointer: only answers of these (default: any 2xx)",
-		yamltree.List(yamltree.Int(100, 599)), func(a *absence) *[]int { return &a.status }),
-	yamltree.To("empty", "a successful answer of null, {} or []; with pointer: such a value there, or an empty text",
-		yamltree.Bool, func(a *absence) *bool { return &a.empty }),
-	yamltree.To("pointer", "where to look in the answer, written as wire.contact_id is; of header:Location, the whole url",
-		idPlace, func(a *absence) *string { return &a.place }),
-	yamltree.To("equals", "with pointer: the null, true, false, number or text at that place",
-		jsonScalar, func(a *absence) *[]byte { return &a.equals }),
+func absenceKeys(k *yamltree.Keys, a *absence) {
+	yamltree.To(k, "status", &a.status, yamltree.List(yamltree.Int(100, 599)),
+		"HTTP statuses; with pointer: only answers of these (default: any 2xx)")
+	yamltree.To(k, "empty", &a.empty, yamltree.Bool,
+		"a successful answer of null, {} or []; with pointer: such a value there, or an empty text")
+	yamltree.To(k, "pointer", &a.place, idPlace,
+		"where to look in the answer, written as wire.contact_id is; of header:Location, the whole url")
+	yamltree.To(k, "equals", &a.equals, jsonScalar, "with pointer: the null, true, false, number or text at that place")
 }
 
 // notFound is one rule or a list of rules. A single rule that has only status

@@ -39,31 +39,21 @@ type credentials struct {
 	style              string // header or params
 }
 
-var authKeys = []yamltree.Key[credentials]{
-	yamltree.To("type", "none (default), bearer, api_key, basic or oauth2 (client credentials)",
-		yamltree.OneOf(authNone, authBearer, authAPIKey, authBasic, authOAuth2), func(c *credentials) *string { return &c.kind }).Required(),
-	yamltree.To("token", "bearer: the token; "+referenceForms,
-		secretReference, func(c *credentials) *reference { return &c.token }),
-	yamltree.To("header", "api_key: the header that carries the key",
-		authHeader, func(c *credentials) *string { return &c.header }),
-	yamltree.To("query", "api_key: the query parameter that carries the key; servers may log it",
-		authQuery, func(c *credentials) *string { return &c.query }),
-	yamltree.To("key", "api_key: the key; "+referenceForms,
-		secretReference, func(c *credentials) *reference { return &c.key }),
-	yamltree.To("username", "basic: the user's name; may be a secret",
-		openReference, func(c *credentials) *reference { return &c.username }),
-	yamltree.To("password", "basic: the password; "+referenceForms,
-		secretReference, func(c *credentials) *reference { return &c.password }),
-	yamltree.To("token_url", "oauth2: the token endpoint; https, or http to this machine",
-		tokenURL, func(c *credentials) *string { return &c.tokenURL }),
-	yamltree.To("client_id", "oauth2: the client's id; may be a secret",
-		openReference, func(c *credentials) *reference { return &c.clientID }),
-	yamltree.To("client_secret", "oauth2: the client's secret; "+referenceForms,
-		secretReference, func(c *credentials) *reference { return &c.clientSecret }),
-	yamltree.To("scopes", "oauth2: the scopes to ask for; default: none",
-		yamltree.List(yamltree.Text), func(c *credentials) *[]string { return &c.scopes }),
-	yamltree.To("style", "oauth2: where id and secret are sent: header (default) or params",
-		yamltree.OneOf("header", "params"), func(c *credentials) *string { return &c.style }),
+func authKeys(k *yamltree.Keys, c *credentials) {
+	yamltree.To(k, "type", &c.kind, yamltree.OneOf(authNone, authBearer, authAPIKey, authBasic, authOAuth2),
+		"none (default), bearer, api_key, basic or oauth2 (client credentials)").Required()
+	yamltree.To(k, "token", &c.token, secretReference, "bearer: the token; "+referenceForms)
+	yamltree.To(k, "header", &c.header, authHeader, "api_key: the header that carries the key")
+	yamltree.To(k, "query", &c.query, authQuery, "api_key: the query parameter that carries the key; servers may log it")
+	yamltree.To(k, "key", &c.key, secretReference, "api_key: the key; "+referenceForms)
+	yamltree.To(k, "username", &c.username, openReference, "basic: the user's name; may be a secret")
+	yamltree.To(k, "password", &c.password, secretReference, "basic: the password; "+referenceForms)
+	yamltree.To(k, "token_url", &c.tokenURL, tokenURL, "oauth2: the token endpoint; https, or http to this machine")
+	yamltree.To(k, "client_id", &c.clientID, openReference, "oauth2: the client's id; may be a secret")
+	yamltree.To(k, "client_secret", &c.clientSecret, secretReference, "oauth2: the client's secret; "+referenceForms)
+	yamltree.To(k, "scopes", &c.scopes, yamltree.List(yamltree.Text), "oauth2: the scopes to ask for; default: none")
+	yamltree.To(k, "style", &c.style, yamltree.OneOf("header", "params"),
+		"oauth2: where id and secret are sent: header (default) or params")
 }
 
 // keysOfAuth are the keys that each type needs, and those that it may have. api_key has
@@ -83,7 +73,9 @@ func checkAuth(r *yamltree.Reader, n *yamltree.Node, c *credentials) {
 		return
 	}
 	takes := slices.Concat(keys.needs, keys.optional)
-	for _, k := range authKeys[1:] { // the first is the type
+	var all yamltree.Keys
+	authKeys(&all, c)
+	for _, k := range all[1:] { // the first is the type
 		switch v := n.Given(k.Name); {
 		case v != nil && !slices.Contains(takes, k.Name):
 			r.WrongAt(v.KeyAt(), "auth-key", "“%s” does not go with auth type %s", k.Name, c.kind).

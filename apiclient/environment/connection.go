@@ -59,10 +59,10 @@ type tlsFiles struct {
 	where         problem.Where
 }
 
-var tlsKeys = []yamltree.Key[tlsFiles]{
-	yamltree.To("cert", "the client certificate", yamltree.Text, func(t *tlsFiles) *string { return &t.cert }),
-	yamltree.To("key", "the client certificate's private key, not encrypted", yamltree.Text, func(t *tlsFiles) *string { return &t.key }),
-	yamltree.To("ca", "certificate authorities to trust beside the system's", yamltree.Text, func(t *tlsFiles) *string { return &t.ca }),
+func tlsKeys(k *yamltree.Keys, t *tlsFiles) {
+	yamltree.To(k, "cert", &t.cert, yamltree.Text, "the client certificate")
+	yamltree.To(k, "key", &t.key, yamltree.Text, "the client certificate's private key, not encrypted")
+	yamltree.To(k, "ca", &t.ca, yamltree.Text, "certificate authorities to trust beside the system's")
 }
 
 func checkTLS(r *yamltree.Reader, n *yamltree.Node, t *tlsFiles) {
@@ -118,13 +118,10 @@ type proxySettings struct {
 	username, password reference
 }
 
-var proxyKeys = []yamltree.Key[proxySettings]{
-	yamltree.To("url", "the proxy's url, http with host and port",
-		proxyURL, func(p *proxySettings) *string { return &p.url }).Required(),
-	yamltree.To("username", "the user's name for the proxy; may be a secret",
-		openReference, func(p *proxySettings) *reference { return &p.username }),
-	yamltree.To("password", "the password for the proxy; "+referenceForms,
-		secretReference, func(p *proxySettings) *reference { return &p.password }),
+func proxyKeys(k *yamltree.Keys, p *proxySettings) {
+	yamltree.To(k, "url", &p.url, proxyURL, "the proxy's url, http with host and port").Required()
+	yamltree.To(k, "username", &p.username, openReference, "the user's name for the proxy; may be a secret")
+	yamltree.To(k, "password", &p.password, secretReference, "the password for the proxy; "+referenceForms)
 }
 
 const proxyWants = "a url such as http://proxy.example.com:3128"

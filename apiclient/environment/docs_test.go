@@ -13,7 +13,7 @@ var updateDocs = flag.Bool("update-docs", false, "write the reference in docs/en
 // keys that the parser reads by.
 func TestReference(t *testing.T) {
 	yamltest.Reference(t, "../../docs/environments.md", *updateDocs,
-		yamltest.Section("### The file", language.Keys)+
+		yamltest.Section("### The file", fileKeys)+
 			yamltest.Section("### An environment", environmentKeys)+
 			yamltest.Section("### auth", authKeys)+
 			yamltest.Section("### tls", tlsKeys)+

@@ -151,15 +151,12 @@ func Schema() []byte { return language.Schema() }
 // language is the language of environments files: the tables of keys below and
 // beside what the other sections are read into.
 var language = yamltree.Language[File]{
-	Title: "Claimsheet environments", Name: "the file", Expected: "environments",
-	Keys: []yamltree.Key[File]{
-		yamltree.To("default", "the environment that is used when none is named; may be sandbox",
-			yamltree.Text, func(f *File) *string { return &f.Default }).
-			Note(func(n *yamltree.Node, f *File) { f.defaultAt = n.At() }),
-		yamltree.To("environments", "the environments, by name",
-			yamltree.Map(entry), func(f *File) *map[string]Environment { return &f.environments }),
-	},
-	EmptyIsNone: true, Secretive: true,
+	Title: "Claimsheet environments", Name: "the file", Expected: "environments", Keys: fileKeys, EmptyIsNone: true, Secretive: true,
+}
+
+func fileKeys(k *yamltree.Keys, f *File) {
+	yamltree.To(k, "default", &f.Default, yamltree.Text, "the environment that is used when none is named; may be sandbox").Placed(&f.defaultAt)
+	yamltree.To(k, "environments", &f.environments, yamltree.Map(entry), "the environments, by name")
 }
 
 var entry = func() yamltree.Value[Environment] {
@@ -168,58 +165,41 @@ var entry = func() yamltree.Value[Environment] {
 	return v
 }()
 
-var environmentKeys = []yamltree.Key[Environment]{
-	yamltree.To("base_url", "what the service document calls {base_url}; https, or http to this machine",
-		baseURL, func(e *Environment) *string { return &e.BaseURL }),
-	yamltree.To("case_id", "the case that version 1 works in, a UUID",
-		uuidText, func(e *Environment) *string { return &e.CaseID }),
-	yamltree.To("auth", "how requests are authenticated; default: not at all",
-		yamltree.Object(authKeys).Then(checkAuth), func(e *Environment) *credentials { return &e.auth }),
-	yamltree.To("tls", "client certificate and own certificate authority, PEM files",
-		yamltree.Object(tlsKeys).Then(checkTLS), func(e *Environment) *tlsFiles { return &e.tls }),
-	yamltree.To("proxy", "the HTTP proxy: "+proxyWants+", or url, username and password; default: none",
-		proxy, func(e *Environment) *proxySettings { return &e.proxy }),
-	yamltree.To("headers", "headers of every request; a value may be a secret",
-		headers, func(e *Environment) *[]reference { return &e.headers }),
-	yamltree.To("limits", "how much the service can take",
-		yamltree.Object(limitKeys), func(e *Environment) *Limits { return &e.Limits }),
-	yamltree.To("ledger", "the PostgreSQL database that keeps the ledger: "+ledgerWants+" without a password, or a secret; default: a file in the state folder; see docs/scale.md",
-		ledgerURL, func(e *Environment) *reference { return &e.ledger }),
-	yamltree.To("wire", "where answers carry what the service document leaves open",
-		yamltree.Object(wireKeys), func(e *Environment) *apiclient.Wire { return &e.Wire }),
-	yamltree.To("not_found", "how a look-up says that it found nobody: a rule or a list of rules; default {status: [404], empty: true}",
-		notFound, func(e *Environment) *apiclient.NotFound { return &e.NotFound }),
-	yamltree.To("errors", "what answers mean, before the built-in meaning",
-		rules, func(e *Environment) *[]apiclient.Rule { return &e.Rules }),
-	yamltree.To("repeatable", "kinds of step that may be sent again when uncertain",
-		yamltree.List(yamltree.OneOf(apiclient.CreateClient, apiclient.CreateClaim, apiclient.CreateActivity, apiclient.CreateLink)),
-		func(e *Environment) *[]apiclient.Kind { return &e.Repeatable }),
-	yamltree.To("tracking", "how the service says what clients have completed; see docs/tracking.md",
-		yamltree.Object(trackingKeys), func(e *Environment) *Tracking { return &e.Tracking }),
-	yamltree.To("workflow_template_identifier", "the default for mappings that name none (version 2)",
-		yamltree.Text, func(e *Environment) *string { return &e.WorkflowTemplateIdentifier }),
-	yamltree.To("template_ids", "“Template” or “Template/Attribute” and its id, only where a name is shared",
-		yamltree.Map(uuidText), func(e *Environment) *map[string]string { return &e.TemplateIDs }),
-	yamltree.To("claim_types", "what differs between claim types, by name",
-		yamltree.Map(yamltree.Object(claimTypeKeys)), func(e *Environment) *map[string]claimType { return &e.claimTypes }),
+func environmentKeys(k *yamltree.Keys, e *Environment) {
+	yamltree.To(k, "base_url", &e.BaseURL, baseURL, "what the service document calls {base_url}; https, or http to this machine")
+	yamltree.To(k, "case_id", &e.CaseID, uuidText, "the case that version 1 works in, a UUID")
+	yamltree.To(k, "auth", &e.auth, yamltree.Object(authKeys).Then(checkAuth), "how requests are authenticated; default: not at all")
+	yamltree.To(k, "tls", &e.tls, yamltree.Object(tlsKeys).Then(checkTLS), "client certificate and own certificate authority, PEM files")
+	yamltree.To(k, "proxy", &e.proxy, proxy, "the HTTP proxy: "+proxyWants+", or url, username and password; default: none")
+	yamltree.To(k, "headers", &e.headers, headers, "headers of every request; a value may be a secret")
+	yamltree.To(k, "limits", &e.Limits, yamltree.Object(limitKeys), "how much the service can take")
+	yamltree.To(k, "ledger", &e.ledger, ledgerURL,
+		"the PostgreSQL database that keeps the ledger: "+ledgerWants+" without a password, or a secret; default: a file in the state folder; see docs/scale.md")
+	yamltree.To(k, "wire", &e.Wire, yamltree.Object(wireKeys), "where answers carry what the service document leaves open")
+	yamltree.To(k, "not_found", &e.NotFound, notFound,
+		"how a look-up says that it found nobody: a rule or a list of rules; default {status: [404], empty: true}")
+	yamltree.To(k, "errors", &e.Rules, rules, "what answers mean, before the built-in meaning")
+	yamltree.To(k, "repeatable", &e.Repeatable, yamltree.List(yamltree.OneOf(apiclient.CreateClient, apiclient.CreateClaim, apiclient.CreateActivity, apiclient.CreateLink)),
+		"kinds of step that may be sent again when uncertain")
+	yamltree.To(k, "tracking", &e.Tracking, yamltree.Object(trackingKeys),
+		"how the service says what clients have completed; see docs/tracking.md")
+	yamltree.To(k, "workflow_template_identifier", &e.WorkflowTemplateIdentifier, yamltree.Text,
+		"the default for mappings that name none (version 2)")
+	yamltree.To(k, "template_ids", &e.TemplateIDs, yamltree.Map(uuidText),
+		"“Template” or “Template/Attribute” and its id, only where a name is shared")
+	yamltree.To(k, "claim_types", &e.claimTypes, yamltree.Map(yamltree.Object(claimTypeKeys)), "what differs between claim types, by name")
 }
 
-var claimTypeKeys = []yamltree.Key[claimType]{
-	yamltree.To("case_id", "the case that version 1 works in for this claim type, a UUID",
-		uuidText, func(c *claimType) *string { return &c.caseID }),
-	yamltree.To("template_ids", "as in the environment; added to those",
-		yamltree.Map(uuidText), func(c *claimType) *map[string]string { return &c.templateIDs }),
-	yamltree.To("workflow_template_identifier", "in place of the environment's",
-		yamltree.Text, func(c *claimType) *string { return &c.workflowTemplateIdentifier }),
+func claimTypeKeys(k *yamltree.Keys, c *claimType) {
+	yamltree.To(k, "case_id", &c.caseID, uuidText, "the case that version 1 works in for this claim type, a UUID")
+	yamltree.To(k, "template_ids", &c.templateIDs, yamltree.Map(uuidText), "as in the environment; added to those")
+	yamltree.To(k, "workflow_template_identifier", &c.workflowTemplateIdentifier, yamltree.Text, "in place of the environment's")
 }
 
-var limitKeys = []yamltree.Key[Limits]{
-	yamltree.To("requests_per_second", "a ceiling over all requests; default: none",
-		rate, func(l *Limits) *float64 { return &l.RequestsPerSecond }),
-	yamltree.To("concurrency", "how many requests may be in flight at the service; default 8",
-		yamltree.Int(1, 256), func(l *Limits) *int { return &l.Concurrency }),
-	yamltree.To("timeout", "how long a request that creates something may wait for its answer; default 120s",
-		timeout, func(l *Limits) *time.Duration { return &l.Timeout }),
+func limitKeys(k *yamltree.Keys, l *Limits) {
+	yamltree.To(k, "requests_per_second", &l.RequestsPerSecond, rate, "a ceiling over all requests; default: none")
+	yamltree.To(k, "concurrency", &l.Concurrency, yamltree.Int(1, 256), "how many requests may be in flight at the service; default 8")
+	yamltree.To(k, "timeout", &l.Timeout, timeout, "how long a request that creates something may wait for its answer; default 120s")
 }
 
 // networkKeys make sense only for a service that is reached over the network.

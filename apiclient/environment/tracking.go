@@ -33,56 +33,42 @@ type webhookSettings struct {
 	format tracking.Format
 }
 
-var trackingKeys = []yamltree.Key[Tracking]{
-	yamltree.To("webhook", "how the service posts events to claimsheet listen",
-		pointerTo(yamltree.Object(webhookKeys).Then(checkWebhook)), func(t *Tracking) **webhookSettings { return &t.webhook }),
-	yamltree.To("export", "where events are in an export, for claimsheet track --import",
-		pointerTo(yamltree.Object(eventKeys(func(f *tracking.Format) *tracking.Format { return f })).Then(checkFormat)),
-		func(t *Tracking) **tracking.Format { return &t.Export }),
-	yamltree.To("completed", "which events say that the client has completed an activity",
-		yamltree.Object(completedKeys).Then(checkCompleted), func(t *Tracking) *tracking.Completed { return &t.Completed }).Required(),
+func trackingKeys(k *yamltree.Keys, t *Tracking) {
+	yamltree.ToNew(k, "webhook", &t.webhook, yamltree.Object(webhookKeys).Then(checkWebhook),
+		"how the service posts events to claimsheet listen")
+	yamltree.ToNew(k, "export", &t.Export, yamltree.Object(eventKeys).Then(checkFormat),
+		"where events are in an export, for claimsheet track --import")
+	yamltree.To(k, "completed", &t.Completed, yamltree.Object(completedKeys).Then(checkCompleted),
+		"which events say that the client has completed an activity").Required()
 }
 
-var completedKeys = []yamltree.Key[tracking.Completed]{
-	yamltree.To("kinds", "events of one of these kinds", yamltree.OneOrMore(yamltree.Text), func(c *tracking.Completed) *[]string { return &c.Kinds }),
-	yamltree.To("statuses", "events with one of these statuses; with kinds, both must hold",
-		yamltree.OneOrMore(yamltree.Text), func(c *tracking.Completed) *[]string { return &c.Statuses }),
+func completedKeys(k *yamltree.Keys, c *tracking.Completed) {
+	yamltree.To(k, "kinds", &c.Kinds, yamltree.OneOrMore(yamltree.Text), "events of one of these kinds")
+	yamltree.To(k, "statuses", &c.Statuses, yamltree.OneOrMore(yamltree.Text),
+		"events with one of these statuses; with kinds, both must hold")
 }
 
-var webhookKeys = append([]yamltree.Key[webhookSettings]{
-	yamltree.To("path", "the path of the url that the service posts to; default /", urlPath, func(w *webhookSettings) *string { return &w.path }),
-	yamltree.To("header", "the header that carries the token, or the signature",
-		authHeader, func(w *webhookSettings) *string { return &w.header }).Required(),
-	yamltree.To("token", "the text that the header carries; "+referenceForms, secretReference, func(w *webhookSettings) *reference { return &w.token }),
-	yamltree.To("secret", "in place of a token, the key of a signature, the body's HMAC with SHA-256, hexadecimal or base64; "+referenceForms,
-		secretReference, func(w *webhookSettings) *reference { return &w.secret }),
-}, eventKeys(func(w *webhookSettings) *tracking.Format { return &w.format })...)
+func webhookKeys(k *yamltree.Keys, w *webhookSettings) {
+	yamltree.To(k, "path", &w.path, urlPath, "the path of the url that the service posts to; default /")
+	yamltree.To(k, "header", &w.header, authHeader, "the header that carries the token, or the signature").Required()
+	yamltree.To(k, "token", &w.token, secretReference, "the text that the header carries; "+referenceForms)
+	yamltree.To(k, "secret", &w.secret, secretReference,
+		"in place of a token, the key of a signature, the body's HMAC with SHA-256, hexadecimal or base64; "+referenceForms)
+	eventKeys(k, &w.format)
+}
 
 // eventKeys are the keys that say where an event's parts are.
-func eventKeys[T any](format func(*T) *tracking.Format) []yamltree.Key[T] {
-	key := func(name, doc string, field func(*tracking.Format) *string) yamltree.Key[T] {
-		return yamltree.To(name, doc, pointer, func(t *T) *string { return field(format(t)) })
-	}
-	return []yamltree.Key[T]{
-		key("events", "a JSON Pointer to the array of events; default: the document is one event, or an array", func(f *tracking.Format) *string { return &f.Events }),
-		key("id", "the event's own id; default: two events that say the same are one", func(f *tracking.Format) *string { return &f.ID }),
-		key("kind", "the kind of event", func(f *tracking.Format) *string { return &f.Kind }),
-		key("status", "the status of the activity", func(f *tracking.Format) *string { return &f.Status }),
-		key("client_id", "the id of the client or contact", func(f *tracking.Format) *string { return &f.Client }),
-		key("claim_id", "the id of the claim", func(f *tracking.Format) *string { return &f.Claim }),
-		key("activity_id", "the id of the activity, as wire.activity_id has it", func(f *tracking.Format) *string { return &f.Activity }),
-		key("activity", "the name of the activity, to find it without an id", func(f *tracking.Format) *string { return &f.Template }),
-		key("time", "when it happened, as RFC 3339 or a number of seconds or milliseconds since 1970; default: when it was received", func(f *tracking.Format) *string { return &f.At }),
-	}
-}
-
-// pointerTo is a value that may be left out.
-func pointerTo[T any](v yamltree.Value[T]) yamltree.Value[*T] {
-	return yamltree.Value[*T]{Kinds: v.Kinds, Wants: v.Wants, Schema: v.Schema,
-		Parse: func(r *yamltree.Reader, n *yamltree.Node, into **T) bool {
-			*into = new(T)
-			return v.Read(r, n, *into)
-		}}
+func eventKeys(k *yamltree.Keys, f *tracking.Format) {
+	yamltree.To(k, "events", &f.Events, pointer, "a JSON Pointer to the array of events; default: the document is one event, or an array")
+	yamltree.To(k, "id", &f.ID, pointer, "the event's own id; default: two events that say the same are one")
+	yamltree.To(k, "kind", &f.Kind, pointer, "the kind of event")
+	yamltree.To(k, "status", &f.Status, pointer, "the status of the activity")
+	yamltree.To(k, "client_id", &f.Client, pointer, "the id of the client or contact")
+	yamltree.To(k, "claim_id", &f.Claim, pointer, "the id of the claim")
+	yamltree.To(k, "activity_id", &f.Activity, pointer, "the id of the activity, as wire.activity_id has it")
+	yamltree.To(k, "activity", &f.Template, pointer, "the name of the activity, to find it without an id")
+	yamltree.To(k, "time", &f.At, pointer,
+		"when it happened, as RFC 3339 or a number of seconds or milliseconds since 1970; default: when it was received")
 }
 
 // urlPath is the path of a url, without query.

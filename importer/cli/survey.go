@@ -59,7 +59,7 @@ func (l *sheetLayout) see(record cell.Record) {
 // verdict returns what is wrong with the sheet's form, and warns that hidden rows are imported: they
 // may have been hidden because they are not wanted.
 func (l *sheetLayout) verdict(m *mapping.Mapping) (wrong, warnings problem.List) {
-	wrong, warnings = l.header.Verdict(m.Sheet.HeaderRowGiven)
+	wrong, warnings = l.header.Verdict(m.Sheet.HeaderRowAt.IsSet())
 	if l.hidden > 0 && len(wrong) == 0 {
 		at := problem.Where{File: l.sheet.Book, Table: l.sheet.Table, Sheet: l.sheet.Name, Row: l.firstHidden}
 		warnings = append(warnings, problem.At(at, "hidden-rows", "rows that are hidden in the sheet are imported: %d; this is the first", l.hidden).

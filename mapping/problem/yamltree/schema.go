@@ -15,7 +15,7 @@ func Ref(name string) Schema { return Schema{"$ref": "#/$defs/" + name} }
 // Schema is the JSON Schema of the language's files, for editors. It knows less
 // than Read: what depends on another key is left to that.
 func (l *Language[T]) Schema() []byte {
-	s := objectSchema(l.Keys)
+	s := Object(l.Keys).Schema
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	s["title"] = l.Title
 	if len(l.Defs) > 0 {
@@ -37,7 +37,7 @@ func (l *Language[T]) Schema() []byte {
 	return append(b.Bytes(), '\n')
 }
 
-func objectSchema[T any](keys []Key[T]) Schema {
+func (keys Keys) schema() Schema {
 	properties, required := Schema{}, []string{}
 	for _, k := range keys {
 		property := Schema{"description": k.Doc}

@@ -10,40 +10,43 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Key is one key of an object that is read into a T.
-type Key[T any] struct {
+// Keys are the keys of an object, in the order of the reference.
+type Keys []*Key
+
+// Key is one key of an object.
+type Key struct {
 	Name       string
 	Doc        string // a sentence for messages and editors
 	IsRequired bool
 
 	schema Schema
-	read   func(*Reader, *Node, *T)
+	at     *Place // where the place of its value is kept; nil for nowhere
+	read   func(*Reader, *Node)
 }
 
-// To is a key whose value is read into a field.
-func To[T, V any](name, doc string, value Value[V], field func(*T) *V) Key[T] {
-	return Key[T]{Name: name, Doc: doc, schema: value.Schema,
-		read: func(r *Reader, n *Node, into *T) { value.Read(r, n, field(into)) }}
-}
-
-// Required is the key as one that must be there.
-func (k Key[T]) Required() Key[T] {
-	k.IsRequired = true
+// To adds a key whose value is read into a variable, as a flag of package flag is.
+func To[V any](keys *Keys, name string, into *V, value Value[V], doc string) *Key {
+	k := &Key{Name: name, Doc: doc, schema: value.Schema, read: func(r *Reader, n *Node) { value.Read(r, n, into) }}
+	*keys = append(*keys, k)
 	return k
 }
 
-// Note is the key with a function that is also called with the key's value, when
-// it has one and before it is read.
-func (k Key[T]) Note(note func(*Node, *T)) Key[T] {
-	read := k.read
-	k.read = func(r *Reader, n *Node, into *T) {
-		if !n.IsNull() {
-			note(n, into)
-		}
-		read(r, n, into)
+// ToNew adds a key whose value is read into a new V; into stays nil where the file
+// leaves the key out.
+func ToNew[V any](keys *Keys, name string, into **V, value Value[V], doc string) *Key {
+	k := To(keys, name, nil, value, doc)
+	k.read = func(r *Reader, n *Node) {
+		*into = new(V)
+		value.Read(r, n, *into)
 	}
 	return k
 }
+
+// Required makes the key one that must be there.
+func (k *Key) Required() { k.IsRequired = true }
+
+// Placed keeps the place of the key's value, which is zero where there is none.
+func (k *Key) Placed(at *Place) { k.at = at }
 
 // Value says how a V is written in the file.
 type Value[V any] struct {
@@ -273,20 +276,27 @@ func mapSchema(of Schema) Schema { return Schema{"type": "object", "additionalPr
 // Object is an object that is read by a table of keys, into what into holds
 // already. A misspelt key is reported and read as the one that was most likely
 // meant, so that what it seems to leave out is not reported as well.
-func Object[T any](keys []Key[T]) Value[T] {
-	return Value[T]{Kinds: Objects, Wants: WantsObject, Schema: objectSchema(keys),
+func Object[T any](table func(*Keys, *T)) Value[T] {
+	var all Keys
+	table(&all, new(T))
+	return Value[T]{Kinds: Objects, Wants: WantsObject, Schema: all.schema(),
 		Parse: func(r *Reader, n *Node, into *T) bool {
+			var keys Keys
+			table(&keys, into)
 			n.given = map[string]*Node{}
 			for v := range r.Pairs(n) {
-				k := find(keys, v.Key())
+				k := keys.find(v.Key())
 				if k == nil {
-					if k = unknownKey(r, n, v, keys); k == nil || n.given[k.Name] != nil || n.hasKey(k.Name) {
+					if k = keys.unknown(r, n, v); k == nil || n.given[k.Name] != nil || n.hasKey(k.Name) {
 						continue
 					}
 					v.name = "“" + k.Name + "”"
 				}
 				n.given[k.Name] = v
-				k.read(r, v, into)
+				if k.at != nil && !v.IsNull() {
+					*k.at = v.At()
+				}
+				k.read(r, v)
 			}
 			for _, k := range keys {
 				if k.IsRequired && n.given[k.Name] == nil && !n.IsNull() {
@@ -298,32 +308,32 @@ func Object[T any](keys []Key[T]) Value[T] {
 		}}
 }
 
-// unknownKey reports a key and returns the one that was most likely meant, or nil.
-func unknownKey[T any](r *Reader, n, v *Node, keys []Key[T]) *Key[T] {
+// unknown reports a key and returns the one that was most likely meant, or nil.
+func (keys Keys) unknown(r *Reader, n, v *Node) *Key {
 	names := make([]string, len(keys))
 	for i, k := range keys {
 		names[i] = k.Name
 	}
 	said := r.WrongAt(v.KeyAt(), "unknown-key", "unknown key %s in %s", v.name, n.name)
 	said.Hint = problem.Suggestion(v.Key(), names)
-	if home := homeOf(keys, v.Key()); home != "" {
+	if home := keys.home(v.Key()); home != "" {
 		said.Hint = home
 		return nil
 	}
 	if meant, ok := problem.Nearest(problem.Shorten(v.Key()), names); ok {
-		return find(keys, meant)
+		return keys.find(meant)
 	}
-	for i, k := range keys { // such as ident for id
+	for _, k := range keys { // such as ident for id
 		if k.IsRequired && strings.HasPrefix(v.Key(), k.Name) {
 			said.Hint = "did you mean “" + k.Name + "”?"
-			return &keys[i]
+			return k
 		}
 	}
 	return nil
 }
 
-// homeOf says under which of the keys, the first that can have it, another key belongs; "" for none.
-func homeOf[T any](keys []Key[T], name string) string {
+// home says under which of the keys, the first that can have it, another key belongs; "" for none.
+func (keys Keys) home(name string) string {
 	for _, k := range keys {
 		in, hint := k.schema, "“"+name+"” belongs under “"+k.Name+"”: indent it there"
 		if items, ok := in["items"].(Schema); ok {
@@ -337,10 +347,10 @@ func homeOf[T any](keys []Key[T], name string) string {
 	return ""
 }
 
-func find[T any](keys []Key[T], name string) *Key[T] {
-	for i := range keys {
-		if keys[i].Name == name {
-			return &keys[i]
+func (keys Keys) find(name string) *Key {
+	for _, k := range keys {
+		if k.Name == name {
+			return k
 		}
 	}
 	return nil

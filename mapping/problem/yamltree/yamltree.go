@@ -1,8 +1,9 @@
 // Package yamltree reads YAML files by tables of keys.
 //
-// A Language is the table of a whole file. Each Key has a name, a sentence that
-// documents it, and a Value: how it is read, which nodes it takes, and its shape
-// as a JSON Schema. Language.Read reports everything that is wrong with a file at
+// A table is a function that adds the keys of an object with To, as the flags of a
+// command are added in package flag. Each Key has a name, a variable that it is read
+// into, a sentence that documents it, and a Value: how it is read, which nodes it
+// takes, and its shape as a JSON Schema. A Language has the table of a whole file. Language.Read reports everything that is wrong with a file at
 // once, each problem with its line and column: unknown keys with the nearest
 // known one, missing keys, keys given twice, and values of a wrong kind.
 // Language.Schema makes the JSON Schema for editors from the same tables.
@@ -25,10 +26,10 @@ import (
 
 // Language is the kind of file whose content is read into a T.
 type Language[T any] struct {
-	Title    string // of the JSON Schema
-	Name     string // what messages call the whole file: "the mapping"
-	Expected string // what an empty file lacks: "a mapping"
-	Keys     []Key[T]
+	Title    string            // of the JSON Schema
+	Name     string            // what messages call the whole file: "the mapping"
+	Expected string            // what an empty file lacks: "a mapping"
+	Keys     func(*Keys, *T)   // adds the keys of the file
 	Defs     map[string]Schema // the shapes that Ref refers to
 
 	// EmptyIsNone makes a list or an object without a value an empty one: all of

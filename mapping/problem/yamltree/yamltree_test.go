@@ -33,23 +33,23 @@ type step struct {
 }
 
 func language() yamltree.Language[recipe] {
-	steps := yamltree.Object([]yamltree.Key[step]{
-		yamltree.To("do", "what to do", yamltree.Text, func(s *step) *string { return &s.Do }).Required(),
-		yamltree.To("minutes", "how long", yamltree.Int(1, 600), func(s *step) *int { s.Mins = new(int); return s.Mins }),
+	steps := yamltree.Object(func(k *yamltree.Keys, s *step) {
+		yamltree.To(k, "do", &s.Do, yamltree.Text, "what to do").Required()
+		yamltree.ToNew(k, "minutes", &s.Mins, yamltree.Int(1, 600), "how long")
 	}).Placed(func(s *step) *yamltree.Place { return &s.At })
 	return yamltree.Language[recipe]{
 		Title: "Recipe", Name: "the recipe", Expected: "a recipe",
-		Keys: []yamltree.Key[recipe]{
-			yamltree.To("name", "its name", yamltree.InPlace(yamltree.Text), func(r *recipe) *yamltree.Scalar { return &r.Name }).Required(),
-			yamltree.To("serves", "for how many", yamltree.Int(1, math.MaxInt), func(r *recipe) *int { return &r.Serves }),
-			yamltree.To("hot", "served hot", yamltree.Bool, func(r *recipe) *bool { return &r.Hot }),
-			yamltree.To("course", "when it is served", yamltree.OneOf("starter", "main", "dessert"), func(r *recipe) *string { return &r.Course }),
-			yamltree.To("tags", "tags", yamltree.OneOrMore(yamltree.Text), func(r *recipe) *[]string { return &r.Tags }),
-			yamltree.To("steps", "the steps", yamltree.List(steps), func(r *recipe) *[]step { return &r.Steps }),
-			yamltree.To("amounts", "how much of what", yamltree.Map(yamltree.AnyText), func(r *recipe) *map[string]string { return &r.Amounts }),
-			yamltree.To("order", "what comes first", yamltree.Pairs(yamltree.Text, func(key yamltree.Scalar, v string) string { return fmt.Sprint(key.At.Line, key.Text, v) }),
-				func(r *recipe) *[]string { return &r.Order }),
-			yamltree.To("oven", "about the oven", steps, func(r *recipe) *step { return &r.Oven }),
+		Keys: func(k *yamltree.Keys, r *recipe) {
+			yamltree.To(k, "name", &r.Name, yamltree.InPlace(yamltree.Text), "its name").Required()
+			yamltree.To(k, "serves", &r.Serves, yamltree.Int(1, math.MaxInt), "for how many")
+			yamltree.To(k, "hot", &r.Hot, yamltree.Bool, "served hot")
+			yamltree.To(k, "course", &r.Course, yamltree.OneOf("starter", "main", "dessert"), "when it is served")
+			yamltree.To(k, "tags", &r.Tags, yamltree.OneOrMore(yamltree.Text), "tags")
+			yamltree.To(k, "steps", &r.Steps, yamltree.List(steps), "the steps")
+			yamltree.To(k, "amounts", &r.Amounts, yamltree.Map(yamltree.AnyText), "how much of what")
+			yamltree.To(k, "order", &r.Order, yamltree.Pairs(yamltree.Text, func(key yamltree.Scalar, v string) string { return fmt.Sprint(key.At.Line, key.Text, v) }),
+				"what comes first")
+			yamltree.To(k, "oven", &r.Oven, steps, "about the oven")
 		},
 	}
 }

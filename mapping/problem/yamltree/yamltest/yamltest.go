@@ -35,7 +35,9 @@ func Reference(t *testing.T, path string, update bool, want string) {
 }
 
 // Section returns the section of a reference for a table of keys, in Markdown.
-func Section[T any](heading string, keys []yamltree.Key[T]) string {
+func Section[T any](heading string, table func(*yamltree.Keys, *T)) string {
+	var keys yamltree.Keys
+	table(&keys, new(T))
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s\n\n", heading)
 	for _, k := range keys {
