@@ -107,12 +107,6 @@ func (r *rowConverter) key(columns []int, what string) (string, bool) {
 	return strings.Join(parts, "|"), ok
 }
 
-// ClientsAreContacts reports whether a client may be a further contact of another
-// client: they have a key space in common.
-func (b *Binding) ClientsAreContacts() bool {
-	return slices.ContainsFunc(b.contacts, func(c boundPerson) bool { return c.space == b.client.space })
-}
-
 // Person is the client of a row, or a further contact that the row names.
 type Person struct {
 	Who       Identity   // zero when the key cannot be read
