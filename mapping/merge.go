@@ -96,7 +96,7 @@ func (p *planner) conflict(v *boundValue, cells []fieldValue) {
 		if i == 0 {
 			other = &cells[1]
 		}
-		at := it.from()
+		at := it.source().From()
 		for k, text := range it.texts[:min(len(it.texts), len(other.texts))] { // of a composed text, the cell that differs
 			if one, two := convert.FoldSpace(text), convert.FoldSpace(other.texts[k]); one != "" && two != "" && one != two {
 				at = it.of.columns[k]

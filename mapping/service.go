@@ -190,7 +190,7 @@ func (r *rowConverter) noteUnlisted(it *fieldValue) *problem.Problem {
 	if len(v.options) == 0 || text == "" || len(it.texts) == 0 || v.conv.Values != nil || slices.Contains(v.options, text) {
 		return nil
 	}
-	sheet, column := &r.b.sheet, it.from()
+	sheet, column := &r.b.sheet, it.source().From()
 	p := problem.At(sheet.At(column, r.record.Row), "not-an-option", "%s holds a text that is not among the options of “%s”; it is sent as it is",
 		sheet.ColumnLabel(column), v.label).
 		Hinted("write an option in the cell, or translate the text in the mapping (values: {TEXT: OPTION}); %s", problem.Suggestion(text, v.options))

@@ -62,19 +62,14 @@ func (it *fieldValue) source() Source {
 	return Source{it.row, it.of.columns, it.of.names, it.texts, it.of.foldCase}
 }
 
-// from returns the column that the value came from: the first that is filled.
-func (it *fieldValue) from() int { return firstFilled(it.of.columns, it.texts) }
-
 // From returns the column that a value came from: the first that is filled.
-func (s Source) From() int { return firstFilled(s.Columns, s.Texts) }
-
-func firstFilled(columns []int, texts []string) int {
-	for i, text := range texts {
+func (s Source) From() int {
+	for i, text := range s.Texts {
 		if convert.FoldSpace(text) != "" {
-			return columns[i]
+			return s.Columns[i]
 		}
 	}
-	return first(columns)
+	return first(s.Columns)
 }
 
 func first(columns []int) int {
