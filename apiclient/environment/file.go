@@ -161,7 +161,11 @@ func fileKeys(k *yamltree.Keys, f *File) {
 
 var entry = func() yamltree.Value[Environment] {
 	v := yamltree.Object(environmentKeys).Then(checkEntry)
-	v.Fresh = func(n *yamltree.Node) Environment { return newEnvironment(n.Key()) }
+	parse := v.Parse
+	v.Parse = func(r *yamltree.Reader, n *yamltree.Node, e *Environment) bool {
+		*e = newEnvironment(n.Key())
+		return parse(r, n, e)
+	}
 	return v
 }()
 

@@ -57,9 +57,6 @@ type Value[V any] struct {
 	// Parse reads a node of one of the Kinds, and reports what is wrong with it. It
 	// returns false, and leaves into as it is, when nothing can be read.
 	Parse func(r *Reader, n *Node, into *V) bool
-	// Fresh is the V before an entry of a list or of a Map is read; nil means the
-	// zero V.
-	Fresh func(n *Node) V
 	// At is where a V keeps its place; nil where it keeps none.
 	At func(*V) *Place
 }
@@ -73,12 +70,8 @@ func (v Value[V]) Read(r *Reader, n *Node, into *V) bool {
 	return r.accepts(n, v.Kinds, v.Wants) && v.Parse(r, n, into)
 }
 
-// entry reads an entry of a list or of a Map; what cannot be read is its Fresh V.
-func (v Value[V]) entry(r *Reader, n *Node) V {
-	var into V
-	if v.Fresh != nil {
-		into = v.Fresh(n)
-	}
+// entry reads an entry of a list or of a Map; what cannot be read is the zero V in its place.
+func (v Value[V]) entry(r *Reader, n *Node) (into V) {
 	if v.At != nil {
 		*v.At(&into) = n.At()
 	}
