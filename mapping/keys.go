@@ -179,9 +179,11 @@ func personKeys(k *yamltree.Keys, p *PersonRule) {
 		"the fields of the create payload; a dotted name makes a nested object (address.postcode). A contact with several roles gets the fields of the first row; rows with other values are changed").Required()
 }
 
+var fields = yamltree.Pairs(value, func(name yamltree.Scalar, v ValueRule) FieldRule { return FieldRule{name, v} })
+
 // payloadFields are the fields of the payload that creates a person. One without fields
-// would create somebody about whom nothing is known.
-var payloadFields = yamltree.NonEmpty(yamltree.Pairs(value, func(name yamltree.Scalar, v ValueRule) FieldRule { return FieldRule{name, v} }))
+// would create a person about whom nothing is known.
+var payloadFields = yamltree.NonEmpty(fields)
 
 func lookupKeys(k *yamltree.Keys, l *LookupRule) {
 	yamltree.ToNew(k, "email", &l.Email, value, "the column that holds the e-mail address, read as an Email")
@@ -263,8 +265,7 @@ func activityKeys(k *yamltree.Keys, a *ActivityRule) {
 	yamltree.To(k, "assigned", &a.Assigned, yamltree.Bool, "the activity is not placed by the workflow; default false")
 	yamltree.To(k, "when", &a.When, expressionText, "an expression that says whether the activity is created")
 	yamltree.To(k, "workflow", &a.Workflow, yamltree.Object(workflowKeys), "overrides the mapping's workflow for this activity (v2)")
-	yamltree.To(k, "attributes", &a.Attributes, yamltree.Pairs(value, func(name yamltree.Scalar, v ValueRule) AttributeRule { return AttributeRule{name, v} }),
-		"the attributes, by the names of their templates")
+	yamltree.To(k, "attributes", &a.Attributes, fields, "the attributes, by the names of their templates")
 }
 
 // value is a value's source and options; a text alone is a column.

@@ -161,9 +161,9 @@ const (
 	LookupBoth   LookupMode = "both"   // by both; the client fails where they disagree
 )
 
-// FieldRule is one field of the client's create payload.
+// FieldRule is one field of a create payload, or one attribute of an activity.
 type FieldRule struct {
-	Name  yamltree.Scalar // a dotted name makes a nested object
+	Name  yamltree.Scalar // in a payload, a dotted name makes a nested object
 	Value ValueRule
 }
 
@@ -222,15 +222,9 @@ type ActivityRule struct {
 	Assigned   bool
 	When       yamltree.Scalar // an expression; "" always
 	Workflow   WorkflowRule
-	Attributes []AttributeRule
+	Attributes []FieldRule
 
 	isLeftOut bool // of a Part
-}
-
-// AttributeRule is one attribute of an activity.
-type AttributeRule struct {
-	Name  yamltree.Scalar
-	Value ValueRule
 }
 
 // ValueRule is where a value comes from and how it is read: exactly one of

@@ -15,7 +15,7 @@ import (
 // by the mapping. It is sent as Text, and the user is warned.
 type untypedAttribute struct {
 	template string // the activity template's name
-	rule     *AttributeRule
+	rule     *FieldRule
 }
 
 // Untyped returns the attributes of unknown type as “Template/Attribute”, each once, in the
@@ -48,7 +48,7 @@ const orText = "; if it is a text, type: Text"
 
 // noteUntyped notes an attribute of unknown type, and returns Text; "" after a problem: it
 // has an option that only another type has.
-func (b *binder) noteUntyped(template string, attr *AttributeRule) convert.Type {
+func (b *binder) noteUntyped(template string, attr *FieldRule) convert.Type {
 	u := untypedAttribute{template, attr}
 	b.untyped = append(b.untyped, u)
 	if t := attr.Value.likelyType(); t != convert.Text {

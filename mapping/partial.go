@@ -100,7 +100,7 @@ func (m *Mapping) leaveOut(path []string) {
 		*c = ClientRule{PersonRule: PersonRule{At: c.At, Key: c.Key, Administrator: true, Fields: c.Fields}, Existing: c.Existing}
 	case len(path) == 4:
 		a := &m.Activities[entry]
-		a.Attributes = slices.DeleteFunc(slices.Clone(a.Attributes), func(attr AttributeRule) bool { return attr.Name.Text == path[3] })
+		a.Attributes = slices.DeleteFunc(slices.Clone(a.Attributes), func(attr FieldRule) bool { return attr.Name.Text == path[3] })
 	case section == "sheet":
 		m.Sheet.When, m.Sheet.Timezone, m.Sheet.Empty, m.Sheet.FillDown = yamltree.Scalar{}, yamltree.Scalar{}, nil, nil
 	case section == "workflow":

@@ -162,7 +162,7 @@ func (b *binder) attributes(rule *ActivityRule, template Template, known bool) [
 
 // checkOptions warns of texts of a rule that are not among the options of its attribute:
 // its constant, its default, and what its table sends.
-func (b *binder) checkOptions(attr *AttributeRule, template string, options []string) {
+func (b *binder) checkOptions(attr *FieldRule, template string, options []string) {
 	check := func(at yamltree.Place, text string) {
 		if text != "" && len(options) > 0 && !slices.Contains(options, text) {
 			b.warnAt(at, "not-an-option", "“%s” is not an option of the attribute “%s” of the template “%s”", text, attr.Name.Text, template).

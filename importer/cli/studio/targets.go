@@ -150,7 +150,7 @@ func (l *lister) activities() {
 	}
 }
 
-func (l *lister) attributes(t targetJSON, entry string, rules []mapping.AttributeRule) {
+func (l *lister) attributes(t targetJSON, entry string, rules []mapping.FieldRule) {
 	var attributes []mapping.AttributeTemplate
 	if l.service != nil {
 		if at := slices.IndexFunc(l.service.Templates, func(template mapping.Template) bool { return template.Name == t.Of }); at >= 0 {
