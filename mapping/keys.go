@@ -15,7 +15,7 @@ var language = yamltree.Language[Mapping]{
 	Title: "Claimsheet mapping", Name: "the mapping", Expected: "a mapping",
 	Keys: mappingKeys,
 	Defs: map[string]yamltree.Schema{
-		"value": {"anyOf": []yamltree.Schema{yamltree.Text.Schema, valueObject.Schema}},
+		"value": valueOrColumn.Schema,
 	},
 }
 
@@ -64,22 +64,7 @@ var version = yamltree.InPlace(yamltree.OneOf("v1", "v2")).Then(func(_ *yamltree
 	}
 })
 
-// textOr is an object, or a text that stands for one of its fields alone. wants says
-// what is expected, in messages.
-func textOr[T any](object yamltree.Value[T], wants string, field func(*T) *yamltree.Scalar) yamltree.Value[T] {
-	return yamltree.Value[T]{
-		Kinds: yamltree.Scalars | yamltree.Objects, Wants: wants,
-		Schema: yamltree.Schema{"anyOf": []yamltree.Schema{yamltree.Text.Schema, object.Schema}},
-		Parse: func(r *yamltree.Reader, n *yamltree.Node, into *T) bool {
-			if n.Kind() == yamltree.Objects {
-				return object.Read(r, n, into)
-			}
-			return text.Read(r, n, field(into))
-		},
-	}
-}
-
-var resume = textOr(yamltree.Object(resumeKeys), "a text or {column: …}", func(r *ResumeRule) *yamltree.Scalar { return &r.Template })
+var resume = yamltree.TextOr(text, func(r *ResumeRule) *yamltree.Scalar { return &r.Template }, yamltree.Object(resumeKeys), "a text or {column: …}")
 
 func resumeKeys(k *yamltree.Keys, r *ResumeRule) {
 	yamltree.To(k, "column", &r.Column, text, "the column that holds the template's name").Required()
@@ -217,7 +202,8 @@ func claimKeys(k *yamltree.Keys, c *ClaimRule) {
 		"aliases for wide sheets: a name and the column it stands for")
 }
 
-var administrator = textOr(yamltree.Object(administratorKeys), "client, the id of a contact, or {id: …}", func(r *AdministratorRule) *yamltree.Scalar { return &r.Contact })
+var administrator = yamltree.TextOr(text, func(r *AdministratorRule) *yamltree.Scalar { return &r.Contact },
+	yamltree.Object(administratorKeys), "client, the id of a contact, or {id: …}")
 
 func administratorKeys(k *yamltree.Keys, a *AdministratorRule) {
 	yamltree.To(k, "id", &a.ID, contactReference, "where the contact's id stands, a UUID: env:NAME or file:PATH").Required()
@@ -241,7 +227,7 @@ func contactKeys(k *yamltree.Keys, c *ContactRule) {
 }
 
 // claimName is a text, or a text with a table for its cells.
-var claimName = textOr(yamltree.Object(nameKeys), "a text or {text: …, values: {…}}", func(r *ClaimRule) *yamltree.Scalar { return &r.Name })
+var claimName = yamltree.TextOr(text, func(r *ClaimRule) *yamltree.Scalar { return &r.Name }, yamltree.Object(nameKeys), "a text or {text: …, values: {…}}")
 
 func nameKeys(k *yamltree.Keys, c *ClaimRule) {
 	yamltree.To(k, "text", &c.Name, text, "the claim's name, a text with {Column}").Required()
@@ -268,20 +254,12 @@ func activityKeys(k *yamltree.Keys, a *ActivityRule) {
 	yamltree.To(k, "attributes", &a.Attributes, fields, "the attributes, by the names of their templates")
 }
 
-// value is a value's source and options; a text alone is a column.
-var value = yamltree.Value[ValueRule]{
-	Kinds: yamltree.Scalars | yamltree.Objects, Wants: "a column or “key: value” pairs",
-	Schema: yamltree.Ref("value"),
-	At:     func(v *ValueRule) *yamltree.Place { return &v.At },
-	Parse: func(r *yamltree.Reader, n *yamltree.Node, v *ValueRule) bool {
-		if n.Kind() == yamltree.Scalars {
-			return text.Read(r, n, &v.Column)
-		}
-		return valueObject.Read(r, n, v)
-	},
-}
+// valueOrColumn is a value's source and options; a text alone is a column.
+var valueOrColumn = yamltree.TextOr(text, func(v *ValueRule) *yamltree.Scalar { return &v.Column },
+	yamltree.Object(valueKeys).Then(checkValue), "a column or “key: value” pairs").
+	Placed(func(v *ValueRule) *yamltree.Place { return &v.At })
 
-var valueObject = yamltree.Object(valueKeys).Then(checkValue)
+var value = valueOrColumn.Defined("value")
 
 func valueKeys(k *yamltree.Keys, v *ValueRule) {
 	yamltree.To(k, "column", &v.Column, text, "the column that holds the value")

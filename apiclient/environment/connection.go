@@ -136,19 +136,13 @@ var proxyURL = urlText(proxyWants, yamltree.Schema{"type": "string", "pattern": 
 })
 
 // proxy is the url alone, or the object of proxyKeys.
-var proxy = yamltree.Value[proxySettings]{
-	Kinds: yamltree.Scalars | yamltree.Objects, Wants: proxyWants + ", or “url: …” with “username” and “password”",
-	Schema: yamltree.Schema{"anyOf": []yamltree.Schema{proxyURL.Schema, yamltree.Object(proxyKeys).Schema}},
-	Parse: func(r *yamltree.Reader, n *yamltree.Node, into *proxySettings) bool {
-		if n.Kind() != yamltree.Objects {
-			return proxyURL.Read(r, n, &into.url)
-		}
-		yamltree.Object(proxyKeys).Read(r, n, into)
-		if (n.Given("username") == nil) != (n.Given("password") == nil) {
-			r.Wrong(n, "missing-key", "the proxy's credentials are both “username” and “password”").Hint = "give both, or leave both out"
-		}
-		return true
-	},
+var proxy = yamltree.TextOr(proxyURL, func(p *proxySettings) *string { return &p.url },
+	yamltree.Object(proxyKeys).Then(checkProxy), proxyWants+", or “url: …” with “username” and “password”")
+
+func checkProxy(r *yamltree.Reader, n *yamltree.Node, _ *proxySettings) {
+	if (n.Given("username") == nil) != (n.Given("password") == nil) {
+		r.Wrong(n, "missing-key", "the proxy's credentials are both “username” and “password”").Hint = "give both, or leave both out"
+	}
 }
 
 // resolve fetches the credentials; nil for no proxy.

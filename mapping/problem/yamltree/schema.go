@@ -9,8 +9,11 @@ import (
 // Schema is the shape of a value, as a JSON Schema (2020-12).
 type Schema map[string]any
 
-// Ref is the shape of that name among the Defs of the Language.
-func Ref(name string) Schema { return Schema{"$ref": "#/$defs/" + name} }
+// Defined is the value with the shape of that name among the Defs of the Language.
+func (v Value[V]) Defined(name string) Value[V] {
+	v.Schema = Schema{"$ref": "#/$defs/" + name}
+	return v
+}
 
 // Schema is the JSON Schema of the language's files, for editors. It knows less
 // than Read: what depends on another key is left to that.

@@ -301,6 +301,18 @@ func Object[T any](table func(*Keys, *T)) Value[T] {
 		}}
 }
 
+// TextOr is an object, or a text that stands for one of its fields alone. wants says what
+// is expected, in messages.
+func TextOr[T, V any](text Value[V], field func(*T) *V, object Value[T], wants string) Value[T] {
+	return Value[T]{Kinds: Scalars | Objects, Wants: wants, Schema: Schema{"anyOf": []Schema{text.Schema, object.Schema}},
+		Parse: func(r *Reader, n *Node, into *T) bool {
+			if n.Kind() == Objects {
+				return object.Read(r, n, into)
+			}
+			return text.Read(r, n, field(into))
+		}}
+}
+
 // unknown reports a key and returns the one that was most likely meant, or nil.
 func (keys Keys) unknown(r *Reader, n, v *Node) *Key {
 	names := make([]string, len(keys))

@@ -30,7 +30,7 @@ type Language[T any] struct {
 	Name     string            // what messages call the whole file: "the mapping"
 	Expected string            // what an empty file lacks: "a mapping"
 	Keys     func(*Keys, *T)   // adds the keys of the file
-	Defs     map[string]Schema // the shapes that Ref refers to
+	Defs     map[string]Schema // the shapes of what is Defined
 
 	// EmptyIsNone makes a list or an object without a value an empty one: all of
 	// its lines may have been commented out. Otherwise every key needs a value.
