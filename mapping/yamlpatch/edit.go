@@ -22,7 +22,7 @@ type edit struct {
 
 // apply returns the text with an operation applied to it, and changes want, which says the same as the text, accordingly.
 func (t *text) apply(style Style, op Operation, want *yaml.Node) (string, error) {
-	path, err := pointer(op.Path)
+	path, err := Path(op.Path)
 	if err == nil && len(path) == 0 {
 		err = errors.New("the whole file is not a value that can be changed")
 	}
@@ -205,7 +205,7 @@ func (e *edit) remove() (write func() (string, error), err error) {
 
 // move lets an entry of a list and the one beside it change places, with the comments above them.
 func (e *edit) move(path []string, pointerFrom string) (write func() (string, error), err error) {
-	from, err := pointer(pointerFrom)
+	from, err := Path(pointerFrom)
 	if err != nil {
 		return nil, err
 	}

@@ -77,8 +77,8 @@ func apply(data string, style Style, op Operation) (string, error) {
 	return made, nil
 }
 
-// pointer takes a JSON Pointer apart.
-func pointer(s string) (path []string, err error) {
+// Path returns the path of a JSON Pointer; nil for the whole file. The error says that s is not one.
+func Path(s string) (path []string, err error) {
 	if s == "" {
 		return nil, nil
 	}

@@ -359,13 +359,8 @@ func isList(doc *yamlpatch.Document, path []string) bool {
 	return ok && len(value) > 0 && value[0] == '['
 }
 
+// tokens returns the path of a JSON Pointer; nil for another text, which Apply refuses.
 func tokens(pointer string) []string {
-	if pointer == "" {
-		return nil
-	}
-	list := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
-	for i, token := range list {
-		list[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
-	}
-	return list
+	path, _ := yamlpatch.Path(pointer)
+	return path
 }
