@@ -1,7 +1,10 @@
 package mapping
 
 import (
+	"math"
 	"slices"
+	"strings"
+	"time"
 
 	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
@@ -31,6 +34,56 @@ type Mapping struct {
 	ResumeAt   *ResumeRule    // nil when the mapping sets the statuses itself
 	Activities []ActivityRule
 }
+
+func mappingKeys(k *yamltree.Keys, m *Mapping) {
+	yamltree.To(k, "name", &m.Name, text, "the mapping's name: the scope of its claims and activities in the ledger").Required()
+	yamltree.To(k, "api", &m.API, version, "the version of the interface: v1 or v2").Required()
+	yamltree.To(k, "claim_type", &m.ClaimType, text, "an entry of the environment's claim_types")
+	yamltree.To(k, "sheet", &m.Sheet, yamltree.Object(sheetKeys), "how the sheet is laid out")
+	yamltree.To(k, "client", &m.Client, clientRule.Placed(func(c *ClientRule) *yamltree.Place { return &c.At }),
+		"which rows make one client, and what it is made of").Required()
+	yamltree.To(k, "contacts", &m.Contacts, yamltree.List(yamltree.Object(contactKeys).Placed(func(c *ContactRule) *yamltree.Place { return &c.At })),
+		"further people of a client's claims, such as a partner or a broker (v2); their ids are in the results' column contacts")
+	yamltree.To(k, "claims", &m.Claims, yamltree.List(yamltree.Object(claimKeys).Placed(func(c *ClaimRule) *yamltree.Place { return &c.At })),
+		"the claims that each row of a client yields (v2)")
+	yamltree.To(k, "workflow", &m.Workflow, yamltree.Object(workflowKeys), "the workflow name and template identifier of the activities (v2)")
+	yamltree.To(k, "link", &m.Link, yamltree.OneOf(LinkOnce, LinkOnNewClaim, LinkNever),
+		"which clients get a magic link (v2): once (default), after everything else; on_new_claim, a fresh one after a new claim too; never").Placed(&m.LinkAt)
+	yamltree.ToNew(k, "resume_at", &m.ResumeAt, resume, "the activity at which the client resumes: a template's name, or {column: …}")
+	// An activity without a template is reported where the activity begins.
+	yamltree.To(k, "activities", &m.Activities, yamltree.List(yamltree.Object(activityKeys).Placed(func(a *ActivityRule) *yamltree.Place { return &a.Template.At })),
+		"the activities, in workflow order")
+}
+
+// language is the language of mapping files: the tables of keys here and below.
+var language = yamltree.Language[Mapping]{
+	Title: "Claimsheet mapping", Name: "the mapping", Expected: "a mapping", Keys: mappingKeys,
+	Defs: map[string]yamltree.Schema{"value": valueOrColumn.Schema},
+}
+
+// Schema is the JSON Schema (2020-12) of mapping files, for editors. It knows
+// less than Parse: what depends on another key, on a sheet or on a service is
+// left to that.
+func Schema() []byte { return language.Schema() }
+
+var (
+	text  = yamltree.InPlace(yamltree.Text)
+	texts = yamltree.OneOrMore(text)
+	// expressionText is placed at its first character, after the quote.
+	expressionText = text.Then(func(_ *yamltree.Reader, n *yamltree.Node, s *yamltree.Scalar) {
+		if n.IsQuoted() {
+			s.At.Column++
+		}
+	})
+)
+
+// version is v1 or v2. No other text is read as one of them, because each is as
+// near to the one as to the other.
+var version = yamltree.InPlace(yamltree.OneOf("v1", "v2")).Then(func(_ *yamltree.Reader, n *yamltree.Node, s *yamltree.Scalar) {
+	if s.Text != n.Text() {
+		s.Text = ""
+	}
+})
 
 // V1 reports whether the mapping is for version 1 of the interface.
 func (m *Mapping) V1() bool { return m.API.Text == "v1" }
@@ -109,16 +162,63 @@ type SheetRule struct {
 	Delimiter   string            // of a CSV file: a comma, a semicolon or a tab; "" = detected from the header
 }
 
-// Existing says what to do with a client that the service already has.
-type Existing string
+func sheetKeys(k *yamltree.Keys, s *SheetRule) {
+	yamltree.To(k, "name", &s.Name, text, "the sheet's name; default: the first visible sheet")
+	yamltree.To(k, "header_row", &s.HeaderRow, yamltree.Int(1, math.MaxInt), "the row that holds the headers; default 1").Placed(&s.HeaderRowAt)
+	yamltree.To(k, "timezone", &s.Timezone, timezone, "the zone of date-times without one, e.g. Europe/London")
+	yamltree.To(k, "numbers", &s.Numbers, yamltree.Object(numberKeys).Then(checkNumbers), "how numbers look in text cells: {decimal, group}")
+	yamltree.To(k, "empty", &s.Empty, texts,
+		"texts that count as empty, in keys too, e.g. [N/A, n/a, \"-\", TBC]; upper and lower case differ")
+	yamltree.To(k, "fill_down", &s.FillDown, texts,
+		"columns whose empty cells take the one above, as under merged cells, e.g. [Client, E-mail]; a new value in one of them ends what those after it take")
+	yamltree.To(k, "when", &s.When, expressionText, "an expression that says which rows to take")
+	yamltree.To(k, "encoding", &s.Encoding, yamltree.OneOf("utf-8", "windows-1252"),
+		"how a .csv file without a byte order mark is written: utf-8 (default) or windows-1252")
+	yamltree.To(k, "delimiter", &s.Delimiter, delimiter,
+		"what separates the fields of a .csv file: \",\", \";\" or tab; default: detected from its header")
+}
 
-// The policies for a known client.
-const (
-	Reuse  Existing = "reuse"  // use the known client
-	Skip   Existing = "skip"   // leave the client's rows out
-	Fail   Existing = "fail"   // the client's rows fail
-	Create Existing = "create" // do not ask; create
-)
+// timezone is a name of the IANA list.
+var timezone = text.Then(func(r *yamltree.Reader, n *yamltree.Node, s *yamltree.Scalar) {
+	if _, err := time.LoadLocation(s.Text); err != nil || s.Text == "Local" {
+		hint := "write a name of the IANA list, such as Europe/London or UTC"
+		if strings.ContainsAny(s.Text, "+-0123456789") {
+			hint = "an offset knows no summer time: write a place of the IANA list, such as Europe/London"
+		}
+		r.Wrong(n, "unknown-timezone", "“%s” is not a timezone", problem.Shorten(s.Text)).Hint = hint
+		s.Text = ""
+	}
+})
+
+// delimiter separates the fields of a CSV file. A tab may be written as a word
+// or as the character.
+var delimiter = yamltree.Parsed("a text", yamltree.Text.Schema, func(r *yamltree.Reader, n *yamltree.Node) (string, bool) {
+	switch n.Text() {
+	case ",", ";", "\t":
+		return n.Text(), true
+	case "tab":
+		return "\t", true
+	}
+	r.Wrong(n, "unknown-value", "%s cannot be “%s”", n.Name(), problem.Shorten(n.Text())).Hint = `expected ",", ";" or tab`
+	return "", false
+})
+
+func numberKeys(k *yamltree.Keys, s *convert.Numbers) {
+	yamltree.To(k, "decimal", &s.Decimal, yamltree.Text, "the decimal separator; default .")
+	yamltree.To(k, "group", &s.Group, yamltree.AnyText,
+		"the separator between groups of three digits, \"\" for none; default , or none where decimal is ,")
+}
+
+// checkNumbers refuses a notation in which a number could be read in two ways: a
+// thousand would be read as one.
+func checkNumbers(r *yamltree.Reader, n *yamltree.Node, s *convert.Numbers) {
+	if n.Given("group") == nil && s.Group == s.Decimal {
+		s.Group = "" // the default, which decimal takes
+	}
+	for _, m := range s.Check() {
+		r.Wrong(n.Given(m.Option), "number-separator", "%s", m.Message).Hint = m.Hint
+	}
+}
 
 // PersonRule says which rows make one client or further contact, how it is looked up, and
 // what its create payload holds.
@@ -132,6 +232,30 @@ type PersonRule struct {
 	Fields          []FieldRule
 }
 
+// personKeys are the keys that the client and the contacts have in common.
+func personKeys(k *yamltree.Keys, p *PersonRule) {
+	yamltree.To(k, "key_space", &p.KeySpace, text,
+		"the key space, for mappings that share people; default: the mapping's name, for a contact with the entry's id. A key that is a look-up's column is shared anyway")
+	yamltree.To(k, "lookup", &p.Lookup, yamltree.Object(lookupKeys).Placed(func(l *LookupRule) *yamltree.Place { return &l.At }),
+		"how the person is looked up in the service: {email, phone, mode}")
+	yamltree.To(k, "administrator", &p.Administrator, yamltree.Bool,
+		"make the contact an administrator (v2); default true. With false, a person who administers claims in another row is refused").Placed(&p.AdministratorAt)
+	yamltree.To(k, "fields", &p.Fields, payloadFields,
+		"the fields of the create payload; a dotted name makes a nested object (address.postcode). A contact with several roles gets the fields of the first row; rows with other values are changed").Required()
+}
+
+// FieldRule is one field of a create payload, or one attribute of an activity.
+type FieldRule struct {
+	Name  yamltree.Scalar // in a payload, a dotted name makes a nested object
+	Value ValueRule
+}
+
+var fields = yamltree.Pairs(value, func(name yamltree.Scalar, v ValueRule) FieldRule { return FieldRule{name, v} })
+
+// payloadFields are the fields of the payload that creates a person. One without fields
+// would create a person about whom nothing is known.
+var payloadFields = yamltree.NonEmpty(fields)
+
 // ClientRule is the client.
 type ClientRule struct {
 	PersonRule
@@ -142,12 +266,53 @@ type ClientRule struct {
 	ActivitiesAt       yamltree.Place // of existing_activities; zero when the mapping leaves the key out
 }
 
+func clientKeys(k *yamltree.Keys, c *ClientRule) {
+	yamltree.To(k, "key", &c.Key, texts,
+		"the column or columns that identify a client; default: known_id, if that is always filled, which then needs no lookup")
+	yamltree.To(k, "known_id", &c.KnownID, text,
+		"the column with a client's id known from elsewhere: that client is taken over without a request, whatever existing and key say. To withdraw a wrong id, empty the cell and run claimsheet settle --undo KEY:client")
+	yamltree.To(k, "existing", &c.Existing, yamltree.OneOf(Reuse, Skip, Fail, Create),
+		"what to do with a client that the service knows: reuse, skip, fail or create; default reuse")
+	yamltree.To(k, "existing_activities", &c.ExistingActivities, yamltree.OneOf("send", "skip"),
+		"whether a client who was found, not created, gets the activities on the client: send (default) or skip").Placed(&c.ActivitiesAt)
+	personKeys(k, &c.PersonRule)
+}
+
+// clientRule is a client, whose ids from elsewhere are its keys where it has no others.
+var clientRule = yamltree.Object(clientKeys).Then(func(r *yamltree.Reader, n *yamltree.Node, c *ClientRule) {
+	switch {
+	case n.Given("key") != nil || n.IsNull():
+	case n.Given("known_id") == nil:
+		r.Wrong(n, "missing-key", "%s needs “key”: the column or columns that identify a client", n.Name())
+	case c.KnownID.Text != "":
+		c.Key = []yamltree.Scalar{c.KnownID}
+	}
+})
+
+// Existing says what to do with a client that the service already has.
+type Existing string
+
+// The policies for a known client.
+const (
+	Reuse  Existing = "reuse"  // use the known client
+	Skip   Existing = "skip"   // leave the client's rows out
+	Fail   Existing = "fail"   // the client's rows fail
+	Create Existing = "create" // do not ask; create
+)
+
 // LookupRule says how the service is asked for the client.
 type LookupRule struct {
 	At    yamltree.Place
 	Email *ValueRule
 	Phone *ValueRule
 	Mode  LookupMode
+}
+
+func lookupKeys(k *yamltree.Keys, l *LookupRule) {
+	yamltree.ToNew(k, "email", &l.Email, value, "the column that holds the e-mail address, read as an Email")
+	yamltree.ToNew(k, "phone", &l.Phone, value, "the column that holds the phone number, read as a Phone; give a region if numbers have no +")
+	yamltree.To(k, "mode", &l.Mode, lookupMode,
+		"with both: first (default), by phone only if the row has no e-mail address; either, also if the address is not found; both, the client fails if they disagree")
 }
 
 // LookupMode says which look-ups find a client who may have an e-mail address and a phone
@@ -161,11 +326,11 @@ const (
 	LookupBoth   LookupMode = "both"   // by both; the client fails where they disagree
 )
 
-// FieldRule is one field of a create payload, or one attribute of an activity.
-type FieldRule struct {
-	Name  yamltree.Scalar // in a payload, a dotted name makes a nested object
-	Value ValueRule
-}
+var lookupMode = yamltree.OneOf("first", LookupEither, LookupBoth).Then(func(_ *yamltree.Reader, _ *yamltree.Node, mode *LookupMode) {
+	if *mode == "first" {
+		*mode = ""
+	}
+})
 
 // ClaimRule is one entry of claims: each row of a client yields one claim.
 type ClaimRule struct {
@@ -185,12 +350,56 @@ type ClaimRule struct {
 	isLeftOut bool // of a Part
 }
 
+func claimKeys(k *yamltree.Keys, c *ClaimRule) {
+	yamltree.To(k, "id", &c.ID, text, "a short name for the entry; default claim")
+	yamltree.To(k, "key", &c.Key, texts, "the column or columns that identify a claim of a client").Required()
+	yamltree.To(k, "known_id", &c.KnownID, text,
+		"the column with a claim's id known from elsewhere: that claim is taken over without a request")
+	yamltree.To(k, "name", c, claimName,
+		"the claim's name, a text with {Column}, or {text: …, values: {…}}; the names of one client's claims must differ").Required()
+	yamltree.To(k, "create", &c.Create, yamltree.OneOf("when_needed", "first"),
+		"when the claim is created: when_needed (default: before its first activity) or first (before all activities)")
+	yamltree.To(k, "administrator", &c.Administrator, administrator,
+		"which contact administers the claim: client (default), the id of a contacts entry, or {id: env:NAME} for any other")
+	yamltree.To(k, "claimants", &c.Claimants, texts,
+		"the claim's claimants: client, and ids of contacts entries; default [client]. A contact whose when is false is left out")
+	yamltree.To(k, "when", &c.When, expressionText, "an expression that says which rows yield this claim")
+	yamltree.To(k, "columns", &c.Columns, yamltree.Map(yamltree.InPlace(yamltree.AnyText)),
+		"aliases for wide sheets: a name and the column it stands for")
+}
+
+// claimName is a text, or a text with a table for its cells.
+var claimName = yamltree.TextOr(text, func(r *ClaimRule) *yamltree.Scalar { return &r.Name }, yamltree.Object(nameKeys), "a text or {text: …, values: {…}}")
+
+func nameKeys(k *yamltree.Keys, c *ClaimRule) {
+	yamltree.To(k, "text", &c.Name, text, "the claim's name, a text with {Column}").Required()
+	yamltree.To(k, "values", &c.NameValues, yamltree.NonEmpty(yamltree.Map(yamltree.AnyText)),
+		"a table of what a cell says and what the name says instead; other texts stay")
+}
+
 // AdministratorRule says which contact administers a claim: the client or a
 // further contact, or one of the environment.
 type AdministratorRule struct {
 	Contact yamltree.Scalar // client (the default), or the id of a contacts entry
 	ID      yamltree.Scalar // where the id of a contact stands, env:NAME or file:PATH; set instead of Contact
 }
+
+func administratorKeys(k *yamltree.Keys, a *AdministratorRule) {
+	yamltree.To(k, "id", &a.ID, contactReference, "where the contact's id stands, a UUID: env:NAME or file:PATH").Required()
+}
+
+var administrator = yamltree.TextOr(text, func(r *AdministratorRule) *yamltree.Scalar { return &r.Contact },
+	yamltree.Object(administratorKeys), "client, the id of a contact, or {id: …}")
+
+// contactReference is where a contact's id stands.
+var contactReference = text.Then(func(r *yamltree.Reader, n *yamltree.Node, s *yamltree.Scalar) {
+	scheme, name, _ := strings.Cut(n.Text(), ":")
+	if scheme != "env" && scheme != "file" || strings.TrimSpace(name) == "" {
+		r.Wrong(n, "literal-id", "%s must be env:NAME or file:PATH, not an id: ids differ from environment to environment", n.Name()).
+			Hint = "put the id into an environment variable, e.g. id: env:BROKER_CONTACT"
+		s.Text = ""
+	}
+})
 
 // ContactRule is one entry of contacts: a further person of a client's claims.
 type ContactRule struct {
@@ -199,10 +408,23 @@ type ContactRule struct {
 	When yamltree.Scalar // an expression; "" takes every row
 }
 
+func contactKeys(k *yamltree.Keys, c *ContactRule) {
+	yamltree.To(k, "id", &c.ID, text, "a short name, which claims use in administrator and claimants").Required()
+	yamltree.To(k, "when", &c.When, expressionText, "an expression that says which rows have such a contact")
+	yamltree.To(k, "key", &c.Key, texts, "the column or columns that identify the contact, also in rows of different clients").Required()
+	personKeys(k, &c.PersonRule)
+}
+
 // WorkflowRule is the pair of fields that v2 activities carry.
 type WorkflowRule struct {
 	Name               yamltree.Scalar // a text with {Column}, {sheet}, {run.date}
 	TemplateIdentifier yamltree.Scalar
+}
+
+func workflowKeys(k *yamltree.Keys, w *WorkflowRule) {
+	yamltree.To(k, "name", &w.Name, text, "workflowName; {Column}, {sheet} and {run.date} are replaced")
+	yamltree.To(k, "template_identifier", &w.TemplateIdentifier, text,
+		"workflowTemplateIdentifier, replaced like name; default: the environment's")
 }
 
 // ResumeRule says at which activity the client resumes: a template's name, or
@@ -211,6 +433,12 @@ type ResumeRule struct {
 	Template yamltree.Scalar
 	Column   yamltree.Scalar // set instead of Template
 }
+
+func resumeKeys(k *yamltree.Keys, r *ResumeRule) {
+	yamltree.To(k, "column", &r.Column, text, "the column that holds the template's name").Required()
+}
+
+var resume = yamltree.TextOr(text, func(r *ResumeRule) *yamltree.Scalar { return &r.Template }, yamltree.Object(resumeKeys), "a text or {column: …}")
 
 // ActivityRule is one activity of the list.
 type ActivityRule struct {
@@ -225,6 +453,19 @@ type ActivityRule struct {
 	Attributes []FieldRule
 
 	isLeftOut bool // of a Part
+}
+
+func activityKeys(k *yamltree.Keys, a *ActivityRule) {
+	yamltree.To(k, "template", &a.Template, text, "the activity template's name, exactly as the service shows it").Required()
+	yamltree.To(k, "id", &a.ID, text, "a short name for the entry; default: the template's name")
+	yamltree.To(k, "on", &a.On, text,
+		"whose activity it is: client (default), claim (each claim), or the id of an entry of claims or contacts. On a contact it is sent once, and is outside the clients' workflow, as with assigned")
+	yamltree.To(k, "status", &a.Status, yamltree.OneOf(Submitted, Accepted, Open),
+		"Submitted (default), Accepted (v2) or Open").Placed(&a.StatusAt)
+	yamltree.To(k, "assigned", &a.Assigned, yamltree.Bool, "the activity is not placed by the workflow; default false")
+	yamltree.To(k, "when", &a.When, expressionText, "an expression that says whether the activity is created")
+	yamltree.To(k, "workflow", &a.Workflow, yamltree.Object(workflowKeys), "overrides the mapping's workflow for this activity (v2)")
+	yamltree.To(k, "attributes", &a.Attributes, fields, "the attributes, by the names of their templates")
 }
 
 // ValueRule is where a value comes from and how it is read: exactly one of
@@ -252,6 +493,88 @@ type ValueRule struct {
 	Default   *yamltree.Scalar
 	Required  bool
 	MaxLength int
+}
+
+func valueKeys(k *yamltree.Keys, v *ValueRule) {
+	yamltree.To(k, "column", &v.Column, text, "the column that holds the value")
+	yamltree.To(k, "value", &v.Constant, text, "a constant")
+	yamltree.To(k, "text", &v.Text, text, "a text with {Column}; a warning says where a cell of it is empty")
+	yamltree.To(k, "join", &v.Join, texts, "columns whose texts are joined, without the empty ones")
+	yamltree.ToNew(k, "with", &v.With, yamltree.AnyText, "what stands between the texts of join; default \", \"")
+	yamltree.To(k, "first_of", &v.FirstOf, texts, "columns of which the first that is not empty is taken")
+	yamltree.To(k, "expr", &v.Expr, expressionText, "an expression")
+	yamltree.To(k, "type", &v.Type, yamltree.InPlace(yamltree.OneOf(typeNames()...)),
+		"the data type; default: the service's. Without any, the attribute is sent as Text with a warning, or refused if its cells are dates, numbers or booleans")
+	yamltree.To(k, "format", &v.Formats, texts,
+		"Date, DateTime: how text cells look, such as dd/mm/yyyy, made of d dd m mm mmm (Jan) mmmm (January) yy yyyy h hh mm (after h) ss AM/PM, or serial, a spreadsheet's number of days; or a list of such formats: a cell that two of them read differently is invalid. Phone: how it is sent, e164 (default), national, international or raw")
+	yamltree.To(k, "years", &v.Years, yamltree.OneOf(convert.PastYears, convert.FutureYears),
+		"the century of yy: past, up to the run's day, as for dates of birth; future, 2000 to 2099; default: 1930 to 2029, and days after the run's are invalid")
+	yamltree.To(k, "output", &v.Output, yamltree.InPlace(yamltree.OneOf("date", "datetime")),
+		"how a Date is sent in a client field: date or datetime (default)")
+	yamltree.To(k, "region", &v.Region, text, "the country of phone numbers without a country code, e.g. GB")
+	yamltree.To(k, "percent", &v.Percent, yamltree.Bool,
+		"text cells of a Number hold percentages: 5% is sent as 0.05, a text without the sign is invalid; default false")
+	yamltree.To(k, "checked", &v.Checked, yamltree.OneOrMore(yamltree.Text), "the words that mean a ticked Checkbox")
+	yamltree.To(k, "unchecked", &v.Unchecked, yamltree.OneOrMore(yamltree.Text), "the words that mean an unticked Checkbox")
+	yamltree.To(k, "values", &v.Values, yamltree.Map(yamltree.AnyText), "a table of what the cell says and what is sent for it")
+	yamltree.ToNew(k, "else", &v.Else, yamltree.Text, "what is sent for a cell that values does not list")
+	yamltree.ToNew(k, "default", &v.Default, text, "what is sent for an empty cell")
+	yamltree.To(k, "required", &v.Required, yamltree.Bool, "an empty cell is an error; default false")
+	yamltree.To(k, "max_length", &v.MaxLength, yamltree.Int(1, math.MaxInt), "the most characters that the value may have")
+}
+
+// valueOrColumn is a value's source and options; a text alone is a column.
+var valueOrColumn = yamltree.TextOr(text, func(v *ValueRule) *yamltree.Scalar { return &v.Column },
+	yamltree.Object(valueKeys).Then(checkValue), "a column or “key: value” pairs").
+	Placed(func(v *ValueRule) *yamltree.Place { return &v.At })
+
+var value = valueOrColumn.Defined("value")
+
+func checkValue(r *yamltree.Reader, n *yamltree.Node, v *ValueRule) {
+	checkBraces(r.WrongAt, v.Text)
+	if t, err := parseTemplateText(v.Constant.Text); err != nil || len(t.names()) > 0 {
+		r.WrongAt(v.Constant.At, "braces", "the constant “%s” has braces, and nothing replaces them", problem.Shorten(v.Constant.Text)).
+			Hint = "write text in place of value: there {Column} is replaced by the cell's text, and {{ and }} are braces"
+	}
+	if given := v.sources(); len(given) != 1 {
+		has := ""
+		if len(given) > 1 {
+			has = " has " + strings.Join(given, " and ") + "; it"
+		}
+		r.Wrong(n, "value-source", "%s%s needs exactly one of "+valueSources, n.Name(), has)
+	}
+	if v.With != nil && len(v.Join) == 0 {
+		r.Wrong(n.Given("with"), "wrong-option", "with is what stands between the texts of join, and %s has no join", n.Name()).
+			Hint = "write join: [A, B] in place of the other source, or leave with out"
+	}
+	if v.Else != nil && strings.EqualFold(*v.Else, "error") {
+		r.Wrong(n.Given("else"), "no-effect", "else is what is sent for a cell that values does not list, and it would be the word “%s”", *v.Else).
+			Hint = "leave else out: such a cell is an error then"
+	}
+	if v.Required && v.Default != nil {
+		r.Wrong(n, "required-default", "%s is required and has a default; an empty cell cannot be both", n.Name())
+	}
+}
+
+// valueSources are the keys of the sources, in messages.
+const valueSources = "column, value, text, join, first_of and expr"
+
+// sources returns the keys of the sources that a value names.
+func (v *ValueRule) sources() (keys []string) {
+	given := []bool{v.Column.Text != "", v.Constant.At.IsSet(), v.Text.Text != "", len(v.Join) > 0, len(v.FirstOf) > 0, v.Expr.Text != ""}
+	for i, key := range []string{"column", "value", "text", "join", "first_of", "expr"} {
+		if given[i] {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+func typeNames() (names []string) {
+	for _, t := range append(convert.AttributeTypes(), convert.Email, convert.Phone) {
+		names = append(names, string(t))
+	}
+	return names
 }
 
 // format returns the first format.

@@ -28,8 +28,7 @@ func wireKeys(k *yamltree.Keys, w *apiclient.Wire) {
 	yamltree.ToNew(k, "lookup_contact_id", &w.LookupContactID, idPlace, "the contact's id in a look-up's answer; default: as contact_id")
 	yamltree.To(k, "lookup_agree", &w.LookupAgree, yamltree.Map(pointer),
 		"client fields and where a look-up's answer has them, to compare before a client is reused")
-	yamltree.To(k, "link_body", &w.LinkBody, linkBody,
-		"the body of the magic-link request; default {}; the word none sends it without a body")
+	yamltree.To(k, "link_body", &w.LinkBody, linkBody, "the body of the magic-link request; default {}; the word none sends it without a body")
 }
 
 // placeForms says how the place of an id is written.

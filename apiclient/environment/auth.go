@@ -52,8 +52,7 @@ func authKeys(k *yamltree.Keys, c *credentials) {
 	yamltree.To(k, "client_id", &c.clientID, openReference, "oauth2: the client's id; may be a secret")
 	yamltree.To(k, "client_secret", &c.clientSecret, secretReference, "oauth2: the client's secret; "+referenceForms)
 	yamltree.To(k, "scopes", &c.scopes, yamltree.List(yamltree.Text), "oauth2: the scopes to ask for; default: none")
-	yamltree.To(k, "style", &c.style, yamltree.OneOf("header", "params"),
-		"oauth2: where id and secret are sent: header (default) or params")
+	yamltree.To(k, "style", &c.style, yamltree.OneOf("header", "params"), "oauth2: where id and secret are sent: header (default) or params")
 }
 
 // keysOfAuth are the keys that each type needs, and those that it may have. api_key has

@@ -44,8 +44,7 @@ func trackingKeys(k *yamltree.Keys, t *Tracking) {
 
 func completedKeys(k *yamltree.Keys, c *tracking.Completed) {
 	yamltree.To(k, "kinds", &c.Kinds, yamltree.OneOrMore(yamltree.Text), "events of one of these kinds")
-	yamltree.To(k, "statuses", &c.Statuses, yamltree.OneOrMore(yamltree.Text),
-		"events with one of these statuses; with kinds, both must hold")
+	yamltree.To(k, "statuses", &c.Statuses, yamltree.OneOrMore(yamltree.Text), "events with one of these statuses; with kinds, both must hold")
 }
 
 func webhookKeys(k *yamltree.Keys, w *webhookSettings) {
