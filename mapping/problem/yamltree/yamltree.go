@@ -3,10 +3,11 @@
 // A table is a function that adds the keys of an object with To, as the flags of a
 // command are added in package flag. Each Key has a name, a variable that it is read
 // into, a sentence that documents it, and a Value: how it is read, which nodes it
-// takes, and its shape as a JSON Schema. A Language has the table of a whole file. Language.Read reports everything that is wrong with a file at
-// once, each problem with its line and column: unknown keys with the nearest
-// known one, missing keys, keys given twice, and values of a wrong kind.
-// Language.Schema makes the JSON Schema for editors from the same tables.
+// takes, and its shape as a JSON Schema. A Language has the table of a whole file.
+// Language.Read reports everything that is wrong with a file at once, each problem
+// with its line and column: unknown keys with the nearest known one, missing keys,
+// keys given twice, and values of a wrong kind. Language.Schema makes the JSON Schema
+// for editors from the same tables.
 //
 // Anchors, aliases and merge keys are refused, so that a small file cannot
 // expand into a large one; the YAML library bounds how deep a file is nested.
