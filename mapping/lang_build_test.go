@@ -15,7 +15,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-var update = flag.Bool("update", false, "write the golden files of testdata/lang")
+var update = flag.Bool("update", false, "write the golden files of testdata again")
 
 // golden compares got with a file, or writes the file under -update.
 func golden(t *testing.T, file, got string) {

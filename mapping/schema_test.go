@@ -1,37 +1,23 @@
-package mapping
+package mapping_test
 
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v4"
+
+	"claimsheet/mapping"
 )
 
 func TestSchema(t *testing.T) {
-	const golden = "testdata/schema.json"
-	got := Schema()
-	if *updateDocs {
-		if err := os.WriteFile(golden, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("schema (-want +got), go test ./mapping -run Schema -update-docs:\n%s", diff)
-	}
+	golden(t, "testdata/schema.json", string(mapping.Schema()))
 }
 
 func compiledSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema()))
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(mapping.Schema()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,30 +35,18 @@ func compiledSchema(t *testing.T) *jsonschema.Schema {
 // A good mapping is read, and an editor does not underline it.
 func TestGoodMappings(t *testing.T) {
 	schema := compiledSchema(t)
-	samples, err := filepath.Glob("../samples/*/mapping.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	good, err := filepath.Glob("testdata/lang/ok/*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	taken := 0
+	samples, good := files(t, "../samples/*/mapping.yaml"), files(t, "testdata/lang/ok/*.yaml")
 	for _, path := range append(samples, good...) {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, found := Parse(path, data); len(found) > 0 {
+		data := mustRead(t, path)
+		if _, found := mapping.Parse(path, data); len(found) > 0 {
 			t.Errorf("%s: %v", path, found)
 		}
-		taken++
 		if err := schema.Validate(plain(t, data)); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	if len(samples) < 5 || taken < 10 {
-		t.Errorf("%d samples and %d mappings in all were tried: too few", len(samples), taken)
+	if all := len(samples) + len(good); len(samples) < 5 || all < 10 {
+		t.Errorf("%d samples and %d mappings in all were tried: too few", len(samples), all)
 	}
 }
 
