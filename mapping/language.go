@@ -236,8 +236,8 @@ type PersonRule struct {
 func personKeys(k *yamltree.Keys, p *PersonRule) {
 	yamltree.To(k, "key_space", &p.KeySpace, text,
 		"the key space, for mappings that share people; default: the mapping's name, for a contact with the entry's id. A key that is a look-up's column is shared anyway")
-	yamltree.To(k, "lookup", &p.Lookup, yamltree.Object(lookupKeys).Placed(func(l *LookupRule) *yamltree.Place { return &l.At }),
-		"how the person is looked up in the service: {email, phone, mode}")
+	yamltree.To(k, "lookup", &p.Lookup, yamltree.Object(lookupKeys),
+		"how the person is looked up in the service: {email, phone, mode}").Placed(&p.Lookup.At)
 	yamltree.To(k, "administrator", &p.Administrator, yamltree.Bool,
 		"make the contact an administrator (v2); default true. With false, a person who administers claims in another row is refused").Placed(&p.AdministratorAt)
 	yamltree.To(k, "fields", &p.Fields, payloadFields,
