@@ -369,9 +369,9 @@ func (c *Client) roundTrip(ctx context.Context, proof *evidence, req *http.Reque
 		ctx = context.WithoutCancel(ctx)
 		limit = c.cfg.Timeout + bodyTimeout
 	}
-	limited, cancel := context.WithTimeout(ctx, limit)
-	ctx, expire := context.WithCancelCause(limited)
-	end := func() { expire(nil); cancel() }
+	ctx, expire := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(limit, func() { expire(os.ErrDeadlineExceeded) })
+	end := func() { timer.Stop(); expire(nil) }
 	req = req.WithContext(proof.watch(ctx, end)) // a copy
 	req.GetBody = nil
 	res, err := c.transport.RoundTrip(req)
@@ -380,11 +380,9 @@ func (c *Client) roundTrip(ctx context.Context, proof *evidence, req *http.Reque
 		return nil, err
 	}
 	if req.Method != http.MethodGet { // however much of the body still drips in
-		timer := time.AfterFunc(min(bodyTimeout, c.cfg.Timeout), func() { expire(os.ErrDeadlineExceeded) })
-		res.Body = closing{res.Body, func() { timer.Stop(); end() }}
-	} else {
-		res.Body = closing{res.Body, end}
+		timer.Reset(min(bodyTimeout, c.cfg.Timeout))
 	}
+	res.Body = closing{res.Body, end}
 	return res, nil
 }
 

@@ -285,13 +285,13 @@ func (c *Client) needs(k Kind) need {
 // every further step needs only the id. One with a url but no id is Uncertain and
 // keeps the url, because the service gives it only once.
 func (c *Client) read(v *Verdict, r Request, a Answer) {
-	n, own := c.needs(r.Kind), c.urlOf(r)
+	n := c.needs(r.Kind)
 	var noID, noURL error
 	if n.id != nil {
-		v.ID, noID = idAt(a, *n.id, own)
+		v.ID, noID = idAt(a, *n.id, c.urlOf(r))
 	}
 	if n.url != nil {
-		v.URL, noURL = linkAt(a, *n.url, own)
+		v.URL, noURL = linkAt(a, *n.url, c.urlOf(r))
 	}
 	if n == (need{}) && len(a.Body) > 0 {
 		if _, ok := document(a.Body); !ok {
