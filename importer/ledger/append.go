@@ -185,14 +185,23 @@ func (t *transaction) client(key ClientKey) (n clientNumber, err error) {
 	if err != nil {
 		return n, err
 	}
-	if _, err = t.exec(`INSERT INTO clients (environment, client, space) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, environment, key.Client, key.Space); err != nil {
-		return n, err
+	n.environment = environment
+	isNew, err := t.add(&n.client, `INSERT INTO clients (environment, client, space) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, environment, key.Client, key.Space)
+	if err == nil && !isNew { // another process has added it
+		n, _, err = t.findClient(key)
 	}
-	n, ok, err = t.findClient(key)
-	if err == nil && !ok {
-		err = errors.New("a client that was added is not there")
+	if err == nil {
+		t.keepNumber(key, n)
 	}
 	return n, err
+}
+
+// keepNumber keeps the number of a client in memory, until there are too many.
+func (t *transaction) keepNumber(key ClientKey, n clientNumber) {
+	if len(t.clients) >= mostKept {
+		clear(t.clients)
+	}
+	t.clients[key] = n
 }
 
 // findClient returns the number of a client; ok is false when it is unknown.
@@ -202,10 +211,7 @@ func (t *transaction) findClient(key ClientKey) (n clientNumber, ok bool, err er
 	}
 	ok, err = first(context.Background(), t, []any{&n.client, &n.environment}, `SELECT id, environment FROM clients WHERE environment = `+numberOf+` AND client = ? AND space = ?`, key.Environment, key.Client, key.Space)
 	if ok {
-		if len(t.clients) >= mostKept {
-			clear(t.clients)
-		}
-		t.clients[key] = n
+		t.keepNumber(key, n)
 	}
 	return n, ok, err
 }

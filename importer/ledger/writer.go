@@ -153,9 +153,6 @@ func (w *writer) write(batch []job, errs []error) (err error) {
 			err = fmt.Errorf("a fault of Claimsheet's own: panic with a %T", v) // without the value, which may be personal data
 		}
 	}()
-	if err := w.inPlace(); err != nil {
-		return err
-	}
 	if err = w.together(batch, errs, false); errors.Is(err, errAlone) {
 		err = nil
 		for i := 0; i < len(batch) && err == nil; i++ {
@@ -165,8 +162,7 @@ func (w *writer) write(batch []job, errs []error) (err error) {
 	if err != nil {
 		return err
 	}
-	// Again: what was written to a file that has been removed since is lost.
-	return w.inPlace()
+	return w.inPlace() // what was written to a file that was removed is lost
 }
 
 // together writes jobs in one transaction; alone says that there is one job. A job that is
