@@ -153,6 +153,9 @@ func (w *writer) write(batch []job, errs []error) (err error) {
 			err = fmt.Errorf("a fault of Claimsheet's own: panic with a %T", v) // without the value, which may be personal data
 		}
 	}()
+	if err := w.inPlace(); err != nil {
+		return err
+	}
 	if err = w.together(batch, errs, false); errors.Is(err, errAlone) {
 		err = nil
 		for i := 0; i < len(batch) && err == nil; i++ {
@@ -162,7 +165,8 @@ func (w *writer) write(batch []job, errs []error) (err error) {
 	if err != nil {
 		return err
 	}
-	return w.inPlace() // what was written to a file that was removed is lost
+	// Again: what was written to a file that has been removed since is lost.
+	return w.inPlace()
 }
 
 // together writes jobs in one transaction; alone says that there is one job. A job that is
