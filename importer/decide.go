@@ -125,10 +125,8 @@ func decideStep(plan mapping.Plan, step *mapping.Step, known map[string]ledger.S
 		d.compare(b)
 		d.noteURL(b.Mapping().V1())
 		d.compareKnownID(plan.Client)
-	case ledger.Sent, ledger.Uncertain:
-		if d.action, d.why = undecided, d.known.Reason; d.known.To == ledger.Sent {
-			d.why = "it is being sent, or the run that was sending it ended before it could record the answer"
-		}
+	case ledger.Uncertain:
+		d.action, d.why = undecided, d.known.Reason
 		if step.KnownID != "" {
 			d.advice = adviceKnownIDInDoubt
 		}
@@ -168,7 +166,7 @@ func decideLinks(before []decision, plan mapping.Plan, known map[string]ledger.S
 			made = s
 		}
 	}
-	if newest.To != "" && b.Mapping().Link == mapping.LinkOnNewClaim && !inDoubt(newest.To) {
+	if newest.To != "" && b.Mapping().Link == mapping.LinkOnNewClaim && newest.To != ledger.Uncertain {
 		for _, d := range before {
 			if d.step.Kind == mapping.ClaimStep && d.isNewerThan(newest) {
 				key = mapping.FreshLinkKey(d.step.Key)
@@ -181,11 +179,6 @@ func decideLinks(before []decision, plan mapping.Plan, known map[string]ledger.S
 		links = append(links, earlier)
 	}
 	return append(links, link(key))
-}
-
-// inDoubt reports whether what a step asks for may have been created.
-func inDoubt(s ledger.State) bool {
-	return s == ledger.Sent || s == ledger.Uncertain
 }
 
 // askedFor returns the number of the event by which a link was asked for last. One
@@ -495,7 +488,7 @@ func waitForDoubts(decisions []decision, known map[string]ledger.Step) {
 			continue
 		}
 		for other, was := range claimsOf(d.step, known) {
-			if inDoubt(was.To) {
+			if was.To == ledger.Uncertain {
 				d.action, d.why, d.advice = undecided, fmt.Sprintf("it is not sent while the client's claim “%s” is in doubt: it may be the same one", other), adviceOtherClaim
 				break
 			}
@@ -602,7 +595,7 @@ func claimNames(known map[string]ledger.Step) map[string]bool {
 
 // mayExist reports whether what a step creates exists in the service, or may.
 func mayExist(s ledger.State) bool {
-	return s == ledger.Done || inDoubt(s)
+	return s == ledger.Done || s == ledger.Uncertain
 }
 
 // similarClaims returns a problem for each new claim whose key differs from that of an

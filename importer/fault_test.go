@@ -68,7 +68,7 @@ func TestP8_PanicInAWorker(t *testing.T) {
 					switch {
 					case s.To == ledger.Done:
 						ids++
-					case s.To == ledger.Sent && s.Step == "claim/loan/L-3":
+					case s.To == ledger.Uncertain && s.Step == "claim/loan/L-3":
 					case s.To != ledger.Refused: // the run ended before it was sent
 						t.Errorf("%s of client %d is %s", s.Step, n+1, s.To)
 					}

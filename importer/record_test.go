@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -86,7 +89,65 @@ func TestRefusedCallKeepsOutcomes(t *testing.T) {
 		t.Errorf("a second intent: got %v", err)
 	}
 	known, err := l.Steps(t.Context(), event("1", "", "").ClientKey, "m")
-	if err != nil || known["claim/c/1"].ID != "id-1" || known["claim/c/2"].To != ledger.Sent {
+	if err != nil || known["claim/c/1"].ID != "id-1" || known["claim/c/2"].To != ledger.Uncertain {
 		t.Errorf("the ledger has %+v, %v", known, err)
+	}
+}
+
+// TestDoubted: an attempt may have worked that was uncertain, or whose run recorded nothing of it,
+// until the step is done.
+func TestDoubted(t *testing.T) {
+	for events, want := range map[string]bool{
+		"":                                     false,
+		"1 sent, 1 refused, 2 sent":            false,
+		"1 sent, 2 refused, 3 sent":            true, // decided after a kill
+		"1 sent, 1 uncertain, 2 refused":       true,
+		"1 sent, 2 done, 3 refused, 4 sent":    false,
+		"1 sent, 1 uncertain, 1 done, 2 done":  false,
+		"1 sent, 2 closed, 3 refused, 4 sent":  true,
+		"1 sent, 1 refused, 2 refused, 3 sent": false,
+	} {
+		var all []ledger.Event
+		for _, word := range strings.Split(events, ", ") {
+			if run, to, ok := strings.Cut(word, " "); ok {
+				all = append(all, ledger.Event{Run: run, To: ledger.State(to)})
+			}
+		}
+		if got := doubted(all); got != want {
+			t.Errorf("%s: %t", events, got)
+		}
+	}
+}
+
+// TestActivityInFlight: an activity on a contact that another client of the run is sending is decided
+// about when that has ended.
+func TestActivityInFlight(t *testing.T) {
+	b := bound(t, tableMapping+`
+contacts: [{id: partner, key: Phone, lookup: {email: Phone}, administrator: false, fields: {email: Phone}}]
+workflow: {name: w, template_identifier: t}
+activities: [{template: Details, on: partner, status: Open}]
+`)
+	l, err := ledger.Open(filepath.Join(t.TempDir(), "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	partner := ledger.ClientKey{Environment: "e", Space: "email", Client: "p@x.example"}
+	for _, e := range []ledger.Event{
+		{StepID: ledger.StepID{ClientKey: partner, Step: "client"}, Kind: ledger.KindClient, To: ledger.Done, Via: ledger.ViaAdopted, ID: "p"},
+		{StepID: ledger.StepID{ClientKey: partner, Mapping: "loans", Step: "activity/Details@contact"}, Kind: ledger.KindActivity, To: ledger.Sent, Run: "r"},
+	} {
+		if e.At = time.Now(); l.Append(e) != nil {
+			t.Fatal("the events are wrong")
+		}
+	}
+	j, cells := &Job{Ledger: l, Binding: b, Runs: []string{"r"}, Environment: "e"}, make([]cell.Cell, 3)
+	for i, s := range []string{"a@x.example", "p@x.example", "1"} {
+		cells[i] = cell.Cell{Kind: cell.Text, Raw: s, Shown: s}
+	}
+	r := j.readClient(b.Plan(1, []mapping.ConvertedRow{b.Convert(cell.Record{Row: 2, Cells: cells})}))
+	i := slices.IndexFunc(r.decisions, func(d decision) bool { return d.step.On != "" })
+	if r.failed != nil || i < 0 || r.decisions[i].action != send {
+		t.Errorf("decisions %+v, %v", r.decisions, r.failed)
 	}
 }

@@ -222,8 +222,12 @@ func TestAnswerToAStepThatHasChanged(t *testing.T) {
 	events := func(states ...string) change { // each to a state via a way
 		return func(c *changing, e ledger.Event) error {
 			for _, s := range states {
-				to, via, _ := strings.Cut(s, ", ")
-				c.append(ledger.Event{StepID: e.StepID, Kind: e.Kind, To: ledger.State(to), Via: via})
+				to, via, byHand := strings.Cut(s, ", ")
+				change := ledger.Event{StepID: e.StepID, Kind: e.Kind, To: ledger.State(to), Via: via}
+				if !byHand {
+					change.Run = e.Run // by another worker of the run
+				}
+				c.append(change)
 			}
 			return nil
 		}
@@ -232,8 +236,8 @@ func TestAnswerToAStepThatHasChanged(t *testing.T) {
 		change change // is called at the first of these outcomes
 		always bool   // at all of them
 	}{
-		"decided that it was not created": {change: events("uncertain", "refused, by hand")},
-		"given up":                        {change: events("uncertain", "closed, by hand")},
+		"decided that it was not created": {change: events("refused, by hand")},
+		"given up":                        {change: events("closed, by hand")},
 		"refused":                         {change: events("refused")},
 		"refused, taken as uncertain":     {change: func(*changing, ledger.Event) error { return errRefused }, always: true},
 	} {
@@ -281,7 +285,7 @@ func TestAnswerThatIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	known, made := run.changed()
-	if len(run.kept) != 1 || run.kept[0].ID != made.ID || run.kept[0].File == "" || known.To != ledger.Sent {
+	if len(run.kept) != 1 || run.kept[0].ID != made.ID || run.kept[0].File == "" || known.To != ledger.Uncertain {
 		t.Errorf("the service has created %+v, the ledger has %+v, the journal %+v", made, known.Event, run.kept)
 	}
 	if again := run.again(); len(again) != 1 || again[0].Status != result.Done {

@@ -553,12 +553,12 @@ func (r *clientRun) reclassifyConflict(d decision, v apiclient.Verdict) (apiclie
 // without an answer.
 func doubted(events []ledger.Event) bool {
 	doubt := false
-	for _, event := range events {
-		switch event.To {
-		case ledger.Uncertain:
-			doubt = true
-		case ledger.Done:
+	for i, event := range events {
+		switch {
+		case event.To == ledger.Done:
 			doubt = false
+		case event.To == ledger.Uncertain, i > 0 && events[i-1].To == ledger.Sent && event.Run != events[i-1].Run:
+			doubt = true
 		}
 	}
 	return doubt

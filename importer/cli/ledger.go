@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -194,18 +193,12 @@ func (p *program) openLedger(where load.Where, shared bool) (*ledgerSession, err
 	return l, p.takeLedger(l)
 }
 
-// takeLedger locks the ledger, records outcomes in journals, and makes uncertain what a killed run
-// left in flight.
+// takeLedger locks the ledger, and records outcomes in journals.
 func (p *program) takeLedger(l *ledgerSession) error {
-	err := l.lock()
-	if err == nil {
-		err = p.replayJournal(l)
-	}
-	if err != nil {
+	if err := l.lock(); err != nil {
 		return err
 	}
-	_, err = l.ledger.MarkInterrupted(l.run, time.Now().UTC())
-	return err
+	return p.replayJournal(l)
 }
 
 // read opens the ledger for reading; other commands may write to it.

@@ -68,11 +68,8 @@ func (r *importRun) report(ctx context.Context) (err error) {
 }
 
 // addKilledWorkers adds to the counts of requests what workers have sent that were killed before
-// they said so, and makes uncertain what they were sending.
+// they said so.
 func (r *importRun) addKilledWorkers(ctx context.Context, requests *result.Requests) error {
-	if _, err := r.ledger.ledger.MarkInterrupted(r.run, time.Now().UTC()); err != nil {
-		return err
-	}
 	sent := map[string]int{}
 	for _, run := range r.job.Runs {
 		of, err := r.ledger.ledger.SentIn(ctx, run)

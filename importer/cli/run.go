@@ -573,8 +573,7 @@ func (r *importRun) execute(ctx context.Context) (err error) {
 	return err
 }
 
-// record records the start of the run. Steps that a killed run left in flight
-// become uncertain.
+// record records the start of the run.
 func (r *importRun) record(ctx context.Context) error {
 	l := r.ledger.ledger
 	for _, sheet := range r.sheets {
@@ -586,9 +585,6 @@ func (r *importRun) record(ctx context.Context) error {
 		if err := l.StartRun(sheet.record); err != nil {
 			return err
 		}
-	}
-	if _, err := l.MarkInterrupted(r.run, time.Now().UTC()); err != nil {
-		return err
 	}
 	r.session.KeepInputs()
 	if err := r.supersede(ctx); err != nil {

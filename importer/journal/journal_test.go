@@ -113,10 +113,10 @@ func (s *scene) isThere() bool {
 	return err == nil
 }
 
-// TestReplay records what was kept, whether or not the next run has found its steps
-// interrupted. The journal is removed, and a second one with the same changes nothing.
+// TestReplay records what was kept, whether or not a look-up has settled a step meanwhile. The
+// journal is removed, and a second one with the same changes nothing.
 func TestReplay(t *testing.T) {
-	for name, found := range map[string]bool{"at once": false, "after the steps were found interrupted": true} {
+	for name, found := range map[string]bool{"at once": false, "after a look-up did not find the client": true} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, "client", "claim/loan/1", "activity/details@client", "activity/lender@loan/1", "link")
 			link := s.event("link", ledger.Done, "")
@@ -126,18 +126,15 @@ func TestReplay(t *testing.T) {
 			outcomes := []ledger.Event{s.event("client", ledger.Done, "c-1"), s.event("claim/loan/1", ledger.Refused, ""), refused,
 				s.event("activity/lender@loan/1", ledger.Uncertain, ""), link}
 			s.keep(outcomes...)
-			want := len(outcomes)
 			if found {
-				_, err := s.l.MarkInterrupted("later", noon.Add(time.Hour))
-				s.do(err)
-				want-- // one is uncertain already
+				s.do(s.l.Append(ledger.Event{StepID: stepID("client"), To: ledger.Uncertain, At: noon.Add(time.Hour), Run: "later", NotFound: true}))
 			}
 			for range 2 {
 				if n, err := journal.Pending(s.path); n != len(outcomes) || err != nil {
 					t.Errorf("%d outcomes are pending, %v", n, err)
 				}
 			}
-			for _, want := range []int{want, 0} {
+			for _, want := range []int{len(outcomes), 0} {
 				s.replay(want)
 				s.states(map[string]string{"client": "done c-1", "claim/loan/1": "refused", "activity/details@client": "refused",
 					"activity/lender@loan/1": "uncertain", "link": "done"})
@@ -181,30 +178,30 @@ func TestOutcomeAfterADecision(t *testing.T) {
 		want  string // the step's state
 		says  string // the end of its reason; "" where there is no conflict, "recorded" where it counts
 	}{
-		"another id was found":                          {"client", doneWith("c-1"), []since{{uncertain, "", ""}, {done, ledger.ViaAdopted, "c-2"}}, "uncertain c-2", "the journal has the id c-1, the ledger has the id c-2"},
-		"the same id was found":                         {"client", doneWith("c-1"), []since{{uncertain, "", ""}, {done, ledger.ViaAdopted, "c-1"}}, "done c-1", ""},
-		"the id was corrected since":                    {"claim/loan/1", doneWith("c-1"), []since{{uncertain, "", ""}, {done, ledger.ViaByHand, "c-1"}, {done, ledger.ViaByHand, "c-3"}}, "done c-3", ""},
-		"settled, and undone":                           {"claim/loan/1", doneWith("c-1"), []since{{uncertain, "", ""}, {failed, ledger.ViaByHand, ""}, {uncertain, ledger.ViaByHand, ""}}, "done c-1", "recorded"},
-		"an answer, and the step was found interrupted": {"claim/loan/1", answer, []since{{uncertain, "", ""}}, "uncertain", "recorded"},
-		"settled as not created":                        {"claim/loan/1", doneWith("c-1"), []since{{uncertain, "", ""}, {failed, ledger.ViaByHand, ""}}, "uncertain", "the journal has the id c-1, the ledger has no id"},
-		"given up":                                      {"claim/loan/1", doneWith("c-1"), []since{{uncertain, "", ""}, {closed, ledger.ViaByHand, ""}}, "uncertain", "the journal has the id c-1, the ledger has no id"},
-		"sent again, and uncertain":                     {"claim/loan/1", doneWith("c-1"), []since{{uncertain, "", ""}, {intent, ledger.ViaRepeatable, ""}, {uncertain, "", ""}}, "uncertain", "the journal has the id c-1, the ledger has no id"},
-		"sent again, and in between":                    {"claim/loan/1", doneWith("c-1"), []since{{uncertain, "", ""}, {failed, ledger.ViaByHand, ""}, {intent, "", ""}}, "uncertain", "the journal has the id c-1, the ledger has no id"},
-		"an activity without an id, done twice": {"activity/a@client", doneWith(""), []since{{uncertain, "", ""}, {intent, ledger.ViaRepeatable, ""}, {done, ledger.ViaAnswer, ""}},
+		"another id was found":       {"client", doneWith("c-1"), []since{{done, ledger.ViaAdopted, "c-2"}}, "uncertain c-2", "the journal has the id c-1, the ledger has the id c-2"},
+		"the same id was found":      {"client", doneWith("c-1"), []since{{done, ledger.ViaAdopted, "c-1"}}, "done c-1", ""},
+		"the id was corrected since": {"claim/loan/1", doneWith("c-1"), []since{{done, ledger.ViaByHand, "c-1"}, {done, ledger.ViaByHand, "c-3"}}, "done c-3", ""},
+		"settled, and undone":        {"claim/loan/1", doneWith("c-1"), []since{{failed, ledger.ViaByHand, ""}, {uncertain, ledger.ViaByHand, ""}}, "done c-1", "recorded"},
+		"an answer":                  {"claim/loan/1", answer, nil, "uncertain", "recorded"},
+		"settled as not created":     {"claim/loan/1", doneWith("c-1"), []since{{failed, ledger.ViaByHand, ""}}, "uncertain", "the journal has the id c-1, the ledger has no id"},
+		"given up":                   {"claim/loan/1", doneWith("c-1"), []since{{closed, ledger.ViaByHand, ""}}, "uncertain", "the journal has the id c-1, the ledger has no id"},
+		"sent again, and uncertain":  {"claim/loan/1", doneWith("c-1"), []since{{intent, ledger.ViaRepeatable, ""}, {uncertain, "", ""}}, "uncertain", "the journal has the id c-1, the ledger has no id"},
+		"sent again, and in between": {"claim/loan/1", doneWith("c-1"), []since{{failed, ledger.ViaByHand, ""}, {intent, "", ""}}, "uncertain", "the journal has the id c-1, the ledger has no id"},
+		"an activity without an id, done twice": {"activity/a@client", doneWith(""), []since{{intent, ledger.ViaRepeatable, ""}, {done, ledger.ViaAnswer, ""}},
 			"uncertain", "the journal has no id, the ledger has no id"},
-		"an activity without an id, settled as created": {"activity/a@client", doneWith(""), []since{{uncertain, "", ""}, {done, ledger.ViaByHand, ""}}, "done", ""},
-		"another link":                     {"link", doneWith(""), []since{{uncertain, "", ""}, {intent, ledger.ViaRepeatable, ""}, {done, ledger.ViaAnswer, ""}}, "done", ""},
-		"an answer, and it was sent again": {"claim/loan/1", answer, []since{{uncertain, "", ""}, {intent, ledger.ViaRepeatable, ""}, {done, ledger.ViaAnswer, "c-2"}}, "uncertain c-2", "the journal has no id, the ledger has the id c-2"},
-		"an answer, and it was decided":    {"claim/loan/1", answer, []since{{uncertain, "", ""}, {done, ledger.ViaByHand, "c-2"}}, "done c-2", ""},
+		"an activity without an id, settled as created": {"activity/a@client", doneWith(""), []since{{done, ledger.ViaByHand, ""}}, "done", ""},
+		"another link":                     {"link", doneWith(""), []since{{intent, ledger.ViaRepeatable, ""}, {done, ledger.ViaAnswer, ""}}, "done", ""},
+		"an answer, and it was sent again": {"claim/loan/1", answer, []since{{intent, ledger.ViaRepeatable, ""}, {done, ledger.ViaAnswer, "c-2"}}, "uncertain c-2", "the journal has no id, the ledger has the id c-2"},
+		"an answer, and it was decided":    {"claim/loan/1", answer, []since{{done, ledger.ViaByHand, "c-2"}}, "done c-2", ""},
 		"no answer, and it was sent again": {"claim/loan/1", func(s *scene, step string) ledger.Event { return s.event(step, uncertain, "") },
-			[]since{{uncertain, "", ""}, {intent, ledger.ViaRepeatable, ""}, {done, ledger.ViaAnswer, "c-2"}}, "done c-2", ""},
+			[]since{{intent, ledger.ViaRepeatable, ""}, {done, ledger.ViaAnswer, "c-2"}}, "done c-2", ""},
 		"refused, and it was sent again": {"claim/loan/1", func(s *scene, step string) ledger.Event {
 			e := s.event(step, failed, "")
 			e.Answer, e.Status = []byte(`{"message":"no"}`), 422
 			return e
-		}, []since{{uncertain, "", ""}, {intent, ledger.ViaRepeatable, ""}, {done, ledger.ViaAnswer, "c-2"}}, "done c-2", ""},
+		}, []since{{intent, ledger.ViaRepeatable, ""}, {done, ledger.ViaAnswer, "c-2"}}, "done c-2", ""},
 		"not created, and it was sent again": {"claim/loan/1", func(s *scene, step string) ledger.Event { return s.event(step, failed, "") },
-			[]since{{uncertain, "", ""}, {intent, ledger.ViaRepeatable, ""}, {done, ledger.ViaAnswer, "c-2"}}, "done c-2", ""},
+			[]since{{intent, ledger.ViaRepeatable, ""}, {done, ledger.ViaAnswer, "c-2"}}, "done c-2", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, test.step)
@@ -250,7 +247,7 @@ func TestOutcomesOfTwoRequests(t *testing.T) {
 		e.Run, e.Via = "a-later-run", via
 		return e
 	}
-	s.do(s.l.Append(later(ledger.Uncertain, "", ""), later(ledger.Refused, ledger.ViaByHand, ""), later(ledger.Sent, "", "")))
+	s.do(s.l.Append(later(ledger.Refused, ledger.ViaByHand, ""), later(ledger.Sent, "", "")))
 	for _, outcome := range []ledger.Event{s.event("claim/loan/1", ledger.Done, "c-1"), later(ledger.Done, ledger.ViaAnswer, "c-2")} {
 		s.keep(outcome)
 		_, conflicts, err := journal.Replay(s.l, s.path)
@@ -298,7 +295,7 @@ func TestNothingToRecord(t *testing.T) {
 	}
 	s.do(os.WriteFile(s.path, bytes.Repeat([]byte(" "), 1000), 0o600))
 	s.replay(0)
-	s.states(map[string]string{"client": "sent"})
+	s.states(map[string]string{"client": "uncertain"})
 	if s.isThere() {
 		t.Error("the journal is left")
 	}
@@ -382,7 +379,7 @@ func TestTornLine(t *testing.T) {
 		}
 	}
 	s.replay(1)
-	s.states(map[string]string{"client": "done c-1", "link": "sent"})
+	s.states(map[string]string{"client": "done c-1", "link": "uncertain"})
 }
 
 func TestReplayRefuses(t *testing.T) {

@@ -30,7 +30,7 @@ type Ledger interface {
 const patience = time.Minute
 
 // Replay records the outcomes in a journal, and removes it. Call it at the start of a command that
-// writes the ledger, before Ledger.MarkInterrupted. n is how many outcomes it recorded. A step that
+// writes the ledger. n is how many outcomes it recorded. A step that
 // was decided or sent again since, although the journal says that the service has created it,
 // becomes uncertain: conflicts says so of each.
 //

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 )
 
 // Append records events and returns when they are durable: after that an intent
@@ -214,32 +213,6 @@ func (t *transaction) findClient(key ClientKey) (n clientNumber, ok bool, err er
 		t.keepNumber(key, n)
 	}
 	return n, ok, err
-}
-
-// MarkInterrupted makes every step in Sent Uncertain, in every environment and
-// in one transaction, and returns how many there were. It is called with the lock
-// held, at the start of a run or of a decision: then no request is on its way, and
-// such a step belongs to a process that was killed. On a server, those of clients that
-// another process has locked stay as they are.
-func (l *Ledger) MarkInterrupted(run string, at time.Time) (n int, err error) {
-	const reason = "the run that was sending it ended before it could record the answer"
-	err = l.submit(func(t *transaction) error {
-		n = 0
-		open, err := gather(stream(context.Background(), t, scanRow, stepsOf+`WHERE s.state = 1 ORDER BY s.version`))
-		for _, r := range open {
-			marked, err := t.abandoned(r.ClientKey, func() error {
-				return t.append(Event{StepID: r.StepID, To: Uncertain, At: at, Run: run, Reason: reason})
-			})
-			switch {
-			case marked:
-				n++
-			case err != nil && !errors.Is(err, ErrTransition): // else it was concluded since it was read
-				return err
-			}
-		}
-		return err
-	})
-	return n, err
 }
 
 // Taken is wrapped by the error of an Append that would have made a step done

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -111,30 +112,35 @@ func (t *transaction) unlock(keys []int64) error {
 	return err
 }
 
+// locks are the locks l of the database, in a statement, and lockedKey is the key of one.
+const (
+	locks = `pg_locks l WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
+		AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+	lockedKey = `(CAST(l.classid AS bigint) << 32) | CAST(l.objid AS bigint)`
+)
+
 // endSilent ends the sessions of the same user that hold one of the keys and have said nothing for
 // as long as Server.Silence.
 func (t *transaction) endSilent(keys []int64) error {
 	_, err := t.exec(`SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity a
 		WHERE a.usename = current_user AND a.pid <> pg_backend_pid() AND a.state_change < clock_timestamp() - ? * interval '1 microsecond'
-		AND a.pid IN (SELECT l.pid FROM pg_locks l WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
-			AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-			AND (CAST(l.classid AS bigint) << 32) | CAST(l.objid AS bigint) = ANY (?::bigint[]))`, t.server.Silence.Microseconds(), keys)
+		AND a.pid IN (SELECT l.pid FROM `+locks+` AND `+lockedKey+` = ANY (?::bigint[]))`, t.server.Silence.Microseconds(), keys)
 	return err
 }
 
-// abandoned calls do for a client whom no process works on; ok is false where one does.
-func (t *transaction) abandoned(client ClientKey, do func() error) (ok bool, err error) {
-	if t.server == nil || !t.server.Shared {
-		return true, do()
+// lockedKeys returns the keys that processes have locked on the server; none for a file.
+func (l *Ledger) lockedKeys(ctx context.Context) (map[int64]bool, error) {
+	if l.server == nil {
+		return nil, nil
 	}
-	keys := []int64{t.server.lockKey(client.LockName())}
-	if ok, err = t.tryLock(keys); !ok || err != nil {
-		return false, err
-	}
-	if err = do(); err != nil { // the transaction is rolled back, and the locks are not
-		return false, errors.Join(err, t.unlock(keys))
-	}
-	return true, t.unlock(keys)
+	locked := map[int64]bool{}
+	err := each(ctx, l.read, func(rows *sql.Rows) (bool, error) {
+		var key int64
+		err := rows.Scan(&key)
+		locked[key] = true
+		return true, err
+	}, `SELECT `+lockedKey+` FROM `+locks)
+	return locked, err
 }
 
 // speakRegularly keeps the session of a shared ledger from being silent, and notices that it is

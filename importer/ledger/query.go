@@ -169,18 +169,35 @@ func (l *Ledger) ClientsNamed(ctx context.Context, environment, key string) ([]C
 const isUndecided = `(s.state = 1 OR s.state = 4)`
 
 // Unsettled yields the steps of an environment that are uncertain, the
-// longest waiting first. They are as they were when the first is read.
+// longest waiting first. They are as they were when the first is read. Where processes share the
+// ledger it leaves out those of clients on whom one is at work.
 func (l *Ledger) Unsettled(ctx context.Context, environment string) iter.Seq2[Step, error] {
-	return l.stepsOf(ctx, environment, `AND `+isUndecided+` AND s.state <> 1 ORDER BY s.at, s.version`)
+	return func(yield func(Step, error) bool) {
+		locked, err := l.lockedKeys(ctx)
+		if err != nil {
+			yield(Step{}, err)
+			return
+		}
+		for s, err := range l.stepsOf(ctx, environment, `AND `+isUndecided+` ORDER BY s.at, s.version`) {
+			if (err != nil || len(locked) == 0 || !locked[l.server.lockKey(s.LockName())]) && !yield(s, err) {
+				return
+			}
+		}
+	}
 }
 
-// CountUnsettled returns how many steps of an environment are uncertain:
-// those of a mapping and the client steps, which all mappings share.
+// CountUnsettled returns how many steps Unsettled yields of a mapping, and of the step client,
+// which all mappings share.
 func (l *Ledger) CountUnsettled(ctx context.Context, environment, mapping string) (n int, err error) {
-	_, err = first(ctx, l.read, []any{&n}, `SELECT count(*) FROM steps s WHERE `+isUndecided+` AND s.state <> 1
-		AND s.environment = `+numberOf+`
-		AND s.mapping IN (0, coalesce((SELECT id FROM names WHERE name = ?), 0))`, environment, mapping)
-	return n, err
+	for s, err := range l.Unsettled(ctx, environment) {
+		if err != nil {
+			return n, err
+		}
+		if s.Mapping == "" || s.Mapping == mapping {
+			n++
+		}
+	}
+	return n, nil
 }
 
 // SentIn returns how many steps were sent last in a run, by their kind.
@@ -212,8 +229,8 @@ func (l *Ledger) IDs(ctx context.Context, environment, kind string, n int) ([]st
 // WasUnsettled reports whether a number is or was the Ref.Last of an uncertain step.
 func (l *Ledger) WasUnsettled(ctx context.Context, number int64) (was bool, err error) {
 	var n int
-	_, err = first(ctx, l.read, []any{&n}, `SELECT (SELECT count(*) FROM history WHERE version = ? AND state = 4)
-		+ (SELECT count(*) FROM steps s WHERE `+isUndecided+` AND s.state <> 1 AND s.version = ?)`, number, number)
+	_, err = first(ctx, l.read, []any{&n}, `SELECT (SELECT count(*) FROM history WHERE version = ? AND (state = 1 OR state = 4))
+		+ (SELECT count(*) FROM steps s WHERE `+isUndecided+` AND s.version = ?)`, number, number)
 	return n > 0, err
 }
 
@@ -255,9 +272,6 @@ func (l *Ledger) Definitions(ctx context.Context, environment string) (map[strin
 	return definitions, err
 }
 
-// createdStates are the states of steps that were created, or may have been.
-var createdStates = []State{Sent, Done, Uncertain, Closed}
-
 // ClaimedElsewhere reports whether any of these claim steps was or may have been
 // created for the client under another mapping's name, and returns the first such
 // name in alphabetical order. It leaves out the steps that were or may have been
@@ -269,10 +283,10 @@ func (l *Ledger) ClaimedElsewhere(ctx context.Context, owner ClientKey, mapping 
 	}
 	own := map[string]bool{}
 	for _, s := range all {
-		own[s.StepID.Step] = own[s.StepID.Step] || s.Mapping == mapping && slices.Contains(createdStates, s.To)
+		own[s.StepID.Step] = own[s.StepID.Step] || s.Mapping == mapping && s.To != Refused
 	}
 	for _, s := range all { // by mapping
-		if s.Mapping != mapping && s.Kind == KindClaim && slices.Contains(createdStates, s.To) && slices.Contains(steps, s.StepID.Step) && !own[s.StepID.Step] {
+		if s.Mapping != mapping && s.Kind == KindClaim && s.To != Refused && slices.Contains(steps, s.StepID.Step) && !own[s.StepID.Step] {
 			return s.Mapping, true, nil
 		}
 	}

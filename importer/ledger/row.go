@@ -49,12 +49,16 @@ func (r row) after(e Event, version int64) row {
 // keepsHistory reports whether the row must be kept when an event follows: it is more than the
 // intent to which the event is the outcome.
 func (r row) keepsHistory(e Event) bool {
-	return r.Ref.Last != 0 && (r.To != Sent || r.Via != own || len(e.Data) > 0 || e.Digest != "")
+	return r.Ref.Last != 0 && (r.To != Sent || r.Run != e.Run || r.Via != own || len(e.Data) > 0 || e.Digest != "")
 }
 
-// step is the row as others see it.
+// step is the row as others see it. What became of an intent without an outcome is known only to the
+// process that is sending it, if that is still at work.
 func (r row) step() Step {
 	r.Ref.Sent = cmp.Or(r.Ref.Sent, r.Ref.Last)
+	if r.To == Sent {
+		r.To, r.Reason = Uncertain, "the run that was sending it ended before it could record the answer, or is still at work"
+	}
 	return r.Step
 }
 

@@ -31,7 +31,7 @@ var rules = []rule{
 	{from(Uncertain), Sent, via(own, ViaRepeatable)}, // own only after a look-up that has not found it; see allows
 
 	{from(planned), Done, via(ViaAdopted, ViaWorkbook)},
-	{from(Sent), Done, via(ViaAnswer, ViaAdopted, ViaWorkbook, ViaJournal)},
+	{from(Sent), Done, via(ViaAnswer, ViaAdopted, ViaJournal)},
 	{from(Refused), Done, via(ViaAdopted, ViaByHand, ViaWorkbook)},
 	{from(Uncertain), Done, via(ViaAnswer, ViaAdopted, ViaByHand, ViaWorkbook, ViaJournal)},
 	{from(Done), Done, via(ViaAnswer, ViaAdopted, ViaByHand)}, // a corrected id or url, or a fresh link
@@ -59,6 +59,9 @@ func allows(was row, e Event) error {
 	state, kind := was.To, was.Kind
 	if was.Ref.Last == 0 {
 		state, kind = planned, e.Kind
+	}
+	if state == Sent && was.Run != e.Run { // as row.step has it
+		state = Uncertain
 	}
 	if e.Kind != "" && e.Kind != kind {
 		return fmt.Errorf("%w: a %s step was given an event of kind %q", ErrTransition, kind, e.Kind)

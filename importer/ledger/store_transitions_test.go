@@ -17,6 +17,7 @@ import (
 var roads = map[ledger.State][]ledger.Event{
 	"planned":        {},
 	ledger.Sent:      {{To: ledger.Sent}},
+	"left":           {{To: ledger.Sent, Run: "killed"}},
 	ledger.Done:      {{To: ledger.Sent}, {To: ledger.Done, Via: ledger.ViaAnswer}},
 	ledger.Refused:   {{To: ledger.Sent}, {To: ledger.Refused}},
 	ledger.Uncertain: {{To: ledger.Sent}, {To: ledger.Uncertain}},
@@ -33,7 +34,7 @@ var transitions string
 func (s store) testEveryTransition(t *testing.T) {
 	l := s.fresh(t)
 	var table strings.Builder
-	for _, from := range append([]ledger.State{"planned"}, states[:]...) {
+	for _, from := range append([]ledger.State{"planned", "left"}, states[:]...) {
 		for _, to := range states {
 			verdict := "never"
 			if by := allowed(t, l, from, to); len(by) > 0 {
@@ -123,7 +124,7 @@ func road(from ledger.State, last ledger.Event) []ledger.Event {
 	events := slices.Clone(roads[from])
 	for i, e := range events {
 		events[i] = ofTry(from, last)
-		events[i].To, events[i].Via = e.To, e.Via
+		events[i].To, events[i].Via, events[i].Run = e.To, e.Via, e.Run
 	}
 	return events
 }

@@ -56,7 +56,7 @@ type State string
 
 // The states. A step that the ledger does not have is planned.
 const (
-	Sent      State = "sent"      // its request leaves, or has left and has no answer yet, as also after a kill
+	Sent      State = "sent"      // its request leaves, or has left; a Step has Uncertain in its place
 	Done      State = "done"      // created, the id is stored
 	Refused   State = "refused"   // certainly not created: the service refused it, or it was not sent
 	Uncertain State = "uncertain" // may have been created: a person decides, or a look-up; see Event.NotFound

@@ -97,7 +97,7 @@ func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error
 		}
 		known := steps[id.Step]
 		event, exists := line.toEvent(id)
-		isNewer := known.To == ledger.Refused || (known.To == ledger.Sent || known.To == ledger.Uncertain) && event.To == ledger.Done
+		isNewer := known.To == ledger.Refused || known.To == ledger.Uncertain && event.To == ledger.Done
 		if exists && !runKnown && isNewer {
 			known = ledger.Step{}
 		}
@@ -152,8 +152,7 @@ func (r *Comparison) Complete(written int) bool {
 }
 
 // decide notes the decision in a line's column Settle. It needs a step that is
-// undecided; a step in flight was left so by a run that was killed, and is
-// undecided too.
+// undecided.
 func (r *Comparison) decide(line Step, known ledger.Step) problem.List {
 	if line.Settle == "" {
 		return nil
@@ -164,7 +163,7 @@ func (r *Comparison) decide(line Step, known ledger.Step) problem.List {
 	case err != nil:
 	case ok && decision == same:
 		return nil // one decision, in two lines
-	case known.To != ledger.Uncertain && known.To != ledger.Sent:
+	case known.To != ledger.Uncertain:
 		err = problem.New("not-uncertain", "a decision stands beside a step that is not uncertain").Hinted("clear the cell")
 	default:
 		err = decision.Check(settle.KindOf(line.Step), r.ActivityIDs)

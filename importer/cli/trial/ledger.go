@@ -104,20 +104,13 @@ func (l *wrappedLedger) forget(ctx context.Context, clients ...map[string]ledger
 			if err != nil {
 				return err
 			}
-			if leftInFlight(events) {
+			if events[len(events)-1].To == ledger.Sent {
 				l.forgotten[s.StepID] = true
 				delete(steps, key)
 			}
 		}
 	}
 	return nil
-}
-
-// leftInFlight reports whether a step is uncertain because its run ended before it
-// could say what became of the request: another run has said so.
-func leftInFlight(events []ledger.Event) bool {
-	n := len(events)
-	return n > 1 && events[n-1].To == ledger.Uncertain && events[n-2].To == ledger.Sent && events[n-1].Run != events[n-2].Run
 }
 
 func (l *wrappedLedger) AddressOwners(ctx context.Context, environment string, addresses []string) (map[string][]ledger.AddressOwner, error) {

@@ -98,7 +98,7 @@ func TestConnectionCut(t *testing.T) {
 		}
 		again := open(t, a)
 		do(t, again.Check(t.Context()))
-		n, err := again.MarkInterrupted("next", time.Now())
+		n, err := again.CountUnsettled(t.Context(), claim(1).Environment, claim(1).Mapping)
 		do(t, err)
 		if known := acknowledged.Load(); int64(n) < known || int64(n) > known+4 {
 			t.Errorf("%d intents were acknowledged, and %d are there", known, n)
@@ -150,7 +150,7 @@ func TestServerCrash(t *testing.T) {
 		t.Errorf("a stopped ledger goes on: %v", err)
 	}
 	again := open(t, a)
-	interrupted, err := again.MarkInterrupted("next", time.Now())
+	interrupted, err := again.CountUnsettled(t.Context(), claim(1).Environment, claim(1).Mapping)
 	do(t, err)
 	if interrupted != n {
 		t.Errorf("%d intents are there, want %d", interrupted, n)
