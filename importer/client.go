@@ -462,7 +462,7 @@ func (r *clientRun) decideContact(d *decision) error {
 		}
 	}
 	now := decide(plan, known, r.job.Binding)[0]
-	if now.known.To == ledger.Done || now.action == givenUp && d.action != unneeded {
+	if now.known.To == ledger.Done || (now.action == givenUp || r.job.mode == projects) && d.action != unneeded {
 		now.step = step
 		*d = now
 	}

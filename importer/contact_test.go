@@ -2,7 +2,9 @@ package importer_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"iter"
 	"strings"
 	"testing"
 
@@ -11,6 +13,8 @@ import (
 	"claimsheet/apiclient/apitest"
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
+	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 )
 
@@ -93,6 +97,45 @@ func TestContactInDoubtIsForeseen(t *testing.T) {
 				diff := cmp.Diff(c.want, strings.Join(got, " "))
 				if calls := fmt.Sprint(summary.Requests.Client, summary.Requests.Claim); diff != "" || calls != c.calls {
 					t.Errorf("calls %s, want %s; rows (-want +got):\n%s\n%v", calls, c.calls, diff, list)
+				}
+			})
+		}
+	}
+}
+
+// TestContactStaysInDoubt: rows whose contact, or the activity on it, a killed run has left in
+// flight are uncertain in a dry run, in the next run and in a report, and nothing is sent again.
+func TestContactStaysInDoubt(t *testing.T) {
+	const withActivity = contactMapping + "workflow: {name: w, template_identifier: t}\nactivities: [{template: Details, on: partner, status: Open}]\n"
+	activity := contactEvents("sent")[0]
+	activity.Mapping, activity.Step, activity.Kind = "n", "activity/Details@contact", ledger.KindActivity
+	activity.Data, activity.Digest = []byte(`{"mapping":"n","template":"Details","status":"Open"}`), strings.Repeat("0", 64)
+	for name, events := range map[string][]ledger.Event{
+		"the contact": contactEvents("sent"), "the activity": append(contactEvents("done, workbook"), activity),
+	} {
+		for how, do := range map[string]func(*importer.Job, context.Context, iter.Seq2[mapping.Plan, error]) error{
+			"dry run": (*importer.Job).Forecast, "run": (*importer.Job).Do,
+			"report": func(job *importer.Job, ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
+				_, _, err := job.Project(ctx, plans)
+				return err
+			},
+		} {
+			t.Run(name+", "+how, func(t *testing.T) {
+				t.Parallel()
+				run := sheetRun{withActivity, contactSheet, events, []string{"a@x.example|p@x.example|1|", "b@x.example|p@x.example|2|"},
+					func(job *importer.Job, s *apitest.Server) *strings.Replacer {
+						return strings.NewReplacer("P", "7d0c0f3e-0000-4c53-9d25-0d4b9a0f7a01")
+					}}
+				list, _, service, _ := run.by(t, do)
+				for _, row := range list {
+					if row.Status != result.Uncertain {
+						t.Errorf("%+v", row)
+					}
+				}
+				for name := range service.Created() {
+					if name != "client a@x.example" && name != "client b@x.example" {
+						t.Errorf("%s was created", name)
+					}
 				}
 			})
 		}

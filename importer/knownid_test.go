@@ -2,7 +2,9 @@ package importer_test
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"iter"
 	"net/http"
 	"strings"
 	"testing"
@@ -48,6 +50,18 @@ type sheetRun struct {
 // and the ledger.
 func (run sheetRun) carryOut(t *testing.T, dry bool) ([]result.Row, result.Summary, *apitest.Server, *ledger.Ledger) {
 	t.Helper()
+	do := (*importer.Job).Do
+	if dry {
+		do = (*importer.Job).Forecast
+	}
+	list, job, service, known := run.by(t, do)
+	summary, _, _ := job.Summary(dry)
+	return list, summary, service, known
+}
+
+// by is carryOut by one of the methods of a job.
+func (run sheetRun) by(t *testing.T, do func(*importer.Job, context.Context, iter.Seq2[mapping.Plan, error]) error) ([]result.Row, *importer.Job, *apitest.Server, *ledger.Ledger) {
+	t.Helper()
 	job, known, service := newJob(t, func(service http.Handler) http.RoundTripper { return apiclient.InProcess(service) })
 	t.Cleanup(func() { _ = known.Close() })
 	m, problems := mapping.Parse("m.yaml", []byte(run.mapping))
@@ -86,11 +100,7 @@ func (run sheetRun) carryOut(t *testing.T, dry bool) ([]result.Row, result.Summa
 		t.Fatal(err)
 	}
 	job.Groups = survey.Groups
-	do := job.Do
-	if dry {
-		do = job.Forecast
-	}
-	if err := do(t.Context(), survey.Plans(job.Binding, records)); err != nil {
+	if err := do(job, t.Context(), survey.Plans(job.Binding, records)); err != nil {
 		t.Fatal(err)
 	}
 	var list []result.Row
@@ -100,8 +110,7 @@ func (run sheetRun) carryOut(t *testing.T, dry bool) ([]result.Row, result.Summa
 		}
 		list = append(list, r)
 	}
-	summary, _, _ := job.Summary(dry)
-	return list, summary, service, known
+	return list, job, service, known
 }
 
 // TestKnownIDs: what becomes of rows that give ids, for what the ledger has, in a dry
