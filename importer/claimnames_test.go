@@ -23,7 +23,7 @@ func TestTakenNames(t *testing.T) {
 	purged["claim/loan/1"] = bare
 	takenOver := earlier(ledger.Done)
 	bare = takenOver["claim/loan/1"]
-	bare.Via = ledger.ViaAdopted
+	bare.Via = ledger.ViaSheet
 	takenOver["claim/loan/1"] = bare
 	known := claimStep("claim/loan/2", "Loan 1")
 	known.KnownID = "k-2"

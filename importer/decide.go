@@ -353,8 +353,7 @@ func holdBack(decisions []decision, moved *decision) {
 // isFound reports whether the ledger has a client who was found: in the service, when
 // no attempt could have created it, or in the sheet (known_id).
 func (d *decision) isFound() bool {
-	return d.step.Kind == mapping.ClientStep && d.known.To == ledger.Done && d.known.Via == ledger.ViaAdopted &&
-		(d.known.Attempts == 0 || d.known.Reason == ledger.ReasonKnownID)
+	return d.step.Kind == mapping.ClientStep && (d.known.Via == ledger.ViaSheet || d.known.Via == ledger.ViaAdopted && d.known.Attempts == 0)
 }
 
 // skipActivities leaves out what is new of the activities on a client who was found,
@@ -434,7 +433,7 @@ func (d *decision) compareKnownID(who mapping.Identity) {
 	d.mapping, d.moved = false, ""
 	d.action, d.advice = idConflict, adviceKnownIDChanged
 	d.why = fmt.Sprintf("the sheet gives the id %s, and the ledger has %s for this %s", d.step.KnownID, d.known.ID, d.step.Kind)
-	if d.known.IsOfSheet() {
+	if d.known.Via == ledger.ViaSheet {
 		d.advice += fmt.Sprintf(" If the cell is right, withdraw the ledger's id: claimsheet settle --undo \"%s:%s\"; then run again.", who.Key, result.ShownStep(d.step.Key))
 	}
 }
@@ -452,13 +451,14 @@ func (d *decision) openedOrClosed() bool {
 
 // noteURL notes why a v1 client or a link that is done has no redirect url.
 func (d *decision) noteURL(v1 bool) {
+	taken := d.known.Via == ledger.ViaAdopted || d.known.Via == ledger.ViaSheet
 	switch {
 	case d.step.Kind == mapping.LinkStep && d.known.URL == "":
 		d.advice = adviceURLPurged
 	case !v1 || d.step.Kind != mapping.ClientStep || d.known.URL != "":
-	case d.known.Via == ledger.ViaAdopted && d.known.Attempts == 0:
+	case taken && d.known.Attempts == 0:
 		d.advice = adviceNoLinkV1
-	case d.known.Via == ledger.ViaAdopted && !apiclient.Readable(d.known.Status, d.known.Answer):
+	case taken && !apiclient.Readable(d.known.Status, d.known.Answer):
 		d.advice = adviceURLLost
 	case d.known.Via == ledger.ViaAnswer && d.known.Answer == nil:
 		d.advice = adviceURLPurgedV1
@@ -535,7 +535,7 @@ func takenNames(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Bind
 		}
 		switch was := known[step.Key]; {
 		case mayExist(was.To):
-			taken[step.Name] = taken[step.Name] || was.Data == nil && was.Via != ledger.ViaAdopted // its data were purged
+			taken[step.Name] = taken[step.Name] || was.Data == nil && was.Via != ledger.ViaSheet // its data were purged
 		case was.To != ledger.Closed:
 			wanted, byName[step.Name] = append(wanted, step), append(byName[step.Name], step)
 		}
@@ -581,7 +581,7 @@ func claimNames(known map[string]ledger.Step) map[string]bool {
 	names := map[string]bool{}
 	for _, step := range known {
 		var sent wanted
-		if step.Kind != ledger.KindClaim || !mayExist(step.To) || step.Via == ledger.ViaAdopted || step.Data == nil || json.Unmarshal(step.Data, &sent) != nil {
+		if step.Kind != ledger.KindClaim || !mayExist(step.To) || step.Via == ledger.ViaSheet || step.Data == nil || json.Unmarshal(step.Data, &sent) != nil {
 			continue
 		}
 		for _, v := range sent.Values {

@@ -121,7 +121,7 @@ func TestKnownIDs(t *testing.T) {
 		if e.Kind != ledger.KindClient {
 			e.Mapping = "n"
 		}
-		if via == ledger.ViaAdopted {
+		if via == ledger.ViaAdopted || via == ledger.ViaSheet {
 			return []ledger.Event{e}
 		}
 		intent := e
@@ -130,9 +130,7 @@ func TestKnownIDs(t *testing.T) {
 	}
 	// ofSheet is a step that is done with an id of an earlier sheet.
 	ofSheet := func(client, name, id string) []ledger.Event {
-		events := step(client, name, id, ledger.Done, ledger.ViaAdopted)
-		events[0].Reason = ledger.ReasonKnownID
-		return events
+		return step(client, name, id, ledger.Done, ledger.ViaSheet)
 	}
 	const lookup = "lookup: {email: E-mail}"
 	const twice = "the sheet gives one id to several clients, in the rows 2, 3 (look in the service whose id it is, and correct the cells)"
@@ -251,7 +249,7 @@ func checkAdopted(t *testing.T, known *ledger.Ledger, ids *strings.Replacer) {
 	}
 	for step, id := range map[string]string{"client": id1, "claim/loan/A": id2} {
 		s := steps[step]
-		if s.To != ledger.Done || s.Via != ledger.ViaAdopted || s.ID != ids.Replace(id) || s.Attempts != 0 || s.Reason != "the sheet gives its id (known_id)" {
+		if s.To != ledger.Done || s.Via != ledger.ViaSheet || s.ID != ids.Replace(id) || s.Attempts != 0 {
 			t.Errorf("the ledger has %s as %+v", step, s.Event)
 		}
 	}

@@ -69,7 +69,7 @@ func (j *Job) parseAllAgain(known map[string]ledger.Step) (events []ledger.Event
 // parseAgain returns a step as its answer describes it by the wire pointers of now.
 // isNews reports whether that differs from the ledger.
 func (j *Job) parseAgain(step ledger.Step, clientID string) (again ledger.Step, isNews bool) {
-	if step.Answer == nil || step.Event.Status/100 != 2 || step.Via == ledger.ViaByHand || isOvertaken(step) {
+	if step.Answer == nil || step.Event.Status/100 != 2 || step.Via == ledger.ViaByHand || step.Via == ledger.ViaConflict {
 		return step, false
 	}
 	if step.To == ledger.Done && !j.Service.Reads(apiclient.Kind(step.Kind)) {
@@ -89,8 +89,8 @@ func (j *Job) parseAgain(step ledger.Step, clientID string) (again ledger.Step, 
 	switch {
 	case step.To == ledger.Uncertain:
 		isNews = v.Effect == apiclient.Created
-	case step.To == ledger.Done && step.Via == ledger.ViaAdopted:
-		// Everything else was built on the id that a look-up found.
+	case step.Via == ledger.ViaAdopted || step.Via == ledger.ViaSheet:
+		// Everything else was built on the id that a look-up found, or that the sheet gave.
 		isNews = again.ID == step.ID && again.URL != step.URL
 	case step.To == ledger.Done && v.Effect == apiclient.Created:
 		isNews = again.ID != step.ID || again.URL != step.URL
@@ -157,7 +157,7 @@ func (r *clientRun) applyLookUp(first *decision) error {
 func (r *clientRun) wasContact() bool {
 	first, ifKnown := &r.decisions[0], r.job.ifKnown(r.plan)
 	return (ifKnown == mapping.Skip || ifKnown == mapping.Fail) && (first.action == unchanged || first.action == changed) &&
-		first.isFound() && !first.known.IsOfSheet() && first.step.KnownID == "" &&
+		first.isFound() && first.known.Via != ledger.ViaSheet && first.step.KnownID == "" &&
 		!slices.ContainsFunc(r.decisions[1:], func(d decision) bool { return d.step.Contact == nil && d.known.To != "" })
 }
 
@@ -644,7 +644,7 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 		return r.job.notStarted(ctx, d, ""), nil
 	}
 	event := r.event(d, ledger.Done)
-	event.Via, event.Reason, event.ID = ledger.ViaAdopted, ledger.ReasonKnownID, d.step.KnownID
+	event.Via, event.Reason, event.ID = ledger.ViaSheet, "the sheet gives its id", d.step.KnownID
 	r.identify(&event, &d)
 	if t, taken, err := r.job.Ledger.StepWithID(uninterrupted, event); err != nil {
 		return stepOutcome{}, err

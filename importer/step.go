@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"claimsheet/apiclient"
@@ -104,22 +103,17 @@ func (j *Job) commitOvertaken(e ledger.Event, refusal error) error {
 const reasonOvertaken = "the service created it, and meanwhile another process or a decision (claimsheet settle) had changed the step"
 
 // overtaken is the outcome by which a step becomes uncertain that the service has created:
-// with the id, or without it where another step has that.
+// with the id, or without it where another step has that. A person decides about a conflict,
+// also where its answer can be read; a client may be found by a look-up before that.
 func overtaken(e ledger.Event, refusal error) ledger.Event {
-	e.To, e.Via, e.Reason = ledger.Uncertain, ledger.ViaJournal, reasonOvertaken
+	e.To, e.Via, e.Reason = ledger.Uncertain, ledger.ViaConflict, reasonOvertaken
 	if t, ok := errors.AsType[ledger.Taken](refusal); ok {
 		reason, _ := takenAnswer(e.Kind, e.ID, t)
-		e.Reason, e.ID, e.URL = reasonWith(reason, hintTaken), "", ""
+		e.Via, e.Reason, e.ID, e.URL = ledger.ViaJournal, reasonWith(reason, hintTaken), "", ""
 	} else if e.ID != "" {
 		e.Reason += "; its id there is " + e.ID
 	}
 	return e
-}
-
-// isOvertaken reports whether a step is uncertain by overtaken. A person decides about it,
-// also where its answer can be read; a client may be found by a look-up before that.
-func isOvertaken(s ledger.Step) bool {
-	return s.To == ledger.Uncertain && strings.HasPrefix(s.Reason, reasonOvertaken)
 }
 
 // What the ledger knows of a client is read before its run and holds as a rule until the
@@ -480,7 +474,7 @@ func (r *clientRun) adviceRefusal(step *mapping.Step, hint string) string {
 // counts; "" otherwise.
 func (d decision) idOfSheet() string {
 	switch {
-	case d.known.IsOfSheet():
+	case d.known.Via == ledger.ViaSheet:
 		return d.known.ID
 	case d.known.To == ledger.Done:
 		return ""

@@ -197,7 +197,7 @@ var nightCases = []nightCase{
 			dry:  true, posts: "client 1, claim 2, activity 5, link 2", status: "done"},
 		{status: "unchanged", cells: []string{"1 contactId = <client c1@example.com>", "2 contactId = <client c1@example.com>",
 			"1 claimIds = <claim c1@example.com/Loan A-1>", "2 claimIds ~ !<claim c1@example.com/Loan A-1>"}},
-		{idle: true, do: []string{"history c1@example.com → 2×adopted, the sheet gives its id (known_id)"}},
+		{idle: true, do: []string{"history c1@example.com → 2×known_id, the sheet gives its id"}},
 		{do: []string{"lose ledger"}, rerun: true, flags: "--yes", status: "unchanged",
 			cells: []string{"1 contactId = <client c1@example.com>", "2 contactId = <client c1@example.com>",
 				"1 claimIds = <claim c1@example.com/Loan A-1>", "2 claimIds ~ !<claim c1@example.com/Loan A-1>"}},

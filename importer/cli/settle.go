@@ -116,7 +116,7 @@ func (p *program) settle(ctx context.Context, where load.Where, choice settle.Ch
 			fmt.Fprintf(p.Out, "%d  ", step.Number)
 		}
 		followUp := followUps[choice]
-		if step.IsOfSheet() {
+		if step.Via == ledger.ViaSheet {
 			followUp = "the id of the sheet is withdrawn; empty or correct its cell, and the next run goes on from there"
 		}
 		fmt.Fprintf(p.Out, "%s: %s\n", problem.OneLine(step.StepID.Step), followUp)

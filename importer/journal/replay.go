@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"claimsheet/importer/ledger"
@@ -101,13 +100,13 @@ func record(l Ledger, outcome ledger.Event) (recording, error) {
 		return known, err
 	}
 	as := compare(events, outcome)
+	outcome.Via = ledger.ViaJournal
 	switch as {
 	case known:
 		return known, nil
 	case inConflict:
 		outcome = conflict(events, outcome)
 	}
-	outcome.Via = ledger.ViaJournal
 	if err = l.Append(outcome); errors.As(err, new(ledger.Taken)) { // another step has the id by now: this outcome proves nothing
 		return known, nil
 	}
@@ -129,7 +128,7 @@ func compare(events []ledger.Event, outcome ledger.Event) recording {
 	answered := slices.ContainsFunc(attempt, func(e ledger.Event) bool { return len(e.Answer) > 0 })
 	says := decides || len(outcome.Answer) > 0 && !answered
 	switch {
-	case sameRun && (last.To == ledger.Sent || last.To == ledger.Uncertain && says && !strings.HasPrefix(last.Reason, reasonTwice)):
+	case sameRun && (last.To == ledger.Sent || last.To == ledger.Uncertain && says && last.Via != ledger.ViaConflict):
 		return recorded
 	case outcome.To == ledger.Done && outcome.ID == "" && sameRun && last.To == ledger.Done,
 		outcome.To != ledger.Done && (decides || sameRun || len(outcome.Answer) == 0),
@@ -162,7 +161,7 @@ func conflict(events []ledger.Event, outcome ledger.Event) ledger.Event {
 			id = e.ID
 		}
 	}
-	outcome.To, outcome.Reason = ledger.Uncertain, fmt.Sprintf("%s; the journal has %s, the ledger has %s", reasonTwice, idInWords(outcome.ID), idInWords(id))
+	outcome.To, outcome.Via, outcome.Reason = ledger.Uncertain, ledger.ViaConflict, fmt.Sprintf("%s; the journal has %s, the ledger has %s", reasonTwice, idInWords(outcome.ID), idInWords(id))
 	outcome.ID, outcome.URL, outcome.Answer, outcome.Status = "", "", nil, 0
 	return outcome
 }

@@ -216,7 +216,7 @@ func (l *Ledger) SentIn(ctx context.Context, run string) (map[string]int, error)
 // Decided yields the steps of an environment whose latest event is a person's decision, and the
 // clients and claims that are done with the id that a sheet gave (known_id), the latest first.
 func (l *Ledger) Decided(ctx context.Context, environment string) iter.Seq2[Step, error] {
-	return l.stepsOf(ctx, environment, `AND (s.via = 3 AND s.state IN (2, 3, 5) OR s.kind IN (1, 2) AND s.state = 2 AND s.via = 2 AND s.reason = ?) ORDER BY s.version DESC`, ReasonKnownID)
+	return l.stepsOf(ctx, environment, `AND (s.via = 3 AND s.state IN (2, 3, 5) OR s.via = 7) ORDER BY s.version DESC`)
 }
 
 // IDs returns up to n ids with which steps of a kind are done in an environment, in

@@ -30,10 +30,10 @@ var rules = []rule{
 	{from(planned, Refused), Sent, via(own)},
 	{from(Uncertain), Sent, via(own, ViaRepeatable)}, // own only after a look-up that has not found it; see allows
 
-	{from(planned), Done, via(ViaAdopted, ViaWorkbook)},
+	{from(planned), Done, via(ViaAdopted, ViaSheet, ViaWorkbook)},
 	{from(Sent), Done, via(ViaAnswer, ViaAdopted, ViaJournal)},
-	{from(Refused), Done, via(ViaAdopted, ViaByHand, ViaWorkbook)},
-	{from(Uncertain), Done, via(ViaAnswer, ViaAdopted, ViaByHand, ViaWorkbook, ViaJournal)},
+	{from(Refused), Done, via(ViaAdopted, ViaSheet, ViaByHand, ViaWorkbook)},
+	{from(Uncertain), Done, via(ViaAnswer, ViaAdopted, ViaSheet, ViaByHand, ViaWorkbook, ViaJournal)},
 	{from(Done), Done, via(ViaAnswer, ViaAdopted, ViaByHand)}, // a corrected id or url, or a fresh link
 	{from(Closed), Done, via(ViaByHand)},
 
@@ -42,11 +42,11 @@ var rules = []rule{
 	{from(Uncertain), Refused, via(ViaByHand, ViaJournal)},
 	{from(Done, Closed), Refused, via(ViaByHand)}, // an id of the sheet is withdrawn; a step is opened again
 
-	{from(Sent), Uncertain, via(own, ViaAnswer, ViaJournal)},
-	{from(Uncertain), Uncertain, via(own, ViaJournal)}, // a look-up has not found it; an answer that it lacked
+	{from(Sent), Uncertain, via(own, ViaAnswer, ViaJournal, ViaConflict)},
+	{from(Uncertain), Uncertain, via(own, ViaJournal, ViaConflict)}, // a look-up has not found it; an answer that it lacked
 	{from(planned), Uncertain, via(ViaWorkbook)},
-	{from(Refused), Uncertain, via(ViaByHand, ViaWorkbook, ViaJournal)}, // a decision is undone; the service has created it all the same
-	{from(Done, Closed), Uncertain, via(ViaByHand, ViaJournal)},
+	{from(Refused), Uncertain, via(ViaByHand, ViaWorkbook, ViaConflict)}, // a decision is undone; the service has created it all the same
+	{from(Done, Closed), Uncertain, via(ViaByHand, ViaJournal, ViaConflict)},
 
 	{from(Uncertain), Closed, via(ViaByHand)},
 	{from(planned, Refused), Closed, via(ViaWorkbook)},
@@ -88,7 +88,7 @@ func allows(was row, e Event) error {
 var (
 	kinds  = []string{1: KindClient, 2: KindClaim, 3: KindActivity, 4: KindLink, 5: KindContact}
 	states = []State{1: Sent, 2: Done, 3: Refused, 4: Uncertain, 5: Closed}
-	vias   = []string{0: own, 1: ViaAnswer, 2: ViaAdopted, 3: ViaByHand, 4: ViaWorkbook, 5: ViaRepeatable, 6: ViaJournal}
+	vias   = []string{0: own, 1: ViaAnswer, 2: ViaAdopted, 3: ViaByHand, 4: ViaWorkbook, 5: ViaRepeatable, 6: ViaJournal, 7: ViaSheet, 8: ViaConflict}
 )
 
 // code is the place of a word in its list; the word must be in it.

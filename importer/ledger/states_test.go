@@ -9,7 +9,7 @@ import (
 
 var (
 	states = [...]ledger.State{ledger.Sent, ledger.Done, ledger.Refused, ledger.Uncertain, ledger.Closed}
-	vias   = [...]string{"", ledger.ViaAnswer, ledger.ViaAdopted, ledger.ViaByHand, ledger.ViaWorkbook, ledger.ViaRepeatable, ledger.ViaJournal}
+	vias   = [...]string{"", ledger.ViaAnswer, ledger.ViaAdopted, ledger.ViaByHand, ledger.ViaWorkbook, ledger.ViaRepeatable, ledger.ViaJournal, ledger.ViaSheet, ledger.ViaConflict}
 	kinds  = [...]string{ledger.KindClient, ledger.KindClaim, ledger.KindActivity, ledger.KindLink}
 )
 

@@ -75,7 +75,7 @@ func (s store) testLookups(t *testing.T) {
 	l := s.fresh(t, finished(of("ann", "", "client"), uuid, "")...)
 	ctx := t.Context()
 	known := adopted(of("åsa", "", "client"), "c-2")
-	known.Reason = ledger.ReasonKnownID
+	known.Via = ledger.ViaSheet
 	lead := of("ann", "", "client")
 	lead.Space = "leads"
 	do(t, l.Append(known, adopted(lead, "c-3"), adopted(in(elsewhere, lead), "c-3")))

@@ -72,17 +72,9 @@ const (
 	ViaWorkbook   = "workbook"   // a results workbook, for a ledger that does not have it
 	ViaRepeatable = "repeatable" // on Sent: the environment allows this kind to be sent again while uncertain
 	ViaJournal    = "journal"    // an answer that the ledger did not expect, as a rule from the journal of a run that could not write it
+	ViaSheet      = "known_id"   // the sheet gives the id
+	ViaConflict   = "conflict"   // on Uncertain: the service created it, and meanwhile the step was decided or sent again
 )
-
-// ReasonKnownID is the reason of a step that is done via adopted with the id that the
-// sheet gives, and not with one that a look-up found.
-const ReasonKnownID = "the sheet gives its id (known_id)"
-
-// IsOfSheet reports whether the event made its step done with the id that a sheet gave
-// (known_id).
-func (e Event) IsOfSheet() bool {
-	return e.To == Done && e.Via == ViaAdopted && e.Reason == ReasonKnownID
-}
 
 // BuiltOn returns the first step among those of the same client that belongs to a
 // client or claim and was sent, so that it may exist with that one's id. ok is false
@@ -93,10 +85,10 @@ func BuiltOn(step Step, others iter.Seq[Step]) (on Step, ok bool) {
 	type claim struct{ mapping, step string }
 	ofSheet := map[claim]bool{}
 	for other := range others {
-		ofSheet[claim{other.Mapping, other.StepID.Step}] = other.IsOfSheet()
+		ofSheet[claim{other.Mapping, other.StepID.Step}] = other.Via == ViaSheet
 	}
 	for other := range others {
-		onClient := step.Kind == KindClient && other.Kind != KindClient && !other.IsOfSheet() && !ofSheet[claim{other.Mapping, ClaimOf(other.StepID.Step)}]
+		onClient := step.Kind == KindClient && other.Kind != KindClient && other.Via != ViaSheet && !ofSheet[claim{other.Mapping, ClaimOf(other.StepID.Step)}]
 		onClaim := step.Kind == KindClaim && other.Mapping == step.Mapping && ClaimOf(other.StepID.Step) == step.StepID.Step
 		if (onClient || onClaim) && other.To != Refused {
 			return other, true
@@ -149,7 +141,7 @@ type Event struct {
 	Reason string
 
 	// Data is the data of the request as JSON, and Digest its SHA-256 in hex. They are
-	// set on Sent (and on Done via adopted), and stay until the next one. A purge
+	// set on Sent (and on Done via adopted or known_id), and stay until the next one. A purge
 	// removes Data but not Digest.
 	Data   []byte
 	Digest string

@@ -145,7 +145,7 @@ func (s Settler) event(ctx context.Context, one Settlement) (ledger.Event, error
 		event.To, event.Reason = ledger.Closed, decidedToGiveUp
 	case Undo:
 		event.To, event.Reason = ledger.Uncertain, undidDecision
-		if step.IsOfSheet() {
+		if step.Via == ledger.ViaSheet {
 			event.Reason = withdrewID
 			event.To, err = s.beforeSheet(ctx, step)
 		}
@@ -223,7 +223,7 @@ func (s Settler) beforeSheet(ctx context.Context, step ledger.Step) (ledger.Stat
 	events, err := s.Ledger.Events(ctx, step.StepID)
 	for _, e := range slices.Backward(events) {
 		switch {
-		case e.IsOfSheet():
+		case e.Via == ledger.ViaSheet:
 		case e.To == ledger.Refused:
 			return ledger.Refused, err
 		default:
@@ -236,7 +236,7 @@ func (s Settler) beforeSheet(ctx context.Context, step ledger.Step) (ledger.Stat
 // checkUndo refuses to take back what is not a decision or an id of the sheet, and
 // what other steps were built on.
 func (s Settler) checkUndo(ctx context.Context, step ledger.Step) error {
-	if !isDecision(step) && !step.IsOfSheet() {
+	if !isDecision(step) && step.Via != ledger.ViaSheet {
 		return problem.New("not-decided", "the step is %s, and no decision made it so: there is nothing to take back", step.To).
 			Hinted("claimsheet history CLIENT-KEY shows what happened to it")
 	}
@@ -259,7 +259,7 @@ func (s Settler) checkUndo(ctx context.Context, step ledger.Step) error {
 		switch {
 		case err != nil:
 			return err
-		case claim.ClientKey == step.ClientKey, claim.IsOfSheet(): // the latter was not sent
+		case claim.ClientKey == step.ClientKey, claim.Via == ledger.ViaSheet: // the latter was not sent
 		case len(claim.Data) > 0:
 			return builtOn("a claim of another client has this one as a contact, and is %s", claim.To)
 		case claim.Ref.Sent > step.Ref.Last:
@@ -338,7 +338,7 @@ func Decided(ctx context.Context, l *ledger.Ledger, environments []string) (deci
 			switch {
 			case isDecision(step):
 				decided = append(decided, UncertainStep{Step: step, Number: step.Ref.Last})
-			case step.IsOfSheet():
+			case step.Via == ledger.ViaSheet:
 				decided = append(decided, UncertainStep{Step: step})
 			}
 		}

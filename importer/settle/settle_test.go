@@ -153,8 +153,8 @@ func TestUndo(t *testing.T) {
 		return ledger.Event{StepID: settleStep(client, step), Kind: settle.KindOf(step), To: to, Via: via, At: settleTime}
 	}
 	given := func(step, id string) ledger.Event {
-		e := at("bob", step, ledger.Done, ledger.ViaAdopted)
-		e.ID, e.Reason = id, ledger.ReasonKnownID
+		e := at("bob", step, ledger.Done, ledger.ViaSheet)
+		e.ID = id
 		return e
 	}
 	claimOf := func(client, data string) ledger.Event {
@@ -180,7 +180,7 @@ func TestUndo(t *testing.T) {
 		"never decided": {doubt, nil, nil, "client", "not-decided"},
 
 		"a known client":                  {events{given("client", "x1")}, nil, nil, "client", "refused x1"},
-		"corrected before":                {events{given("client", "x1"), given("client", "x2")}, nil, nil, "client", "refused x2"},
+		"corrected before":                {events{given("client", "x1"), at("bob", "client", ledger.Refused, ledger.ViaByHand), given("client", "x2")}, nil, nil, "client", "refused x2"},
 		"refused before":                  {events{at("bob", "client", ledger.Refused, ""), given("client", "x1")}, nil, nil, "client", "refused x1"},
 		"in doubt before":                 {append(doubt[:2:2], given("client", "x1")), nil, nil, "client", "uncertain "},
 		"a claim was refused":             {events{given("client", "x1"), claimOf("bob", ""), at("bob", "claim/loan/9", ledger.Refused, "")}, nil, nil, "client", "refused x1"},
@@ -191,8 +191,8 @@ func TestUndo(t *testing.T) {
 		"a claim of others":               {events{given("client", "x1"), claimOf("eve", `{"values":[{"name":"claimants","value":"0123"}]}`)}, nil, nil, "client", "refused x1"},
 		"a claim whose data are not kept": {events{given("client", "x1"), claimOf("eve", "")}, nil, nil, "client", "built-on"},
 		"such a claim before":             {events{claimOf("eve", ""), given("client", "x1")}, nil, nil, "client", "refused x1"},
-		"in another's known claim": {events{given("client", "x1"), {StepID: settleStep("eve", "claim/loan/9"), Kind: "claim", To: ledger.Done, Via: ledger.ViaAdopted,
-			Reason: ledger.ReasonKnownID, ID: "c1", At: settleTime, Data: []byte(mapping.Fingerprint(who))}}, nil, nil, "client", "refused x1"},
+		"in another's known claim": {events{given("client", "x1"), {StepID: settleStep("eve", "claim/loan/9"), Kind: "claim", To: ledger.Done, Via: ledger.ViaSheet,
+			ID: "c1", At: settleTime, Data: []byte(mapping.Fingerprint(who))}}, nil, nil, "client", "refused x1"},
 		"found by a look-up": {events{{StepID: settleStep("bob", "client"), Kind: "client", To: ledger.Done, Via: ledger.ViaAdopted, ID: "x1", At: settleTime}}, nil, nil, "client", "not-decided"},
 	} {
 		t.Run(name, func(t *testing.T) {
