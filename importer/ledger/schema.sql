@@ -70,9 +70,6 @@ CREATE INDEX steps_undecided ON steps (environment) WHERE state = 1 OR state = 4
 CREATE UNIQUE INDEX steps_ids ON steps (environment, kind, remote_id) WHERE state = 2 AND remote_id IS NOT NULL;
 CREATE INDEX steps_urls ON steps (url) WHERE state = 2 AND url <> '';
 
--- The steps that a person decided.
-CREATE INDEX steps_by_hand ON steps (environment, version) WHERE via = 3;
-
 -- history has the rows of steps as they were before they changed otherwise than from an
 -- intent to its outcome.
 CREATE TABLE history (

@@ -235,8 +235,8 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Shared(t)
 	for name, test := range map[string]struct{ statement, want string }{
-		"a newer ledger":       {"UPDATE S.ledger SET version = 99", "version 99, and version 4 is expected"},
-		"a senseless version":  {"UPDATE S.ledger SET version = 0", "version 0, and version 4 is expected"},
+		"a newer ledger":       {"UPDATE S.ledger SET version = 99", "version 99, and version 5 is expected"},
+		"a senseless version":  {"UPDATE S.ledger SET version = 0", "version 0, and version 5 is expected"},
 		"tables of others":     {"DROP TABLE S.ledger", "tables that are not a ledger's"},
 		"another's connection": {"", "another run holds the ledger (process"},
 	} {

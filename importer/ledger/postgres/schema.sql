@@ -7,7 +7,7 @@
 CREATE TABLE ledger (
     version bigint NOT NULL
 );
-INSERT INTO ledger VALUES (4);
+INSERT INTO ledger VALUES (5);
 
 -- versions gives the numbers of events, as many at once as numbersAtOnce of package ledger says.
 CREATE SEQUENCE versions INCREMENT BY 1000;
@@ -63,7 +63,6 @@ CREATE INDEX steps_undecided ON steps (environment) WHERE state = 1 OR state = 4
 CREATE UNIQUE INDEX steps_ids ON steps (environment, kind, sha256(remote_id)) WHERE state = 2 AND remote_id IS NOT NULL;
 CREATE INDEX steps_by_id ON steps USING hash (remote_id) WHERE state = 2 AND remote_id IS NOT NULL;
 CREATE INDEX steps_urls ON steps USING hash (url) WHERE state = 2 AND url <> '';
-CREATE INDEX steps_by_hand ON steps (environment, version) WHERE via = 3;
 
 CREATE TABLE history (
     version     bigint PRIMARY KEY,
