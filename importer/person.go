@@ -168,7 +168,7 @@ func (j *Job) clash(plan mapping.Plan, id string) (why string, err error) {
 	if !taken {
 		return "", err
 	}
-	return clashReason(plan.Client, identityOf(t)), err
+	return clashReason(plan.Client, mapping.Identity{Space: t.Holder.Space, Key: t.Holder.Client}), err
 }
 
 // addressOwner is a client who has an address.
@@ -230,15 +230,16 @@ func (o addressOwner) refusal(who mapping.Identity) (why, advice string) {
 	return fmt.Sprintf("%s has the same %s, and may have been created by an earlier attempt", other, what), adviceDoubtful
 }
 
-// adopt makes the client step one that is done: a look-up found the client. In a
-// dry run it will be.
-func (d *decision) adopt(id string, j *Job) {
+// adopt makes a step one that is done: a look-up found the client, or the sheet gives the id.
+// In a dry run it will be.
+func (r *clientRun) adopt(d *decision, id string) {
+	r.ids[d.step.Key] = id
 	d.known.To, d.known.ID, d.known.Via = ledger.Done, id, ledger.ViaAdopted
 	d.action, d.why = adopted, ""
-	if j.mode == dry {
+	if r.job.mode == dry {
 		d.action = willAdopt
 	}
-	d.noteURL(j.Binding.Mapping().V1())
+	d.noteURL(r.job.Binding.Mapping().V1())
 }
 
 // lookupFresh is how long a look-up that finds nobody is acted upon. Between it and the
@@ -326,10 +327,10 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 		return nil
 	}
 	id := first.lookup.id
-	r.ids[first.step.Key], r.reused = id, first.known.Attempts == 0
+	r.reused = first.known.Attempts == 0
 	event := r.job.foundEvent(r.plan, id)
 	r.identify(&event, first)
-	first.adopt(id, r.job)
+	r.adopt(first, id)
 	if r.reused {
 		skipActivities(r.decisions, r.job.Binding)
 	}
@@ -441,16 +442,15 @@ func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (o 
 // that url by now. clash says that another client has the id; "" for none.
 func (j *Job) foundInDoubt(plan mapping.Plan, id, url string) (event ledger.Event, clash string, err error) {
 	event = j.foundEvent(plan, id)
+	if clash, err = j.clash(plan, id); err != nil || clash != "" {
+		return event, clash, err
+	}
 	event.URL = url
-	t, taken, err := j.Ledger.StepWithID(uninterrupted, event)
-	if taken && t.URL {
-		event.URL = ""
-		t, taken, err = j.Ledger.StepWithID(uninterrupted, event)
-	}
+	_, taken, err := j.Ledger.StepWithID(uninterrupted, event)
 	if taken {
-		clash = clashReason(plan.Client, identityOf(t))
+		event.URL = ""
 	}
-	return event, clash, err
+	return event, "", err
 }
 
 // notFound is the event by which a client stays uncertain whom look-ups do not find. A later run may
@@ -533,14 +533,13 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 		why = reasonKnown
 	default:
 		found = now.id
-		why, err = j.clash(r.plan, found)
 	}
-	if given := d.step.KnownID; err == nil && why == "" && given != "" && !sameID(given, found) {
+	if given := d.step.KnownID; why == "" && given != "" && !sameID(given, found) {
 		why = fmt.Sprintf("a look-up finds %s, and the sheet gives the id %s", found, given)
 	}
-	if err != nil || why != "" {
+	if why != "" {
 		d.why = why
-		return err
+		return nil
 	}
 	event, clash, err := j.foundInDoubt(r.plan, found, d.known.URL)
 	if err != nil || clash != "" {
@@ -548,12 +547,11 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 		return err
 	}
 	d.known.URL = event.URL
-	d.adopt(found, j)
+	r.adopt(d, found)
 	action := d.action
 	if d.compare(j.Binding); d.action == unchanged {
 		d.action = action // the client was asked for with the data that the sheet has now
 	}
-	r.ids[d.step.Key] = found
 	return r.record(event)
 }
 
@@ -670,12 +668,11 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 			return stepOutcome{}, err
 		}
 	}
-	r.ids[d.step.Key] = event.ID
 	if d.step.Kind == mapping.ClientStep {
 		r.reused = true
 		skipActivities(r.decisions, r.job.Binding) // they come after this step
 	}
-	d.adopt(event.ID, r.job)
+	r.adopt(&d, event.ID)
 	return d.outcome(), nil
 }
 

@@ -517,10 +517,6 @@ func (r *clientRun) takeURL(d decision, v apiclient.Verdict) (answer apiclient.V
 	return v, true, nil
 }
 
-func identityOf(t ledger.Taken) mapping.Identity {
-	return mapping.Identity{Space: t.Holder.Space, Key: t.Holder.Client}
-}
-
 // foundEvent is the event by which a client that a look-up found becomes done.
 func (j *Job) foundEvent(plan mapping.Plan, id string) ledger.Event {
 	return j.stamped(ledger.Event{StepID: ledger.StepID{ClientKey: j.owner(plan.Client), Step: string(mapping.ClientStep)}, To: ledger.Done,
