@@ -98,15 +98,12 @@ func (j *Job) commitOvertaken(e ledger.Event, refusal error) error {
 	return err
 }
 
-// reasonOvertaken begins the reason of a step that the service has created after somebody
-// had decided about it, or another process had concluded something else.
-const reasonOvertaken = "the service created it, and meanwhile another process or a decision (claimsheet settle) had changed the step"
-
 // overtaken is the outcome by which a step becomes uncertain that the service has created:
 // with the id, or without it where another step has that. A person decides about a conflict,
 // also where its answer can be read; a client may be found by a look-up before that.
 func overtaken(e ledger.Event, refusal error) ledger.Event {
-	e.To, e.Via, e.Reason = ledger.Uncertain, ledger.ViaConflict, reasonOvertaken
+	e.To, e.Via = ledger.Uncertain, ledger.ViaConflict
+	e.Reason = "the service created it, and meanwhile another process or a decision (claimsheet settle) had changed the step"
 	if t, ok := errors.AsType[ledger.Taken](refusal); ok {
 		reason, _ := takenAnswer(e.Kind, e.ID, t)
 		e.Via, e.Reason, e.ID, e.URL = ledger.ViaJournal, reasonWith(reason, hintTaken), "", ""
