@@ -456,7 +456,8 @@ func (r *clientRun) decideContact(d *decision) error {
 		on := &r.decisions[i]
 		_, own, _ := mapping.ContactOf(on.step.Key)
 		s, ok := known[own]
-		inFlight := s.To == ledger.Uncertain && slices.Contains(r.job.Runs, s.Run) && r.job.mode != projects // another client may be sending it
+		// Another client may be sending it.
+		inFlight := s.To == ledger.Uncertain && slices.Contains(r.job.Runs, s.Run) && r.job.mode != projects
 		if ok && on.step.On == step.Key && !inFlight {
 			*on = decideStep(r.plan, on.step, map[string]ledger.Step{on.step.Key: s}, r.job.Binding)
 		}

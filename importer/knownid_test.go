@@ -60,7 +60,9 @@ func (run sheetRun) carryOut(t *testing.T, dry bool) ([]result.Row, result.Summa
 }
 
 // by is carryOut by one of the methods of a job.
-func (run sheetRun) by(t *testing.T, do func(*importer.Job, context.Context, iter.Seq2[mapping.Plan, error]) error) ([]result.Row, *importer.Job, *apitest.Server, *ledger.Ledger) {
+func (run sheetRun) by(t *testing.T, do func(*importer.Job, context.Context, iter.Seq2[mapping.Plan, error]) error) (
+	[]result.Row, *importer.Job, *apitest.Server, *ledger.Ledger,
+) {
 	t.Helper()
 	job, known, service := newJob(t, func(service http.Handler) http.RoundTripper { return apiclient.InProcess(service) })
 	t.Cleanup(func() { _ = known.Close() })

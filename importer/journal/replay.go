@@ -161,7 +161,8 @@ func conflict(events []ledger.Event, outcome ledger.Event) ledger.Event {
 			id = e.ID
 		}
 	}
-	outcome.To, outcome.Via, outcome.Reason = ledger.Uncertain, ledger.ViaConflict, fmt.Sprintf("%s; the journal has %s, the ledger has %s", reasonTwice, idInWords(outcome.ID), idInWords(id))
+	outcome.To, outcome.Via = ledger.Uncertain, ledger.ViaConflict
+	outcome.Reason = fmt.Sprintf("%s; the journal has %s, the ledger has %s", reasonTwice, idInWords(outcome.ID), idInWords(id))
 	outcome.ID, outcome.URL, outcome.Answer, outcome.Status = "", "", nil, 0
 	return outcome
 }

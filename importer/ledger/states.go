@@ -88,7 +88,8 @@ func allows(was row, e Event) error {
 var (
 	kinds  = []string{1: KindClient, 2: KindClaim, 3: KindActivity, 4: KindLink, 5: KindContact}
 	states = []State{1: Sent, 2: Done, 3: Refused, 4: Uncertain, 5: Closed}
-	vias   = []string{0: own, 1: ViaAnswer, 2: ViaAdopted, 3: ViaByHand, 4: ViaWorkbook, 5: ViaRepeatable, 6: ViaJournal, 7: ViaSheet, 8: ViaConflict}
+	vias   = []string{0: own, 1: ViaAnswer, 2: ViaAdopted, 3: ViaByHand, 4: ViaWorkbook, 5: ViaRepeatable, 6: ViaJournal,
+		7: ViaSheet, 8: ViaConflict}
 )
 
 // code is the place of a word in its list; the word must be in it.
