@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"claimsheet/apiclient"
@@ -183,6 +184,9 @@ func (r *clientRun) judge(d decision, v *apiclient.Verdict) (event ledger.Event,
 	if err != nil {
 		return ledger.Event{}, false, err
 	}
+	if taken {
+		r.job.observe(observation{of: ofAnswer, kind: d.step.Kind, bad: true})
+	}
 	to, via, reason := ledger.Uncertain, "", reasonWith(v.Reason, v.Hint)
 	switch {
 	case v.Effect == apiclient.Created:
@@ -285,7 +289,7 @@ func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err err
 	if flushErr := r.commit(); err == nil {
 		err = flushErr
 	}
-	r.complete(&outcome)
+	outcome.Lines = r.lines(outcome)
 	for _, d := range r.decisions {
 		outcome.MappingChanged = outcome.MappingChanged || d.mapping && d.action != send
 	}
@@ -295,13 +299,11 @@ func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err err
 // findAndCreate asks the service for the client as far as the ledger leaves that
 // open, and then creates what is missing.
 func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
-	if r.job.mode != projects {
-		if err := r.find(ctx); err != nil {
-			return clientOutcome{}, err
-		}
-		if r.noWork != nil {
-			return *r.noWork, nil
-		}
+	if err := r.find(ctx); err != nil {
+		return clientOutcome{}, err
+	}
+	if r.noWork != nil {
+		return *r.noWork, nil
 	}
 	steps, err := walk(r.decisions, func(d decision) (stepOutcome, error) { return r.create(ctx, d) })
 	if err != nil {
@@ -317,8 +319,8 @@ func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 // create does what a decision to send asks for.
 func (r *clientRun) create(ctx context.Context, d decision) (stepOutcome, error) {
 	switch {
-	case r.job.mode == projects:
-		return r.projected(d), nil
+	case r.job.mode == projects && d.step.KnownID == "":
+		return r.projected(ctx, d)
 	case d.step.Contact != nil:
 		return r.createContact(ctx, d)
 	case d.step.On != "":
@@ -329,17 +331,39 @@ func (r *clientRun) create(ctx context.Context, d decision) (stepOutcome, error)
 	return r.send(ctx, d)
 }
 
-// projected is the outcome of a step that would be sent, by what became of the last attempt.
-func (r *clientRun) projected(d decision) stepOutcome {
-	o := stepOutcome{Step: d.step, Status: result.NotStarted, Error: "it was not sent", Advice: adviceStopped}
-	switch {
-	case d.known.To == ledger.Refused && d.known.Event.Status == 0:
-		o.Status, o.Error, o.Advice = result.Failed, cmp.Or(d.known.Reason, o.Error), adviceNotSent
-	case d.known.To == ledger.Refused:
-		o.Status, o.Error, o.Advice = result.Failed, cmp.Or(d.known.Reason, "the service refused it"), r.adviceRefusal(d.step, "")
+// projected is the outcome of a step that is not done, by what became of the last attempt: by the
+// answer that the ledger keeps, or by the words in its place (see wordsOf). When the run was stopped,
+// an attempt of an earlier run says nothing.
+func (r *clientRun) projected(ctx context.Context, d decision) (stepOutcome, error) {
+	known, stopped := d.known, ctx.Err() != nil
+	if known.To == "" || stopped && !slices.Contains(r.job.Runs, known.Run) {
+		return r.job.notStarted(ctx, d, ""), nil
 	}
-	return o
+	v, err := apiclient.Verdict{Effect: apiclient.Refused, Status: known.Event.Status}, error(nil)
+	why, advice, hasWords := strings.Cut(string(known.Answer), "\n")
+	switch hasWords = hasWords && v.Status == 0 && known.Via == ""; {
+	case v.Status == 0:
+		v.Effect = apiclient.NotSent
+	case r.job.Service != nil:
+		v, _, err = r.takeURL(d, r.job.judgeStored(known, r.ids.person("")))
+	}
+	if known.To == ledger.Refused && !hasWords && unsent(v) && stopped {
+		return r.job.notStarted(ctx, d, v.Detail), err
+	}
+	v.Reason = cmp.Or(strings.TrimSuffix(known.Reason, "; "+v.Hint), v.Reason, "it was not sent")
+	o := r.stepOutcome(d, known.Event, v)
+	if hasWords {
+		o.Error, o.Advice = why, advice
+	}
+	if hasWords || known.To == ledger.Uncertain {
+		o.ID = known.ID
+	}
+	return o, err
 }
+
+// wordsOf is what the ledger keeps in place of an answer where a look-up or the sheet decided: why
+// the step is not done, and what to do.
+func wordsOf(why, advice string) []byte { return []byte(why + "\n" + advice) }
 
 // withoutSteps settles plans for which nothing is sent, whatever the service
 // knows: left out, or with problems. It returns nil for other plans.
@@ -405,15 +429,18 @@ func createdBefore(known map[string]ledger.Step) (made ids, url string) {
 func (r *clientRun) takeIDsOfDone() {
 	for i := range r.decisions {
 		d := &r.decisions[i]
+		byRun := slices.Contains(r.job.Runs, d.known.Run)
+		if d.action == undecided && byRun && r.job.mode == projects && d.known.To != ledger.Sent {
+			d.action = send // what became of it in the run; see projected
+		}
 		if d.known.To != ledger.Done {
 			continue
 		}
-		byRun := slices.Contains(r.job.Runs, d.known.Run)
 		sent := byRun && (d.known.Via == ledger.ViaAnswer || d.known.Attempts > 0) && d.known.Via != ledger.ViaWorkbook
 		if sent {
 			r.created[d.step.Key] = d.known.At // by another client, before the client was read again, or by another process
 		}
-		d.inRun = (sent || byRun && r.job.mode == projects) && d.step.Contact == nil
+		d.inRun = (sent || byRun && r.job.mode == projects && d.known.Via != ledger.ViaWorkbook) && d.step.Contact == nil
 		r.ids[d.step.Key] = d.known.ID
 		r.reused = r.reused || d.isFound()
 	}

@@ -4,14 +4,22 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"maps"
 	"net/http"
+	"regexp"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"claimsheet/apiclient"
+	"claimsheet/apiclient/apitest"
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 )
 
@@ -25,7 +33,7 @@ type team struct {
 	mu       sync.Mutex
 	rules    importer.StopRules
 	added    int
-	outcomes map[int64][][]byte
+	finished []map[int64][]byte
 }
 
 func (d *team) Change(change func(*importer.StopRules)) error {
@@ -36,18 +44,17 @@ func (d *team) Change(change func(*importer.StopRules)) error {
 }
 
 func (d *team) Add(_ context.Context, plans map[int64][]byte) error {
-	for number, plan := range plans {
-		times := 1
+	for _, number := range slices.Sorted(maps.Keys(plans)) {
+		plan, times := plans[number], 1
 		if d.again {
 			times = 2
 		}
 		for range times {
-			outcome, err := d.worker.Work(plan)
-			if err != nil {
-				d.t.Errorf("plan %d: %v", number, err)
+			if done, err := d.worker.Work(plan); err != nil || !done {
+				d.t.Errorf("plan %d: done %v, %v", number, done, err)
 			}
 			d.mu.Lock()
-			d.outcomes[number] = append(d.outcomes[number], outcome)
+			d.finished = append(d.finished, map[int64][]byte{number: plan})
 			d.mu.Unlock()
 		}
 		d.mu.Lock()
@@ -57,16 +64,14 @@ func (d *team) Add(_ context.Context, plans map[int64][]byte) error {
 	return nil
 }
 
-func (d *team) Collect(_ context.Context, _ bool, do func(number int64, plans, outcome []byte) error) error {
+func (d *team) Collect(_ context.Context, _ bool, do func(groups map[int64][]byte) error) error {
 	d.mu.Lock()
-	come := d.outcomes
-	d.outcomes = map[int64][][]byte{}
+	come := d.finished
+	d.finished = nil
 	d.mu.Unlock()
-	for number, list := range come {
-		for _, outcome := range list {
-			if err := do(number, nil, outcome); err != nil {
-				return err
-			}
+	for _, groups := range come {
+		if err := do(groups); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -75,7 +80,7 @@ func (d *team) Collect(_ context.Context, _ bool, do func(number int64, plans, o
 func (d *team) Check(context.Context, int) (workers int, err error) { return 1, nil }
 
 // TestHandOver: the coordinator carries the first client out itself and hands the others
-// over. An outcome that comes twice counts once. A second run, which begins with a new client,
+// over. A group that comes back twice counts once. A second run, which begins with a new client,
 // hands nothing over: the others are done.
 func TestHandOver(t *testing.T) {
 	const clients = 8
@@ -101,7 +106,7 @@ func TestHandOver(t *testing.T) {
 					return &importer.Job{Runs: []string{run.id}, Environment: "e", Binding: job.Binding, Service: job.Service, Ledger: known,
 						Drafts: newDrafts(t), Concurrency: 4, MaxFailures: importer.DefaultMaxFailures}
 				}
-				d := &team{t: t, worker: of(), again: again, outcomes: map[int64][][]byte{}}
+				d := &team{t: t, worker: of(), again: again}
 				d.worker.Rules = d
 				if err := d.worker.Join(t.Context()); err != nil {
 					t.Fatal(err)
@@ -129,6 +134,120 @@ func TestHandOver(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRowsOfWorkers: the rows of a run that workers carry out are those that the same run has without them. A report
+// has the same statuses and ids later, but for the client at whom the run stopped.
+func TestRowsOfWorkers(t *testing.T) {
+	t.Parallel()
+	for _, existing := range []string{"reuse", "skip", "fail"} {
+		t.Run(existing, func(t *testing.T) {
+			t.Parallel()
+			rows := func(workers bool) []result.Row {
+				job, known, service := newJob(t, func(service http.Handler) http.RoundTripper { return apiclient.InProcess(service) })
+				defer known.Close()
+				m, _ := mapping.Parse("m.yaml", []byte(strings.Replace(busyMapping, "client: {", "client: {existing: "+existing+", ", 1)))
+				binding, problems := mapping.Bind(m, &busySheet, nil, "2026-01-02")
+				if len(problems) > 0 {
+					t.Fatal(problems)
+				}
+				job.Binding, job.Concurrency, job.MaxFailures = binding, 1, importer.MaxFailures{Percent: 100}
+				job.LookAgain = []time.Duration{time.Millisecond}
+				service.AddClient("c2@example.com", "c2@example.com", "")
+				service.Play(func(c apitest.Call) apitest.Fault {
+					switch {
+					case c.Step == "client c3@example.com":
+						return apitest.Answer(apitest.JSON(422, `{"message":"the surname is missing"}`))
+					case c.Step == "client c4@example.com":
+						return apitest.Answer(apitest.JSON(500, `{"message":"a hiccup"}`))
+					case c.Step == "claim c5@example.com/Loan A":
+						return apitest.CreateThen(apitest.JSON(500, `{"message":"a hiccup"}`))
+					case c.Step == "link c6@example.com":
+						return apitest.CreateThen(apitest.JSON(200, `{"message":"where is the url?"}`))
+					case c.Kind == "lookup" && regexp.MustCompile("c7(@|%40)").MatchString(c.Path+c.Query):
+						return apitest.Answer(apitest.JSON(400, `{"message":"not so"}`))
+					case c.Step == "client c8@example.com":
+						return apitest.CreateThen(apitest.JSON(201, `{"contactId":"`+c.Client+`"}`))
+					case c.Step == "client c9@example.com": // the id of another client
+						return apitest.CreateThen(apitest.JSON(201, `{"contactId":"c8@example.com"}`))
+					case c.Step == "claim c10@example.com/Loan A":
+						return apitest.Answer(apitest.JSON(401, `{"message":"who are you?"}`))
+					}
+					return apitest.Fault{}
+				})
+				if workers {
+					d := &team{t: t, worker: &importer.Job{Runs: job.Runs, Environment: "e", Binding: binding, Service: job.Service, Ledger: known,
+						Concurrency: 1, MaxFailures: job.MaxFailures, LookAgain: job.LookAgain}}
+					d.worker.Rules, job.Dispatch = d, d
+					if err := d.worker.Join(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					defer d.worker.Leave()
+				}
+				if err := job.Do(t.Context(), busyPlans(binding, 12)); !errors.Is(err, importer.ErrStopped) {
+					t.Errorf("the run ends with %v", err)
+				}
+				report := &importer.Job{Runs: job.Runs, Environment: "e", Binding: binding, Ledger: known, Drafts: newDrafts(t)}
+				if _, _, err := report.Project(t.Context(), busyPlans(binding, 12)); err != nil {
+					t.Fatal(err)
+				}
+				rows, again := rowsOf(t, job), rowsOf(t, report)
+				for i, row := range again[:9] {
+					if row.Status != rows[i].Status || row.ClientID != rows[i].ClientID {
+						t.Errorf("the report has %+v, the run %+v", row, rows[i])
+					}
+				}
+				return rows
+			}
+			sameIDs := cmp.Transformer("id", func(id string) string { return ids.ReplaceAllString(id, "id") })
+			if diff := cmp.Diff(rows(false), rows(true), sameIDs); diff != "" {
+				t.Errorf("(-alone +workers):\n%s", diff)
+			}
+		})
+	}
+}
+
+// rowsOf are the rows that a job has written, in the order of the sheet.
+func rowsOf(t *testing.T, job *importer.Job) (rows []result.Row) {
+	t.Helper()
+	for row, err := range job.Drafts[0].Rows() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(a, b result.Row) int { return a.Row - b.Row })
+	return rows
+}
+
+// ids are the ids and urls that the service gives.
+var ids = regexp.MustCompile(`[0-9a-f]{8}-0000-\S+|https://\S+`)
+
+// unreadable is a ledger that does not give the steps of a client.
+type unreadable struct{ *ledger.Ledger }
+
+func (unreadable) Steps(context.Context, ledger.ClientKey, string) (map[string]ledger.Step, error) {
+	return nil, errors.New("the ledger's server refuses a statement")
+}
+
+// TestWorkerCannotGoOn: an error of a worker that would end the next one too ends the run, which says why.
+func TestWorkerCannotGoOn(t *testing.T) {
+	t.Parallel()
+	job, known, _ := newJob(t, func(service http.Handler) http.RoundTripper { return apiclient.InProcess(service) })
+	defer known.Close()
+	d := &team{t: t, worker: &importer.Job{Runs: job.Runs, Environment: "e", Binding: job.Binding, Service: job.Service, Ledger: unreadable{known}, Concurrency: 1}}
+	d.worker.Rules, job.Dispatch = d, d
+	if err := d.worker.Join(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer d.worker.Leave()
+	const why = "the ledger's server refuses a statement"
+	if err := job.Do(t.Context(), busyPlans(job.Binding, 3)); !errors.Is(err, importer.ErrStopped) || !strings.Contains(err.Error(), why) {
+		t.Errorf("the run ends with %v", err)
+	}
+	if rows := rowsOf(t, job); len(rows) != 3 || rows[0].Status != result.Done || rows[2].Status != result.NotStarted || !strings.Contains(rows[2].Error, why) {
+		t.Errorf("the rows are %+v", rows)
 	}
 }
 

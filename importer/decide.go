@@ -265,7 +265,7 @@ func walk(decisions []decision, create func(decision) (stepOutcome, error)) ([]s
 	for _, d := range decisions {
 		o := d.outcome()
 		if d.action == send {
-			if blocker := b.before(d.step); blocker != nil {
+			if blocker := b.before(d.step); blocker != nil && d.known.To != ledger.Uncertain {
 				o = stepOutcome{Step: d.step, Status: result.NotStarted, Error: reasonBlocked(blocker)}
 			} else {
 				var err error

@@ -208,7 +208,7 @@ func (r *clientRun) changedOutcome(changed *stepChanged) (clientOutcome, error) 
 		return o, nil
 	})
 	o := outcomeOf(r.job.Binding, r.plan, steps)
-	r.complete(&o)
+	o.Lines = r.lines(o)
 	return o, nil
 }
 
@@ -233,6 +233,7 @@ func (j *Job) record(o clientOutcome) error {
 			return err
 		}
 	}
+	o.WithoutLink = o.withoutLink(j.Binding.Mapping())
 	j.tally.count(o, len(j.Runs))
 	return nil
 }

@@ -31,8 +31,9 @@ const errRules = cutOff("the stop rules, which all processes of the run share, c
 // what may stop or pause the run, else several times a second (see Job.refreshRules).
 type guard struct {
 	most    MaxFailures
-	shared  SharedRules // nil when this process carries the run out alone
-	process string      // its name in the shared rules
+	shared  SharedRules                   // nil when this process carries the run out alone
+	process string                        // its name in the shared rules
+	sent    func() map[apiclient.Kind]int // what a worker has sent for the run; nil in other processes
 
 	mu     sync.Mutex
 	rules  StopRules     // the shared ones as they were seen last
@@ -77,6 +78,9 @@ func (g *guard) exchange(pauses bool) (stop error, pause bool) {
 	var now StopRules
 	err := g.shared.Change(func(rules *StopRules) {
 		rules.add(g.process, g.added, g.unsaid, g.most)
+		if g.sent != nil {
+			rules.Sent[g.process] = g.sent()
+		}
 		now = *rules
 	})
 	if err != nil {

@@ -124,6 +124,7 @@ type Job struct {
 	erasures     ledger.Erasures
 
 	noWorker   atomic.Bool     // workers have groups, and none is at work
+	working    atomic.Int32    // groups that this process, a worker, carries out
 	refreshing sync.WaitGroup  // what refreshRules does
 	ctx        context.Context // of a worker's job, until Leave
 }
@@ -134,7 +135,7 @@ type mode int
 const (
 	carriesOut mode = iota // a run
 	dry                    // a dry run: nothing is created, and what is recorded stays in memory (overlay)
-	projects               // a report: nothing is asked either
+	projects               // a report, or a coordinator of workers: nothing is asked either
 )
 
 // ErrStopped is wrapped by Do's error when the run had to stop before its end;
@@ -424,10 +425,9 @@ type Dispatcher interface {
 	SharedRules
 	// Add hands groups of plans over, by numbers of their own in the run.
 	Add(ctx context.Context, groups map[int64][]byte) error
-	// Collect calls do with outcomes that have come in, and forgets them when that succeeds. When
-	// the run stops, workers begin nothing more, and do is also called with the plans of groups that
-	// no worker carries out; outcome is nil then.
-	Collect(ctx context.Context, stops bool, do func(number int64, plans, outcome []byte) error) error
+	// Collect calls do with groups that are finished, if any, and forgets them when that succeeds. When
+	// the run stops, workers begin nothing more, and groups that no worker carries out are finished too.
+	Collect(ctx context.Context, stops bool, do func(groups map[int64][]byte) error) error
 	// Check has other workers carry out what workers that are gone have begun. The error also says
 	// that fewer groups than out are left. It returns how many workers carry groups out.
 	Check(ctx context.Context, out int) (workers int, err error)

@@ -21,7 +21,7 @@ import (
 // reparse parses kept answers of a plan's client again: after a wire pointer was corrected, ids
 // and urls are taken from them and not asked for again. What was decided by settle stays as it is.
 func (j *Job) reparse(plan mapping.Plan, known map[string]ledger.Step) (map[string]ledger.Step, error) {
-	if j.mode == projects {
+	if j.Service == nil {
 		return known, nil
 	}
 	for range 2 {
@@ -75,14 +75,7 @@ func (j *Job) parseAgain(step ledger.Step, clientID string) (again ledger.Step, 
 	if step.To == ledger.Done && !j.Service.Reads(apiclient.Kind(step.Kind)) {
 		return step, false // its answer has nothing that could be corrected
 	}
-	request := apiclient.Request{Kind: apiclient.Kind(step.Kind)} // as far as a relative url in the answer depends on it
-	switch routes := j.Service.Routes(); step.Kind {
-	case ledger.KindClient:
-		request = routes.CreateClient(nil, false)
-	case ledger.KindLink:
-		request = routes.CreateLink(clientID, nil)
-	}
-	v := j.Service.JudgeStored(request, apiclient.StoredAnswer(step.Event.Status, step.Answer))
+	v := j.judgeStored(step, clientID)
 	again = step
 	again.To, again.Via = ledger.Done, ledger.ViaAnswer
 	again.ID, again.URL = cmp.Or(v.ID, step.ID), cmp.Or(v.URL, step.URL)
@@ -96,6 +89,18 @@ func (j *Job) parseAgain(step ledger.Step, clientID string) (again ledger.Step, 
 		isNews = again.ID != step.ID || again.URL != step.URL
 	}
 	return again, isNews
+}
+
+// judgeStored is the verdict on a step's last request by the answer that the ledger keeps of it.
+func (j *Job) judgeStored(step ledger.Step, clientID string) apiclient.Verdict {
+	request := apiclient.Request{Kind: apiclient.Kind(step.Kind)} // as far as a relative url in the answer depends on it
+	switch routes := j.Service.Routes(); step.Kind {
+	case ledger.KindClient:
+		request = routes.CreateClient(nil, false)
+	case ledger.KindLink:
+		request = routes.CreateLink(clientID, nil)
+	}
+	return j.Service.JudgeStored(request, apiclient.StoredAnswer(step.Event.Status, step.Answer))
 }
 
 // knownSteps is what the ledger knows of a plan's client, after kept answers have
@@ -118,6 +123,10 @@ func whyUnclear(found lookedUp) string {
 
 const reasonKnown = "the service knows this client already"
 
+const reasonSkipped = reasonKnown + ", so its rows were left out"
+
+const reasonNoLookUp = "a look-up got no usable answer"
+
 // applyLookUp does what the mapping says about what the look-up of a client found: the client
 // is left out, rejected, or stays as decided.
 func (r *clientRun) applyLookUp(first *decision) error {
@@ -128,7 +137,7 @@ func (r *clientRun) applyLookUp(first *decision) error {
 		if f, ok := errors.AsType[*apiclient.Failure](found.failed); ok && f.Hint != "" {
 			advice = f.Hint
 		}
-		first.reject(found.failed.Error(), "", advice)
+		first.reject(found.failed.Error(), reasonNoLookUp, advice)
 		return nil
 	case found.unclear != "":
 		first.reject(found.unclear, found.unclear, adviceWhoIsIt)
@@ -136,6 +145,7 @@ func (r *clientRun) applyLookUp(first *decision) error {
 	case found.id == "":
 		return nil
 	case ifKnown == mapping.Skip:
+		first.reject(reasonSkipped, reasonSkipped, adviceSkipped)
 		o := leftOut(r.plan, ids{string(mapping.ClientStep): found.id}, "", adviceSkipped)
 		r.noWork = &o
 		return nil
@@ -198,7 +208,7 @@ func (j *Job) addressOwner(who mapping.Identity, asked []string) (owner addressO
 func (r *clientRun) addressProblems() (found problem.List, err error) {
 	first := &r.decisions[0]
 	isNew := first.action == send && first.known.To == ""
-	if r.plan.Role != "" || !isNew && first.action != changed || r.job.ifKnown(r.plan) == mapping.Create || r.job.mode == projects && isNew {
+	if r.plan.Role != "" || !isNew && first.action != changed || r.job.ifKnown(r.plan) == mapping.Create {
 		return nil, nil
 	}
 	o, owned, err := r.job.addressOwner(r.plan.Client, askedBy(r.plan.Lookup))
@@ -289,11 +299,10 @@ func (r *clientRun) find(ctx context.Context) error {
 	first := &r.decisions[0]
 	ctx = apiclient.WithSlot(ctx, r.slot)
 	switch {
-	case ctx.Err() != nil:
-	case r.wasContact():
+	case r.wasContact(), r.job.mode == projects && first.known.Reason == reasonSkipped:
 		first.action, first.mapping, first.lookup = send, false, lookedUp{id: first.known.ID}
 		return r.applyLookUp(first)
-	case r.taken && first.action == undecided:
+	case ctx.Err() != nil, r.job.mode == projects, r.taken && first.action == undecided:
 	case first.action == undecided && r.job.ifKnown(r.plan) != mapping.Create:
 		return r.reconcile(ctx, first)
 	case first.action == send && r.job.looksUp(r.plan):
@@ -315,13 +324,13 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 	switch {
 	case err != nil:
 		return err
-	case r.noWork != nil:
+	case r.noWork != nil && first.known.Reason == reasonSkipped: // as in an earlier run
 		r.lookedUp = true
 		return nil
 	case first.action == rejected:
 		r.lookedUp = true
 		event := r.event(*first, ledger.Refused)
-		event.Reason = "nothing was created: see the workbook"
+		event.Reason, event.ID, event.Answer = first.saying, first.lookup.id, wordsOf(first.why, first.advice)
 		return r.record(event)
 	case first.lookup.id == "":
 		return nil
@@ -429,6 +438,9 @@ func (r *clientRun) contradicted(d decision, v apiclient.Verdict) stepOutcome {
 func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (o stepOutcome, ok bool, err error) {
 	event, clash, err := r.job.foundInDoubt(r.plan, id, v.URL)
 	if err != nil || clash != "" {
+		if n := len(r.pending); n > 0 && v.Status/100 != 2 { // a 2xx answer is kept
+			r.pending[n-1].Answer = wordsOf(clash, adviceWhoIsIt)
+		}
 		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: clash, reason: reasonClash, Advice: adviceWhoIsIt}, false, err
 	}
 	r.pending = append(r.pending, event)
@@ -638,9 +650,6 @@ func (r *clientRun) ownerOfKnownID(known map[string]ledger.Step) (map[string]led
 // takeKnownID takes over a client or claim whose id the sheet gives. Nothing is sent. It is
 // refused where the id, or the client's address, is another's.
 func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, error) {
-	if ctx.Err() != nil {
-		return r.job.notStarted(ctx, d, ""), nil
-	}
 	event := r.event(d, ledger.Done)
 	event.Via, event.Reason, event.ID = ledger.ViaSheet, "the sheet gives its id", d.step.KnownID
 	r.identify(&event, &d)
@@ -650,6 +659,9 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 		r.ids[d.step.Key] = event.ID // the client's claim by another mapping
 		return stepOutcome{Step: d.step, Status: result.Unchanged, ID: event.ID}, nil
 	}
+	if ctx.Err() != nil || r.job.mode == projects {
+		return r.projected(ctx, d)
+	}
 	why, advice, err := r.refuseKnownID(d, event)
 	switch {
 	case err != nil:
@@ -658,7 +670,7 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: why, Advice: advice}, nil
 	case why != "":
 		failed := r.event(d, ledger.Refused)
-		failed.Reason = "nothing was created: see the workbook"
+		failed.Reason, failed.Answer = "nothing was created: see the workbook", wordsOf(why, advice)
 		r.pending = append(r.pending, failed)
 		return stepOutcome{Step: d.step, Status: result.Failed, Error: why, Advice: advice}, nil
 	}

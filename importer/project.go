@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -54,15 +53,14 @@ type ids map[string]string
 // person is the id of the client or of a further contact, by the key of the contact's step.
 func (known ids) person(step string) string { return known[cmp.Or(step, string(mapping.ClientStep))] }
 
-// clientOutcome is what became of a client and of each of its rows. As JSON it travels from a
-// worker to the coordinator of the run.
+// clientOutcome is what became of a client and of each of its rows.
 type clientOutcome struct {
 	Number   int // as in the plan
 	Client   mapping.Identity
 	Status   result.Status // the worst of its rows'
 	URL      string
 	Rows     []result.Row
-	Steps    []stepOutcome `json:"-"`
+	Steps    []stepOutcome
 	Problems problem.List
 	// Lines are the client's lines in the sheet Steps, also of one for whom nothing is
 	// planned in this run: the workbook must be enough by itself.
@@ -70,15 +68,14 @@ type clientOutcome struct {
 	// MappingChanged says that a done step's data differ because the mapping asks
 	// for something else. That is said once for a run, not for each row.
 	MappingChanged bool
-	WithoutLink    bool      // it is done, or in a dry run would be, and has no redirect url
-	Failures       []failure // rows that failed or are uncertain
+	WithoutLink    bool // it is done, or in a dry run would be, and has no redirect url
 }
 
 // failure is a row that failed or is uncertain, in words that hold nothing personal: a step's key
 // and the service's words may be.
 type failure struct {
-	Row  cell.Row
-	Text string
+	row  cell.Row
+	text string
 }
 
 // failures are the rows of an outcome that failed or are uncertain.
@@ -106,7 +103,7 @@ func (o stepOutcome) inClearWords() string {
 		name = string(o.Step.Kind) + " “" + name + "”"
 	}
 	if o.unanswered {
-		why = "a look-up got no usable answer"
+		why = reasonNoLookUp
 	}
 	if why == "" {
 		return name
@@ -435,8 +432,6 @@ type tally struct {
 	unlisted int       // problems beyond that
 	failures []failure // the first rows that failed or are uncertain, in the sheets' order
 	mapping  bool      // some done step differs because of the mapping
-
-	sentBy map[string]map[apiclient.Kind]int // what each worker has sent
 }
 
 // counts are the numbers of rows and clients of a run, or of those that have rows in one of its sheets.
@@ -474,8 +469,8 @@ func (t *tally) count(o clientOutcome, sheets int) {
 	}
 	t.note(o.Problems)
 	t.mapping = t.mapping || o.MappingChanged
-	t.failures = append(t.failures, o.Failures...)
-	slices.SortFunc(t.failures, func(a, b failure) int { return cmp.Compare(a.Row, b.Row) })
+	t.failures = append(t.failures, o.failures()...)
+	slices.SortFunc(t.failures, func(a, b failure) int { return cmp.Compare(a.row, b.row) })
 	t.failures = t.failures[:min(len(t.failures), mostTroubled)]
 }
 
@@ -525,46 +520,4 @@ func addRequests(r *result.Requests, kind apiclient.Kind, n int) {
 	case apiclient.ReadTemplates:
 		r.Templates += n
 	}
-}
-
-// progress returns how many clients are through, and how many requests were sent.
-func (t *tally) progress(here map[apiclient.Kind]int) (clients result.Counts, requests int) {
-	sent := t.sent(here)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.whole.clients, total(sent)
-}
-
-// noteSent keeps what a worker has sent for the run so far. Outcomes come in any order, so a lower
-// total is an older one.
-func (t *tally) noteSent(process string, sent map[apiclient.Kind]int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.sentBy == nil {
-		t.sentBy = map[string]map[apiclient.Kind]int{}
-	}
-	if total(sent) >= total(t.sentBy[process]) {
-		t.sentBy[process] = sent
-	}
-}
-
-// sent are the requests that the workers have sent, and this process besides.
-func (t *tally) sent(here map[apiclient.Kind]int) map[apiclient.Kind]int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	sum := map[apiclient.Kind]int{}
-	maps.Copy(sum, here)
-	for _, sent := range t.sentBy {
-		for kind, n := range sent {
-			sum[kind] += n
-		}
-	}
-	return sum
-}
-
-func total(counts map[apiclient.Kind]int) (n int) {
-	for _, c := range counts {
-		n += c
-	}
-	return n
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"maps"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"claimsheet/apiclient"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
@@ -73,7 +75,7 @@ func (j *Job) runGroups(ctx context.Context, plans iter.Seq2[mapping.Plan, error
 func (j *Job) Troubled() problem.List {
 	var list problem.List
 	for _, f := range j.tally.failures {
-		list = append(list, problem.At(j.Binding.AtRow(f.Row), "", "%s", f.Text))
+		list = append(list, problem.At(j.Binding.AtRow(f.row), "", "%s", f.text))
 	}
 	return list
 }
@@ -83,10 +85,23 @@ func (j *Job) Troubled() problem.List {
 func (j *Job) Summary(dryRun bool) (result.Summary, problem.List, bool) {
 	s := j.summary()
 	s.DryRun = dryRun
-	for kind, n := range j.tally.sent(j.Service.Sent()) { // to what a dry run would send: its look-ups
+	for kind, n := range j.sent() { // to what a dry run would send: its look-ups
 		addRequests(&s.Requests, kind, n)
 	}
 	return s, j.tally.listed(), j.tally.mapping
+}
+
+// sent are the requests that this process has sent, and those that workers have.
+func (j *Job) sent() map[apiclient.Kind]int {
+	j.guard.mu.Lock()
+	defer j.guard.mu.Unlock()
+	sum := maps.Clone(j.Service.Sent())
+	for _, sent := range j.guard.rules.Sent {
+		for kind, n := range sent {
+			sum[kind] += n
+		}
+	}
+	return sum
 }
 
 func (j *Job) summary() result.Summary {
@@ -123,7 +138,12 @@ type Progress struct {
 // goroutine.
 func (j *Job) Progress() Progress {
 	var p Progress
-	p.Clients, p.Requests = j.tally.progress(j.Service.Sent())
+	j.tally.mu.Lock()
+	p.Clients = j.tally.whole.clients
+	j.tally.mu.Unlock()
+	for _, n := range j.sent() {
+		p.Requests += n
+	}
 	p.Waiting, p.Until = j.Service.Waiting()
 	switch {
 	case !j.gate.open():
@@ -148,16 +168,27 @@ func (j *Job) Project(ctx context.Context, plans iter.Seq2[mapping.Plan, error])
 		return result.Summary{}, nil, err
 	}
 	for r, err := range inParallel(chunked(plans, readAhead), j.prepareClients) {
-		var outcome clientOutcome
 		if err == nil {
-			outcome, err = r.execute(ctx)
-		}
-		if err == nil {
-			err = j.record(outcome)
+			err = r.project(ctx, j.record)
 		}
 		if err != nil {
 			return result.Summary{}, nil, err
 		}
 	}
 	return j.summary(), j.tally.listed(), ctx.Err()
+}
+
+// project calls record with the outcome of a client in a job that projects.
+func (r *clientRun) project(ctx context.Context, record func(clientOutcome) error) error {
+	outcome, err := r.execute(ctx)
+	if err != nil {
+		return err
+	}
+	return record(outcome)
+}
+
+// projector returns a job that projects plans of this one.
+func (j *Job) projector() *Job {
+	return &Job{Runs: j.Runs, Environment: j.Environment, Binding: j.Binding, Service: j.Service, Ledger: j.Ledger, Clock: j.Clock,
+		Limit: j.Limit, Only: j.Only, SimilarKeys: j.SimilarKeys, mode: projects, erasures: j.erasures}
 }

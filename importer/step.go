@@ -330,11 +330,6 @@ func (r *clientRun) takeLatest(contact map[string]ledger.Step) {
 	}
 }
 
-// complete adds to an outcome what follows from its steps.
-func (r *clientRun) complete(o *clientOutcome) {
-	o.Lines, o.Failures, o.WithoutLink = r.lines(*o), o.failures(), o.withoutLink(r.job.Binding.Mapping())
-}
-
 // lines are the client's lines in the sheet Steps: one for each step of the plan. A step that
 // the ledger does not have is planned, or skipped.
 func (r *clientRun) lines(o clientOutcome) (lines []result.Step) {
@@ -440,6 +435,9 @@ func (j *Job) notStarted(ctx context.Context, d decision, said string) stepOutco
 
 // whyStopped is why the run was stopped, for rows that are not started.
 func (j *Job) whyStopped(ctx context.Context) string {
+	if ctx.Err() == nil {
+		return "it was not sent"
+	}
 	if cause := context.Cause(ctx); errors.Is(cause, ErrStopped) {
 		return cause.Error()
 	}
@@ -497,7 +495,7 @@ func clashReason(who, other mapping.Identity) string {
 }
 
 // takeURL looks whether another client has the redirect url of an answer that has no id. Then
-// the step stays uncertain, and both are named. At the second such answer in a row the run stops.
+// the step stays uncertain, and both are named.
 func (r *clientRun) takeURL(d decision, v apiclient.Verdict) (answer apiclient.Verdict, taken bool, err error) {
 	if v.Effect == apiclient.Created || v.URL == "" {
 		return v, false, nil
@@ -508,7 +506,6 @@ func (r *clientRun) takeURL(d decision, v apiclient.Verdict) (answer apiclient.V
 	if err != nil || !taken {
 		return v, false, err
 	}
-	r.job.observe(observation{of: ofAnswer, kind: d.step.Kind, bad: true})
 	v.Effect, v.Hint, v.URL = apiclient.Uncertain, hintTaken, ""
 	v.Reason, v.Detail = takenAnswer(string(d.step.Kind), "", t)
 	return v, true, nil

@@ -41,8 +41,9 @@ const (
 )
 
 // StopRules are what was observed in a run so far, as far as that decides when it stops or
-// pauses. The zero value is that of a run that begins. Rows that are invalid and steps that
-// were uncertain before the run are not in them. They are not safe for concurrent use.
+// pauses, and what its workers have sent. The zero value is that of a run that begins. Rows that
+// are invalid and steps that were uncertain before the run are not in them. They are not safe for
+// concurrent use.
 type StopRules struct {
 	Through   int                       // clients that are finished: something was sent for them, or they were looked up
 	Failed    int                       // clients of Through that failed
@@ -55,6 +56,8 @@ type StopRules struct {
 	Pauses    int                       // how often to wait until the service answers a GET again
 	Stop      string                    // why the run stops; "" while it goes on
 	Added     map[string]int            // how many observations of each process are in the rules
+
+	Sent map[string]map[apiclient.Kind]int // how many requests each worker has sent
 }
 
 // add takes into account what a process has observed. list are its observations behind the
@@ -66,7 +69,7 @@ func (r *StopRules) add(process string, n int, list []observation, most MaxFailu
 		r.observe(o, most)
 	}
 	if r.Added == nil {
-		r.Added = map[string]int{}
+		r.Added, r.Sent = map[string]int{}, map[string]map[apiclient.Kind]int{}
 	}
 	r.Added[process] = max(r.Added[process], n+len(list))
 }
@@ -93,6 +96,7 @@ const (
 	ofFound                  // a step that was created after all: a look-up found it
 	ofClient                 // a client for which something was sent, or that was only looked up
 	ofEnd                    // a process ends the run for a reason of its own
+	ofNothing                // the process wants the rules as they are now
 )
 
 // mayStop reports whether an observation may stop or pause a run that goes on. The others can
@@ -100,7 +104,7 @@ const (
 // which may have been read some time ago.
 func (o observation) mayStop(through int) bool {
 	counts := o.of == ofClient && through < enoughClients // a share may count from this one on
-	return counts || o.bad || o.of == ofEnd || o.stop != "" || o.status == 403 || o.effect == apiclient.Uncertain
+	return counts || o.bad || o.of >= ofEnd || o.stop != "" || o.status == 403 || o.effect == apiclient.Uncertain
 }
 
 // observe takes an observation into account. It returns why that stops the run, and "" where

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
 )
@@ -16,8 +15,8 @@ import (
 // decides for which clients something is left to be done, carries the first of them out
 // itself until the service has answered (see canary), and hands the plans of the others
 // over. Workers carry those out, each with a Job of its own, with the same code and the same
-// ledger, and hand the outcomes back (Job.Work). The coordinator records and counts
-// them as if they were its own.
+// ledger (Job.Work). When a group is finished, the coordinator projects it: it lays the plans
+// beside what the ledger knows then, as claimsheet report does.
 //
 // Clients who belong to one group are handed over together. Locks keep the processes apart, as
 // those of runs that share a ledger. So a group that is carried out twice, or begun again after
@@ -35,7 +34,7 @@ func (j *Job) beginDispatch(ctx context.Context) (undone chan<- []mapping.Plan, 
 	plans, ended := make(chan []mapping.Plan, dispatchedAtOnce), make(chan struct{})
 	go func() {
 		defer close(ended)
-		(&coordinator{Job: j, out: map[int64]bool{}}).dispatch(ctx, plans)
+		(&coordinator{Job: j, projector: j.projector(), out: map[int64]bool{}}).dispatch(ctx, plans)
 	}()
 	return plans, func() {
 		close(plans)
@@ -45,17 +44,17 @@ func (j *Job) beginDispatch(ctx context.Context) (undone chan<- []mapping.Plan, 
 	}
 }
 
-// coordinator hands groups over to workers and records their outcomes. It is for one goroutine.
+// coordinator hands groups over to workers and projects those that are finished. It is for one goroutine.
 type coordinator struct {
 	*Job
-	last   int64          // the number of the last group
-	out    map[int64]bool // the numbers of the groups whose outcomes have not come in
-	unseen int            // Checks in a row that saw no worker
+	projector *Job
+	last      int64          // the number of the last group
+	out       map[int64]bool // the numbers of the groups that are not finished
+	unseen    int            // Checks in a row that saw no worker
 }
 
-// dispatch hands plans over as they come, and records outcomes as they come in. It returns
-// when all are recorded, or after an error. When ctx is done, groups that no worker has begun
-// are recorded as not started, and what workers have begun comes back as it is.
+// dispatch hands plans over as they come, and projects groups as they are finished. It returns
+// when all are, or after an error. When ctx is done, groups that no worker has begun are finished too.
 func (c *coordinator) dispatch(ctx context.Context, undone <-chan []mapping.Plan) {
 	collect, check := time.NewTicker(collectEvery), time.NewTicker(checkEvery)
 	defer collect.Stop()
@@ -85,9 +84,7 @@ func (c *coordinator) dispatch(ctx context.Context, undone <-chan []mapping.Plan
 				c.guard.announce(errSignal)
 			}
 		case <-collect.C:
-			c.fail(c.Dispatch.Collect(always, ctx.Err() != nil, func(number int64, plans, outcome []byte) error {
-				return c.recordOutcome(ctx, number, plans, outcome)
-			}))
+			c.fail(c.Dispatch.Collect(always, ctx.Err() != nil, func(groups map[int64][]byte) error { return c.project(ctx, groups) }))
 		case <-check.C:
 			err := c.Ledger.Stopped() // nothing else here uses the ledger, and workers begin nothing while this process is silent
 			if err == nil {
@@ -100,12 +97,11 @@ func (c *coordinator) dispatch(ctx context.Context, undone <-chan []mapping.Plan
 	}
 }
 
-// handOver hands groups over. Those that cannot be, or come when the run has stopped, it
-// carries out itself.
+// handOver hands groups over. Those that come when the run has stopped it carries out itself.
 func (c *coordinator) handOver(ctx context.Context, groups [][]mapping.Plan) error {
 	batch := map[int64][]byte{}
 	for _, plans := range groups {
-		if encoded, ok := encodePlans(plans); ok && ctx.Err() == nil {
+		if encoded, err := json.Marshal(plans); err == nil && ctx.Err() == nil {
 			c.last++
 			c.out[c.last], batch[c.last] = true, encoded
 		} else if err := c.runGroup(ctx, group{plans: plans}, c.record); err != nil {
@@ -118,30 +114,22 @@ func (c *coordinator) handOver(ctx context.Context, groups [][]mapping.Plan) err
 	return c.Dispatch.Add(context.WithoutCancel(ctx), batch) // what is added is withdrawn when the run stops
 }
 
-// recordOutcome records the outcome of a group that was handed over; one that was withdrawn
-// is not started. An outcome that was not forgotten may come again.
-func (c *coordinator) recordOutcome(ctx context.Context, number int64, encoded, outcome []byte) error {
-	if outcome == nil {
+// project records what has become of groups that are finished. One whose number was not forgotten
+// by the Dispatcher may come again.
+func (c *coordinator) project(ctx context.Context, groups map[int64][]byte) error {
+	c.observe(observation{of: ofNothing}) // what has stopped a worker stops this process first, for the rows to say so
+	var all []mapping.Plan
+	for number, encoded := range groups {
 		var plans []mapping.Plan
-		err := json.Unmarshal(encoded, &plans)
-		if err == nil && c.forget(number) {
-			err = c.runGroup(ctx, group{plans: plans}, c.record)
+		if err := json.Unmarshal(encoded, &plans); err != nil {
+			return err
 		}
-		return err
+		if c.forget(number) {
+			all = append(all, plans...)
+		}
 	}
-	var w wireGroup
-	if err := json.Unmarshal(outcome, &w); err != nil {
-		return fmt.Errorf("an outcome cannot be read: %w", err)
-	}
-	if w.Fatal != "" {
-		return errors.New(w.Fatal)
-	}
-	c.tally.noteSent(w.Process, w.Sent)
-	if !c.forget(number) {
-		return nil
-	}
-	for _, o := range w.Clients {
-		if err := c.record(o); err != nil {
+	for _, r := range c.projector.prepareClients(all) {
+		if err := r.project(ctx, c.record); err != nil {
 			return err
 		}
 	}
@@ -173,43 +161,22 @@ const (
 	dispatchedAtOnce = 100
 )
 
-// How often a coordinator looks for outcomes that have come in, and for workers that are gone.
+// How often a coordinator looks for groups that are finished, and for workers that are gone.
 const (
 	collectEvery = 50 * time.Millisecond
 	checkEvery   = 2 * time.Second
 )
 
-// A worker carries out plans that the coordinator of a run hands over.
-// Plans and outcomes travel as JSON. encodePlans writes the plans of a group and Job.Work
-// reads them; Job.Work writes their outcomes (wireGroup) and coordinator.recordOutcome reads them.
-
-// mostEncoded is how many bytes of plans are handed over together at most. Their outcome has
-// then less than the 32 MB that River takes.
-const mostEncoded = 4 << 20
-
-// encodePlans are the plans of a group as they are handed over; ok is false for too many. Their
-// texts are valid UTF-8: a sheet with others is refused.
-func encodePlans(plans []mapping.Plan) (encoded []byte, ok bool) {
-	encoded, err := json.Marshal(plans)
-	return encoded, err == nil && len(encoded) <= mostEncoded
-}
-
-// wireGroup is the outcomes of a group on their way to the coordinator, with what the process
-// has sent for the run so far.
-type wireGroup struct {
-	Clients []clientOutcome
-
-	Fatal string // why the run cannot go on; "" as a rule
-
-	Process string // of the worker, in the shared rules
-	Sent    map[apiclient.Kind]int
-}
+// HandOver is the version of what a coordinator hands over: plans as JSON, beside StopRules. Another
+// JSON needs another version. The texts of plans are valid UTF-8: a sheet with others is refused.
+const HandOver = 4
 
 // Join prepares the job of a worker for Work. Runs, Environment, Binding, Service, Ledger,
 // Journal, Concurrency, MaxFailures and Rules are to be set. The job ends with ctx.
 func (j *Job) Join(ctx context.Context) error {
 	j.guard.most = j.MaxFailures
 	j.guard.share(j.Rules)
+	j.guard.sent = j.Service.Sent
 	j.ctx, j.cancel = context.WithCancelCause(ctx)
 	if err := j.load(j.ctx); err != nil {
 		return err
@@ -226,35 +193,32 @@ func (j *Job) Leave() {
 	j.refreshing.Wait()
 }
 
-// Work carries out the plans of a group that the coordinator has handed over, and returns their
-// outcomes for it; nil when the job has ended before the group. Several goroutines may call it,
-// for different groups. An error means that this process cannot go on: ErrCutOff,
-// ledger.ErrStopped and ledger.ErrServer that it may in a new session with the ledger. What was
-// done is in the ledger in any case.
-func (j *Job) Work(encoded []byte) (outcome []byte, err error) {
+// Work carries out the plans of a group that the coordinator has handed over. done is false when
+// the job has ended before the group. Several goroutines may call it, for different groups. An
+// error means that this process cannot go on: ErrCutOff, ledger.ErrStopped and ledger.ErrServer
+// that it may in a new session with the ledger. What was done is in the ledger in any case. Any
+// other error of a group stops the run.
+func (j *Job) Work(encoded []byte) (done bool, err error) {
 	var plans []mapping.Plan
 	if err := json.Unmarshal(encoded, &plans); err != nil {
-		return nil, fmt.Errorf("a plan cannot be read: %w", err)
+		return false, fmt.Errorf("a plan cannot be read: %w", err)
 	}
 	if back, err := j.givesBack(); back {
-		return nil, err
+		return false, err
 	}
-	var done wireGroup
-	err = j.runGroup(j.ctx, group{plans: plans}, func(o clientOutcome) error {
-		done.Clients = append(done.Clients, o)
-		return nil
-	})
+	j.working.Add(1)
+	err = j.runGroup(j.ctx, group{plans: plans}, func(clientOutcome) error { return nil })
 	if errors.Is(err, ledger.ErrStopped) || errors.Is(err, ledger.ErrServer) {
-		return nil, err
+		return false, err
 	}
-	if back, cause := j.givesBack(); back {
-		return nil, cause
+	if err != nil {
+		j.stop(err) // it would end the next worker too
 	}
-	if err != nil { // it would end the next worker too
-		return json.Marshal(wireGroup{Fatal: err.Error()})
+	if j.working.Add(-1) == 0 {
+		j.observe(observation{of: ofNothing}) // when no group is left, the rules have all that was sent
 	}
-	done.Process, done.Sent = j.guard.process, j.Service.Sent()
-	return json.Marshal(done)
+	back, err := j.givesBack()
+	return !back, err
 }
 
 // givesBack reports whether the process ends, and not the run, so that plans are given back. The

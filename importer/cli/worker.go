@@ -247,9 +247,9 @@ func (w *worker) checkRuns(elsewhere map[string]bool) error {
 // cannot work.
 const unfit = 5 * time.Second
 
-// carryOut carries out the plans of a group. It returns nil for those that it gives back, and an
+// carryOut carries out the plans of a group. done is false for those that it gives back. It returns an
 // error, which ends the session, or dispatch.ErrEnded when nothing of the run may be begun.
-func (w *worker) carryOut(run string, plans []byte) (outcome []byte, err error) {
+func (w *worker) carryOut(run string, plans []byte) (done bool, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = importer.Caught(v)
@@ -259,14 +259,14 @@ func (w *worker) carryOut(run string, plans []byte) (outcome []byte, err error) 
 		}
 	}()
 	if w.ctx.Err() != nil {
-		return nil, nil
+		return false, nil
 	}
 	runs, err := w.broker.Active(w.ctx)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	if stopped, active := runs[run]; stopped || !active {
-		return nil, dispatch.ErrEnded
+		return false, dispatch.ErrEnded
 	}
 	w.mu.Lock()
 	r := w.runs[run]
@@ -277,7 +277,7 @@ func (w *worker) carryOut(run string, plans []byte) (outcome []byte, err error) 
 	}
 	w.mu.Unlock()
 	if err := r.join(); isTransient(err) {
-		return nil, err
+		return false, err
 	} else if err != nil { // it is tried again: its environment may be corrected
 		retry.Sleep(w.ctx, unfit)
 		w.mu.Lock()
@@ -285,12 +285,12 @@ func (w *worker) carryOut(run string, plans []byte) (outcome []byte, err error) 
 		if w.runs[run] == r {
 			delete(w.runs, run)
 		}
-		return nil, nil
+		return false, nil
 	}
-	if outcome, err = r.job.Work(plans); outcome != nil {
+	if done, err = r.job.Work(plans); done {
 		r.clients.Add(1)
 	}
-	return outcome, err
+	return done, err
 }
 
 // joinRun makes the job for a run.

@@ -52,11 +52,10 @@ func (r *Run) Add(ctx context.Context, groups map[int64][]byte) error {
 	})
 }
 
-// Collect calls do with the outcomes of jobs that have come in, in no order, and removes the jobs
-// when that succeeds; do may get a job again that could not be removed. When the run stops,
-// workers begin nothing any more, and do also gets jobs that no worker carries out; their outcome
-// is nil.
-func (r *Run) Collect(ctx context.Context, stops bool, do func(number int64, plans, outcome []byte) error) error {
+// Collect calls do with the groups whose jobs are finished, if any, and removes the jobs
+// when that succeeds; do may get a group again that could not be removed. When the run stops,
+// workers begin nothing any more, and do also gets groups that no worker carries out.
+func (r *Run) Collect(ctx context.Context, stops bool, do func(groups map[int64][]byte) error) error {
 	states := []rivertype.JobState{rivertype.JobStateCompleted}
 	if stops {
 		states = append(states, rivertype.JobStateCancelled)
@@ -74,28 +73,18 @@ func (r *Run) Collect(ctx context.Context, stops bool, do func(number int64, pla
 	if err != nil || len(found.Jobs) == 0 {
 		return err
 	}
-	ids := make([]int64, len(found.Jobs))
+	ids, groups := make([]int64, len(found.Jobs)), map[int64][]byte{}
 	for i, job := range found.Jobs {
 		var args groupArgs
-		var outcome []byte
-		err := json.Unmarshal(job.EncodedArgs, &args)
-		if err == nil && job.State == rivertype.JobStateCompleted {
-			var output string
-			err = json.Unmarshal(job.Output(), &output)
-			outcome = []byte(output)
-		}
-		if err != nil {
+		if err := json.Unmarshal(job.EncodedArgs, &args); err != nil {
 			return fmt.Errorf("a job of the run cannot be read: %w", err)
 		}
-		if err := do(args.Number, []byte(args.Plans), outcome); err != nil {
-			return err
-		}
-		ids[i] = job.ID
+		ids[i], groups[args.Number] = job.ID, []byte(args.Plans)
 	}
-	return r.broker.again(ctx, func(ctx context.Context) error {
-		_, err := r.broker.river.JobDeleteMany(ctx, river.NewJobDeleteManyParams().IDs(ids...).First(len(ids)))
+	if err := do(groups); err != nil {
 		return err
-	})
+	}
+	return r.broker.exec(ctx, `DELETE FROM river_job WHERE id = ANY ($1)`, ids)
 }
 
 // collectedAtOnce is how many jobs are read from the tables at once.

@@ -1,14 +1,13 @@
 // Package dispatch hands the clients of a run over to workers, processes on any machine
 // that use the same ledger in a PostgreSQL database. One process coordinates the run: it
-// inserts the plans, collects the outcomes, and is the only one that knows the sheet.
+// inserts the plans, learns which are carried out, and is the only one that knows the sheet.
 //
 // River (riverqueue.com) is the dispatcher: one job for each group of clients, in the ledger's
-// database. The plans are in the job's args and the outcome is the job's output. A job whose
-// worker is gone becomes available again. The ledger has what was done, so a job that is worked
-// twice does no harm. Beside River's tables is one row for each run, with the rules by which it
-// stops.
+// database, with the plans in its args. A job whose worker is gone becomes available again. The
+// ledger has what was done, so a job that is worked twice does no harm. Beside River's tables is
+// one row for each run, with the rules by which it stops.
 //
-// Plans and outcomes are bytes here; package importer knows what they say.
+// Plans are bytes here; package importer knows what they say.
 package dispatch
 
 import (
@@ -219,9 +218,8 @@ type groupArgs struct {
 func (groupArgs) Kind() string { return "claimsheet_group" }
 
 // QueueName is River's queue of the runs in one environment; scope is the ledger's name for that,
-// of any length and with any characters. Workers take what has their own version only.
+// of any length and with any characters. Workers take what has their own version (importer.HandOver) only.
 func QueueName(scope string) string {
-	const version = 3 // of what is handed over
 	sum := sha256.Sum256([]byte(scope))
-	return fmt.Sprintf("claimsheet-%d-%x", version, sum[:8])
+	return fmt.Sprintf("claimsheet-%d-%x", importer.HandOver, sum[:8])
 }

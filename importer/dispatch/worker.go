@@ -14,10 +14,9 @@ import (
 	"claimsheet/importer/ledger"
 )
 
-// Handler carries out the plans of a group of a run. It returns the outcome; nil or an error gives
-// the plans back, and another worker goes on with them. After ErrEnded none does, unless the run's
-// coordinator was only silent. Several goroutines call it.
-type Handler func(run string, plans []byte) (outcome []byte, err error)
+// Handler carries out the plans of a group of a run. Unless they are done, another worker goes on
+// with them; after ErrEnded only if the run's coordinator was just silent. Several goroutines call it.
+type Handler func(run string, plans []byte) (done bool, err error)
 
 // Work has handle carry out the plans of a queue, up to most groups at a time, until ctx is done,
 // and waits for what is under way. It returns the cause of ctx, nil for context.Canceled. log gets
@@ -27,15 +26,15 @@ type Handler func(run string, plans []byte) (outcome []byte, err error)
 // apart.
 func (b *Broker) Work(ctx context.Context, queue string, most int, log slog.Handler, handle Handler) error {
 	workers := river.NewWorkers()
-	river.AddWorker(workers, river.WorkFunc(func(working context.Context, job *river.Job[groupArgs]) error {
-		outcome, err := handle(job.Args.Run, []byte(job.Args.Plans))
+	river.AddWorker(workers, river.WorkFunc(func(_ context.Context, job *river.Job[groupArgs]) error {
+		done, err := handle(job.Args.Run, []byte(job.Args.Plans))
 		switch {
 		case errors.Is(err, ErrEnded):
 			return river.JobCancel(err) // see Run.Check
-		case err != nil || outcome == nil:
+		case err != nil || !done:
 			return river.JobSnooze(snooze)
 		}
-		return river.RecordOutput(working, string(outcome))
+		return nil
 	}))
 	client, err := river.NewClient(riverpgxv5.New(b.pool), &river.Config{
 		ID:     strconv.FormatInt(b.session, 10), // see abandoned

@@ -156,7 +156,8 @@ type Event struct {
 	// does not find it either, long enough after At, may send it again.
 	NotFound bool
 	// Answer is the whole body of a 2xx answer, so that it can be parsed again with a
-	// corrected wire pointer.
+	// corrected wire pointer; of another answer its beginning. Without Status it is in words
+	// why the step is not done and, on the next line, what to do.
 	Answer []byte
 	// ID is the id of what was created; URL its redirect url, a credential.
 	ID  string
