@@ -1,7 +1,9 @@
 package importer
 
 import (
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -21,6 +23,19 @@ func TestPlansArrive(t *testing.T) {
 		if err := json.Unmarshal(encoded, &arrive); failed != nil || err != nil || !reflect.DeepEqual(plans, arrive) {
 			t.Errorf("a plan does not arrive: %v\n%s", err, cmp.Diff(plans, arrive))
 		}
+	}
+}
+
+// TestHandOverVersion: what is handed over is the same JSON as long as its version is.
+func TestHandOverVersion(t *testing.T) {
+	var plan mapping.Plan
+	var rules StopRules
+	fill(t, reflect.ValueOf(&plan).Elem(), "Plan", 0)
+	fill(t, reflect.ValueOf(&rules).Elem(), "StopRules", 0)
+	encoded, err := json.Marshal([]any{plan, rules})
+	digests := map[int]string{4: "fcc647fc6642fdb9231e619a6a6a419fb62b6834300a6bea5543177b09179029"}
+	if digest := fmt.Sprintf("%x", sha256.Sum256(encoded)); err != nil || digest != digests[HandOver] {
+		t.Errorf("the JSON of a plan or of the stop rules has changed: raise HandOver, and put the digest of its JSON here: %s (%v)", digest, err)
 	}
 }
 
