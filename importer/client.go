@@ -430,7 +430,7 @@ func (r *clientRun) takeIDsOfDone() {
 	for i := range r.decisions {
 		d := &r.decisions[i]
 		byRun := slices.Contains(r.job.Runs, d.known.Run)
-		if d.action == undecided && byRun && r.job.mode == projects && d.known.To != ledger.Sent {
+		if d.action == undecided && byRun && r.job.mode == projects {
 			d.action = send // what became of it in the run; see projected
 		}
 		if d.known.To != ledger.Done {
