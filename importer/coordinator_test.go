@@ -165,7 +165,7 @@ func TestRowsOfWorkers(t *testing.T) {
 						return apitest.CreateThen(apitest.JSON(500, `{"message":"a hiccup"}`))
 					case c.Step == "link c6@example.com":
 						return apitest.CreateThen(apitest.JSON(200, `{"message":"where is the url?"}`))
-					case c.Kind == "lookup" && regexp.MustCompile("c7(@|%40)").MatchString(c.Path+c.Query):
+					case c.Kind == "lookup" && regexp.MustCompile(`\bc7(@|%40)`).MatchString(c.Path+c.Query):
 						return apitest.Answer(apitest.JSON(400, `{"message":"not so"}`))
 					case c.Step == "client c8@example.com":
 						return apitest.CreateThen(apitest.JSON(201, `{"contactId":"`+c.Client+`"}`))
