@@ -332,6 +332,9 @@ func TestReportIsTheFirstWriting(t *testing.T) {
 	if diff := cmp.Diff([]string{"done", "done", "invalid", "done"}, column(readSheet(t, again, "Results"), "Import status")); diff != "" {
 		t.Errorf("the first run's rows (-want +got):\n%s", diff)
 	}
+	must(t, os.Remove(s.path("third.xlsx")))
+	must(t, os.Symlink("third.xlsx", s.path("third.xlsx"))) // it leads to itself, so it cannot be read
+	expect(t, s.must(0, "report", "-o", s.path("other.xlsx"), runs[0]), "third.xlsx: cannot be read: ")
 	if posts := s.since().posts(); len(posts) > 0 {
 		t.Errorf("%v were sent", posts)
 	}
