@@ -80,7 +80,8 @@ func (l *Ledger) MatchTracked(service string, environments []string, name func(S
 	err = l.submit(func(t *transaction) error {
 		n = TrackedCounts{}
 		m := trackedMatcher{transaction: t, environments: environments, name: name}
-		unknown, err := gather(stream(context.Background(), t, scanTracked, trackedColumns+` FROM tracked t WHERE t.client = 0 AND t.service = ?`, service))
+		unknown, err := gather(stream(context.Background(), t, scanTracked,
+			trackedColumns+` FROM tracked t WHERE t.client = 0 AND t.service = ? ORDER BY t.id`, service))
 		for _, e := range unknown {
 			var of row
 			var ok bool
