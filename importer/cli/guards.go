@@ -243,7 +243,7 @@ func (r *importRun) checkNextRun(ctx context.Context, b *workbook.Binding) error
 	p := problem.At(problem.Where{File: b.Path}, "lost-run",
 		"a later run began after the workbook was written, and the ledger does not know all that it created: that could be created again")
 	const byHand = "look in the service for what was created, and add --accept lost-run"
-	if b.NextResults != "" {
+	if b.NextResults != "" && (next == nil || next.Run != b.Run) {
 		return &incomplete{p.Hinted("run that run's results workbook again first: %s; if it is lost too, %s", r.ledger.command("rerun", b.NextResults), byHand)}
 	}
 	return &incomplete{p.Hinted("bring the ledger back; if it is lost, %s", byHand)}

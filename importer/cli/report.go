@@ -276,10 +276,7 @@ func (r *pastRun) binding(ctx context.Context, path string, printTo io.Writer) (
 		if err != nil {
 			return nil, err
 		}
-		binding.NextRun = next.ID
-		if next.Output != safefile.Absolute(path) {
-			binding.NextResults = next.Output
-		}
+		binding.NextRun, binding.NextResults = next.ID, next.Output
 	}
 	return binding.Properties(), nil
 }

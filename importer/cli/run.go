@@ -625,9 +625,9 @@ func (r *importRun) supersede(ctx context.Context) error {
 
 // mark marks one workbook; of is the sheet whose results replace it, nil for none.
 func (r *importRun) mark(ctx context.Context, path string, of *sheetRun) error {
-	l, results := r.ledger.ledger, ""
-	if of == nil {
-		results = safefile.Absolute(r.sheets[0].output)
+	l, results := r.ledger.ledger, safefile.Absolute(r.sheets[0].output)
+	if of != nil {
+		results = safefile.Absolute(path) // it may be edited, and so kept under another name
 	}
 	notMarked := func(err error) {
 		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: path}, "not-marked",

@@ -509,3 +509,16 @@ func TestInterruptedTwice(t *testing.T) {
 	}
 	s.checkPromise()
 }
+
+// TestKeptCopyNamesTheNewerWorkbook loses the ledger when there is a copy of an edited workbook beside the one that
+// replaced it: the copy alone does not know what was done since, and the refusal says which workbook does.
+func TestKeptCopyNamesTheNewerWorkbook(t *testing.T) {
+	t.Parallel()
+	s := halfDone(t)
+	s.mustRun(4)
+	must(t, os.RemoveAll(s.path(".claimsheet")))
+	p := s.rerun("--yes", filepath.Base(s.glob("leads.results-*.xlsx")[0]))
+	if p.code != 3 || !strings.Contains(p.err, "[lost-run]") || !strings.Contains(p.err, s.path("leads.results.xlsx")+"; if it is lost too") {
+		t.Errorf("exit code %d\n%s", p.code, p.err)
+	}
+}

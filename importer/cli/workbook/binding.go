@@ -43,7 +43,7 @@ type Binding struct {
 	Steps           int       // lines in the sheet Steps, -1 when not recorded
 	Contacts        bool      // the sheet Results has the column contacts
 	NextRun         string    // the run that began after the workbook was written; "" for none
-	NextResults     string    // where the results of NextRun go; "" for the place of this workbook
+	NextResults     string    // where the results of NextRun go; "" where that is not known
 	Dropped         bool      // it is from the hidden sheet, which does not know NextRun
 
 	kind reports.Kind
