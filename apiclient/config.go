@@ -89,6 +89,7 @@ type Wire struct {
 	Templates       string            // a JSON Pointer to the array of activity templates; "" = the answer is the array
 	DataType        string            // a JSON Pointer on an attribute template; "" = none
 	DataTypes       map[string]string // their name → ours
+	Options         string            // a JSON Pointer on an attribute template, to the texts that a DropDown takes; "" = none
 	LookupClientID  *string           // nil = as ClientID
 	LookupContactID *string           // nil = as ContactID
 	LookupAgree     map[string]string // client field (dotted path) → JSON Pointer in a look-up's answer
@@ -96,7 +97,7 @@ type Wire struct {
 }
 
 // DefaultWire reads answers by the field names that the document gives
-// (clientId, contactId, claimId). Where it gives none (redirect url, data type),
+// (clientId, contactId, claimId). Where it gives none (redirect url, data type, options),
 // the name is the likeliest one.
 func DefaultWire() Wire {
 	return Wire{
@@ -105,6 +106,7 @@ func DefaultWire() Wire {
 		ClaimID:     "/claimId",
 		RedirectURL: "/redirectUrl",
 		DataType:    "/dataType",
+		Options:     "/options",
 		LinkBody:    []byte("{}"),
 	}
 }

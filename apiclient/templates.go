@@ -160,7 +160,7 @@ func template(w Wire, item json.RawMessage, unknown func(attribute, theirs strin
 		return Template{}, errors.New("a template whose activityAttributeTemplates is not one array")
 	}
 	for i, m := range inside(nested.value, "array") {
-		at := AttributeTemplate{Options: optionsOf(m.value)}
+		at := AttributeTemplate{Options: optionsOf(w, m.value)}
 		if at.ID, at.Name, err = idAndName(m.value); err != nil {
 			return Template{}, fmt.Errorf("activityAttributeTemplates/%d %w", i, err)
 		}
@@ -212,11 +212,11 @@ func dataType(w Wire, item json.RawMessage) (ours, theirs string) {
 	return ours, theirs
 }
 
-// optionsOf returns the options of an attribute, those in its field options that
-// are texts or have a name; nil without such a list. The document shows none.
-func optionsOf(item json.RawMessage) []string {
+// optionsOf returns the options of an attribute that are texts or have a name; nil
+// without such a list.
+func optionsOf(w Wire, item json.RawMessage) []string {
 	var options []string
-	for _, item := range inside(follow(item, "/options").value, "array") {
+	for _, item := range inside(follow(item, w.Options).value, "array") {
 		option := item.value
 		if form(option) == "object" {
 			option = follow(option, "/name").value

@@ -2,6 +2,7 @@ package apiclient_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,6 +46,20 @@ func TestTemplates(t *testing.T) {
 	wantNotes := []string{`the data type "text_area" of "Your details/Rich" is not known and is ignored: set wire.data_types`}
 	if diff := cmp.Diff(wantNotes, notes); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestOptionsElsewhere: the options of a DropDown are read where the environment says that they are.
+func TestOptionsElsewhere(t *testing.T) {
+	for place, want := range map[string][]string{"/options": {"A"}, "/dropDown/values": {"B", "C"}, "": nil, "/none": nil} {
+		cfg := config(apiclient.V2)
+		cfg.Wire.Options = place
+		cfg.Transport = apiclient.InProcess(answers(200, asJSON,
+			`[{"id":"t","name":"T","activityAttributeTemplates":[{"id":"a","name":"A","options":["A"],"dropDown":{"values":["B",{"name":"C"}]}}]}]`))
+		got, _, err := client(t, cfg).Templates(t.Context())
+		if err != nil || !slices.Equal(got[0].Attributes[0].Options, want) {
+			t.Errorf("%q: %v, %v; want %q", place, got, err, want)
+		}
 	}
 }
 

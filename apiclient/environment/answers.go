@@ -24,6 +24,7 @@ func wireKeys(k *yamltree.Keys, w *apiclient.Wire) {
 	yamltree.To(k, "data_type", &w.DataType, optionalPointer, "the data type of an attribute template; default /dataType; absent is fine")
 	yamltree.To(k, "data_types", &w.DataTypes, yamltree.Map(yamltree.OneOf("Text", "TextArea", "DropDown", "Checkbox", "Date", "DateTime", "Number", "Currency")),
 		"the service's names of data types and ours")
+	yamltree.To(k, "options", &w.Options, optionalPointer, "the texts that a DropDown takes, on an attribute template; default /options; absent is fine")
 	yamltree.ToNew(k, "lookup_client_id", &w.LookupClientID, idPlace, "the client's id in a look-up's answer; default: as client_id")
 	yamltree.ToNew(k, "lookup_contact_id", &w.LookupContactID, idPlace, "the contact's id in a look-up's answer; default: as contact_id")
 	yamltree.To(k, "lookup_agree", &w.LookupAgree, yamltree.Map(pointer),

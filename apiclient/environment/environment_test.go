@@ -348,7 +348,7 @@ func TestLoadReadsEverySetting(t *testing.T) {
 	}
 	wire := apiclient.Wire{
 		ClientID: "/data/id", ContactID: "/data/0/id", ClaimID: "/claim~1id", RedirectURL: "/url",
-		DataTypes: map[string]string{"Money": "Currency"}, LookupClientID: new("/client/id"), LookupContactID: new(""),
+		DataTypes: map[string]string{"Money": "Currency"}, Options: "/meta/options", LookupClientID: new("/client/id"), LookupContactID: new(""),
 		LookupAgree: map[string]string{"email": "/email", "name.first": "/firstName"},
 		LinkBody:    []byte(`{"z":1,"a":[true,null,"x",1.50],"m":{"d":"2020-01-01"}}`),
 	}
