@@ -37,7 +37,7 @@ func (p *planner) merge(v *boundValue, items []fieldValue) fieldValue {
 		p.conflict(v, append([]fieldValue{merged}, others...))
 		return merged
 	}
-	if merged.value.IsZero() && v.fallback != nil {
+	if merged.value.IsZero() && v.fallback != nil && !refused(items) {
 		merged.value = *v.fallback
 	}
 	if merged.value.IsZero() && v.required && !refused(items) {
