@@ -36,12 +36,17 @@ func proposed(p *Proposal) map[string]string {
 	return all
 }
 
-// service is a service with one template that has these attributes: Amount:Currency.
+// service is a service with one template that has these attributes: Amount:Currency, Lender:DropDown=Lloyds,Barclays.
 func service(attributes ...string) *mapping.Service {
 	t := mapping.Template{ID: "1", Name: "Loan"}
 	for i, a := range attributes {
 		name, typ, _ := strings.Cut(a, ":")
-		t.Attributes = append(t.Attributes, mapping.AttributeTemplate{ID: fmt.Sprint(i), Name: name, Type: convert.Type(typ)})
+		typ, options, _ := strings.Cut(typ, "=")
+		of := mapping.AttributeTemplate{ID: fmt.Sprint(i), Name: name, Type: convert.Type(typ)}
+		if options != "" {
+			of.Options = strings.Split(options, ",")
+		}
+		t.Attributes = append(t.Attributes, of)
 	}
 	return &mapping.Service{Templates: []mapping.Template{t}}
 }
@@ -91,17 +96,22 @@ func TestQuestions(t *testing.T) {
 		"months in full":       {[]string{"Date of birth:Date"}, []string{"Date of birth"}, func(i int) any { return fmt.Sprintf("%02d September 1968", 1+i) }, "= Date of birth", []string{"format: d mmmm yyyy}"}},
 		"days for a time":      {[]string{"Signed at:DateTime"}, []string{"Signed at"}, text("2020-05-17"), "? Signed at", []string{"midnight of sheet.timezone", "timezone: "}},
 		"times for a time":     {[]string{"Signed at:DateTime"}, []string{"Signed at"}, text("2020-05-17 10:15"), "= Signed at", nil},
+		"times for a day":      {[]string{"Settled on:Date"}, []string{"Settled on"}, text("2020-05-17 10:15"), "? Settled on", []string{"is it this column? its dates have times of day"}},
+		"some days":            {[]string{"Settled on:Date"}, []string{"Settled on"}, func(i int) any { return []any{"2020-05-17", "later"}[i/22] }, "= Settled on", []string{"dates in 22 of 24 cells"}},
 		"numbers are no dates": {[]string{"Settled on:Date"}, []string{"Settled on"}, func(i int) any { return float64(100 + i) }, "", []string{"nothing uses: Settled on"}},
 		"thousands or fractions, German": {[]string{"Amount:Currency"}, []string{"Betrag", "Vorname", "Nachname"}, func(i int) any { return fmt.Sprintf("%d.500", 1+i) }, "? Betrag",
 			[]string{`  numbers: {decimal: ",", group: "."}`, `is 18.000 eighteen thousand or eighteen? It is sent as 18000 with sheet.numbers {decimal: ",", group: "."}, and as 18 with {decimal: ".", group: ","}`}},
 		"thousands or fractions": {[]string{"Amount:Currency"}, []string{"Amount"}, func(i int) any { return fmt.Sprintf("%d,500", 1+i) }, "? Amount", []string{"is 18,000 eighteen thousand"}},
 		"thousands of pounds":    {[]string{"Amount:Currency"}, []string{"Amount"}, func(i int) any { return fmt.Sprintf("£%d,500", 1+i) }, "= Amount", nil},
 		"percentages":            {[]string{"Interest rate:Number"}, []string{"APR"}, text("5.9%"), "? APR", []string{"5% is sent as 0.05"}},
+		"percentages of money":   {[]string{"Amount:Currency"}, []string{"Amount"}, text("5.9%"), "? Amount", []string{"is it this column? percentages in 24 cells"}},
+		"a time without a type":  {[]string{"Signed:"}, []string{"Signed"}, text("2020-05-17 10:15"), "? Signed", []string{"type: DateTime", "the cells hold dates with times"}},
 		"a date without a type":  {[]string{"Born:"}, []string{"DOB"}, text("31/12/1980"), "? DOB", []string{"Born: {column: DOB, type: Date, format: dd/mm/yyyy}"}},
 		"an amount without a type": {[]string{"Amount:"}, []string{"Amount"}, text("1.234,50"), "? Amount",
 			[]string{"Amount: {column: Amount, type: Number}", `numbers: {decimal: ",", group: "."}`}},
 		"yes or no without a type":              {[]string{"Consent:"}, []string{"Consent"}, text("Yes"), "? Consent", []string{"type: Checkbox"}},
 		"a word, and formulas without a result": {[]string{"Consent:Checkbox"}, []string{"Consent"}, func(i int) any { return []any{"Yes", cell.Cell{Kind: cell.Uncomputed}}[i%2] }, "? Consent", []string{"its cells do not say yes or no"}},
+		"yes, no and other words":               {[]string{"Consent:Checkbox"}, []string{"Consent"}, func(i int) any { return []any{"Yes", "No", "maybe"}[(i+1)%25/12] }, "= Consent", []string{"neither list has the texts of 1 cell, which are invalid"}},
 		"texts without a type":                  {[]string{"Lender:"}, []string{"Lender"}, text("Lloyds"), "= Lender", []string{"  # DECIDE: the service reports no types here.", "      Lender: Lender   # the same name\n"}},
 		"a code without a type":                 {[]string{"Agreement number:"}, []string{"Agreement no"}, func(i int) any { return float64(9000 + i) }, "= Agreement no", []string{"{column: Agreement no, type: Text}"}},
 		"a term in years":                       {[]string{"Term in months:Number"}, []string{"Term"}, func(i int) any { return float64(3 + i%3) }, "? Term", []string{"are these months, or years? 24 of 24 cells are less than 12"}},
@@ -109,6 +119,9 @@ func TestQuestions(t *testing.T) {
 		"a term in few months":                  {[]string{"Term in months:Number"}, []string{"Term (months)"}, func(i int) any { return float64(3 + i%3) }, "= Term (months)", nil},
 		"an account":                            {[]string{"Account number:Text"}, []string{"Account no"}, func(i int) any { return fmt.Sprintf("%08d", i) }, "? Account no", []string{"the client's bank account"}},
 		"a bank account":                        {[]string{"Account number:Text"}, []string{"Account no", "Sort code"}, func(i int) any { return fmt.Sprintf("%08d", i) }, "= Account no", nil},
+		"drop-down of many texts":               {[]string{"Lender:DropDown"}, []string{"Lender"}, func(i int) any { return fmt.Sprint("Bank ", i) }, "? Lender", []string{"24 different texts are too many for a drop-down"}},
+		"drop-down of other texts":              {[]string{"Lender:DropDown=Lloyds,Barclays"}, []string{"Lender"}, text("HSBC"), "? Lender", []string{"its texts are not among the options"}},
+		"drop-down of texts that begin alike":   {[]string{"Lender:DropDown=Lloyds Bank,Barclays"}, []string{"Lender"}, text("Lloyds"), "? Lender", []string{"do the texts stand for these options?"}},
 		"drop-down without options":             {[]string{"Lender:DropDown"}, []string{"Lender"}, text("Lloyds"), "= Lender", []string{"DECIDE: the texts are sent as they are"}},
 	} {
 		t.Run(name, func(t *testing.T) {
