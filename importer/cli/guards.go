@@ -285,11 +285,43 @@ func (l *ledgerSession) knownRun(ctx context.Context, id string) (runKnowledge, 
 // guardIdentity: would changed keys, a renamed mapping or a new id of an activity have things done
 // again under new names?
 func (r *importRun) guardIdentity(ctx context.Context) error {
-	err := r.job.CheckIdentity(ctx, r.plans())
+	err := r.checkVersion(ctx)
+	if err == nil {
+		err = r.job.CheckIdentity(ctx, r.plans())
+	}
 	if p, ok := errors.AsType[problem.Problem](err); ok && r.session.Env.Sandbox {
 		return p.Hinted("%s; or begin with an empty sandbox: %s", p.Hint, r.session.ResetCommand())
 	}
 	return err
+}
+
+// checkVersion refuses a mapping that is new under its version of the service's interface and has run
+// under the other one: each version has steps of its own, so what is done would be done again.
+func (r *importRun) checkVersion(ctx context.Context) error {
+	m, known := r.session.Mapping, r.ledger.ledger
+	own, ownCase := environment.ServiceOf(r.scope)
+	scopes, err := known.Environments(ctx)
+	hasRun := map[bool]bool{} // under this version, whose scope has a case in version 1 only; and under the other
+	for _, scope := range scopes {
+		definitions, err := known.Definitions(ctx, scope)
+		if err != nil {
+			return err
+		}
+		service, inCase := environment.ServiceOf(scope)
+		if _, ran := definitions[m.Name.Text]; ran && service == own {
+			hasRun[(inCase == "") == (ownCase == "")] = true
+		}
+	}
+	if err != nil || hasRun[true] || !hasRun[false] {
+		return err
+	}
+	other := "v1"
+	if m.V1() {
+		other = "v2"
+	}
+	return problem.At(m.At(m.Name.At), "new-identity",
+		"the mapping “%s” has run before with api: %s: what is done would be done again", m.Name.Text, other).
+		Hinted("take the change of api back; or add --accept new-identity if everything in the sheet should be created again")
 }
 
 // unasked is how many clients a first run may create without a question.

@@ -282,6 +282,12 @@ var nightCases = []nightCase{
 		{rows: []string{"1-2"}, posts: "client 1, claim 1, link 1"},
 		{mapping: "name: a" + v2Claims, code: 2, says: []string{"[new-identity]"}},
 	}},
+	{name: "another version of the interface", mapping: with(byEmailV1, "v1", "v2"), nights: []sheetNight{
+		{rows: []string{"1-2"}, posts: "client 2, link 2"},
+		{mapping: byEmailV1, dry: true, code: 2, says: []string{"“m” has run before with api: v2", "[new-identity]"}},
+		{flags: "--accept new-identity", posts: "?", again: true}, quiet,
+		{mapping: with(byEmailV1, "v1", "v2"), status: "unchanged"}, // it is known under both now
+	}},
 	{name: "one key in two key spaces", long: true, mapping: byAgreement("reuse", ""), nights: []sheetNight{
 		{rows: []string{"1 A-1"}, posts: "client 1, link 1"},
 		{mapping: with(byAgreement("reuse", ""), "name: known", "name: other"), flags: "--accept new-identity", code: 1,
