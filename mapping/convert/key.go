@@ -2,6 +2,7 @@ package convert
 
 import (
 	"claimsheet/mapping/cell"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -20,7 +21,7 @@ import (
 // changes the digits (00123, 12-345) gives what a person reads.
 //
 // An empty cell is "". Errors, formulas without a result and numbers that have
-// lost digits are refused as for Text. The key of a key is the key itself.
+// lost digits are refused as for Text, and so is 1.2E+11. The key of a key is the key itself.
 func Key(c cell.Cell) (string, *CellError) {
 	if c.Kind == cell.Empty || c.Kind == cell.Text && strings.TrimSpace(c.Raw) == "" {
 		return "", nil
@@ -38,8 +39,15 @@ func Key(c cell.Cell) (string, *CellError) {
 	if s = FoldKey(s); s == "" {
 		return "", refuse("text-invisible", "holds nothing that can be seen", "type the value again, or clear the cell")
 	}
+	if shortened.MatchString(s) {
+		return "", refuse("number-scientific", "is a number that a spreadsheet program has shortened, so that its last digits are lost",
+			"format the column as text or as a plain number in the source, and export it again")
+	}
 	return s, nil
 }
+
+// shortened matches how spreadsheet programs write long numbers of General format into CSV files.
+var shortened = regexp.MustCompile(`^-?\d([.,]\d+)?E\+\d\d+$`)
 
 // isDressed reports whether a text is a number with only group separators, a
 // currency sign and zeros after the point added.
