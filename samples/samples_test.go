@@ -15,6 +15,7 @@ import (
 
 	"claimsheet/importer/cli"
 	"claimsheet/importer/testform"
+	"claimsheet/mapping"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -76,6 +77,28 @@ func TestSamples(t *testing.T) {
 			})
 			checkWorkbook(t, folder, second.Results, "unchanged", want)
 		})
+	}
+}
+
+// TestSamplesNameTypes: the service's document does not show that templates report data types, so the samples say them.
+// The first one has a text without, to be short.
+func TestSamplesNameTypes(t *testing.T) {
+	for _, name := range slices.DeleteFunc(names(t), func(name string) bool { return name == "first" }) {
+		source, err := os.ReadFile(filepath.Join(name, "mapping.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, found := mapping.Parse(name+"/mapping.yaml", source)
+		if len(found) > 0 {
+			t.Fatal(found)
+		}
+		for _, activity := range m.Activities {
+			for _, attribute := range activity.Attributes {
+				if attribute.Value.Type.Text == "" {
+					t.Errorf("%s/mapping.yaml:%d: %s has no type", name, attribute.Name.At.Line, attribute.Name.Text)
+				}
+			}
+		}
 	}
 }
 
