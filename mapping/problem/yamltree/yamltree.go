@@ -115,6 +115,8 @@ func (r *Reader) accepts(n *Node, kinds Kind, wants string) bool {
 		switch {
 		case kinds&Scalars != 0 && n.isBraced():
 			p.Hint = "a text that begins with { must be in quotes"
+		case kind == Scalars && kinds&Objects != 0 && strings.Contains(n.Text(), "://"):
+			p.Hint = "if it belongs to the entry before it, indent it under that entry's name"
 		case kind == Scalars && kinds&Objects != 0 && strings.Contains(n.Text(), ":"):
 			p.Hint = "write a space after the colon"
 		}
