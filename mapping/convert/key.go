@@ -1,11 +1,12 @@
 package convert
 
 import (
-	"claimsheet/mapping/cell"
 	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"claimsheet/mapping/cell"
 
 	"github.com/shopspring/decimal"
 	"golang.org/x/text/unicode/norm"
