@@ -38,7 +38,7 @@ export function Columns() {
 				class=${(c === chosen ? 'chosen ' : '') + (c.ignored || !c.filled ? 'out' : '')}>
 				<td class="letter code">${c.letter}</td>
 				<th scope="row"><a href=${list.address(c.letter)} aria-current=${c === chosen ? 'true' : undefined}>${c.header || html`<i>no header</i>`}</a>
-					${c.shared && html` <${Chip} kind="warn">stands twice<//>`}</th>
+					${c.shared && html` <${Chip} kind="warn">same header twice<//>`}</th>
 				<td class="samples">${c.samples.slice(0, 3).map((s) => html`<q class="cell">${s}</q> `)}</td>
 				<td class="fill"><${Filled} filled=${c.filled} rows=${judgement.rows} /></td>
 				<td class="num">${c.filled ? number(c.distinct) + (c.distinctMore ? '+' : '') : ''}</td>

@@ -62,7 +62,7 @@ function matching(items, typed) {
 	return items.filter((i) => words.every((w) => `${i.words} ${i.more || ''} ${i.group || ''}`.toLowerCase().includes(w))).slice(0, 200);
 }
 
-/** How the mapping names a column: a header that stands twice with its letter. @param {import('./types.js').Column} c */
+/** How the mapping names a column: a header that several columns have with its letter. @param {import('./types.js').Column} c */
 export const columnName = (c) => (c.shared ? `${c.header} [${c.letter}]` : c.header);
 
 /** Picks a column of the sheet. @param {{label?: string, value?: string, without?: string[], onPick: (column: string) => void}} props */
