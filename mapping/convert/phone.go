@@ -50,7 +50,7 @@ func (c *Converter) convertPhone(in cell.Cell) (string, *CellError) {
 	}
 	if c.Region == "" && !strings.HasPrefix(digits, "+") {
 		return "", refuse("phone-region", "has no country code; expected a number that begins with +",
-			"give the mapping the region that such numbers belong to, for example region: GB")
+			"give the value in the mapping the country of such numbers, for example region: GB; a field and a look-up each need their own")
 	}
 	region := strings.ToUpper(c.Region)
 	if phoneFormats[c.Format] == phonenumbers.E164 {

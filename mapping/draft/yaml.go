@@ -19,7 +19,7 @@ func (p *Proposal) YAML() []byte {
 	p.write(w)
 	top := &writer{}
 	top.line("# yaml-language-server: $schema=mapping.schema.json")
-	top.line("# A first mapping for %s, made by claimsheet init. Answer the lines with DECIDE and delete them, then try a dry run.",
+	top.line("# A first mapping for %s, made by claimsheet init. Answer each DECIDE and delete its comment, then try a dry run.",
 		oneLine(strings.Join(p.request.Sources, ", ")))
 	top.line("# The first line is for editors; this makes the file that it names: claimsheet schema mapping > mapping.schema.json")
 	for _, note := range p.notes {
