@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"claimsheet/apiclient"
@@ -71,7 +70,6 @@ func (v view) client(number, of int, records []int) (any, error) {
 	var leads []mapping.ConvertedRow
 	for _, i := range records {
 		if err := v.book.rows.Read(v.book.places[i:i+1], func(record cell.Record) {
-			record.Cells = slices.Clone(record.Cells)
 			leads = append(leads, v.bound.Convert(record))
 		}); err != nil {
 			return nil, err
