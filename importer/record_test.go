@@ -37,7 +37,7 @@ func TestProblemsAreBounded(t *testing.T) {
 }
 
 // The terminal names the first rows that failed, in the order of the sheet, and no more.
-func TestTroubledRowsAreBounded(t *testing.T) {
+func TestFirstFailuresAreBounded(t *testing.T) {
 	t.Parallel()
 	var all tally
 	for row := 9; row > 1; row-- {

@@ -44,8 +44,8 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 }
 
 // runGroups carries plans out, group by group: one after the other until the service has
-// answered for a client, then side by side. With a Dispatcher, groups go to undone as soon as
-// the first client has gone ahead.
+// answered, then side by side. With a Dispatcher, groups with work left go to undone as soon as
+// the service has answered for the first client.
 func (j *Job) runGroups(ctx context.Context, plans iter.Seq2[mapping.Plan, error], undone chan<- []mapping.Plan) {
 	var all errgroup.Group
 	defer all.Wait() // the functions return nil: Job.failed has the first error
@@ -70,9 +70,9 @@ func (j *Job) runGroups(ctx context.Context, plans iter.Seq2[mapping.Plan, error
 	}
 }
 
-// Troubled are the first rows that failed or are uncertain, each with its step and the
+// FirstFailures returns the first rows that failed or are uncertain, each with its step and the
 // class of what happened, and nothing personal. Call it after Do or Forecast.
-func (j *Job) Troubled() problem.List {
+func (j *Job) FirstFailures() problem.List {
 	var list problem.List
 	for _, f := range j.tally.failures {
 		list = append(list, problem.At(j.Binding.AtRow(f.row), "", "%s", f.text))
@@ -80,8 +80,8 @@ func (j *Job) Troubled() problem.List {
 	return list
 }
 
-// Summary is what the run came to, and every problem of its rows. Call it
-// after Do or Forecast.
+// Summary returns the counts of the run, every problem of its rows, and whether done steps differ
+// because of the mapping. Call it after Do or Forecast.
 func (j *Job) Summary(dryRun bool) (result.Summary, problem.List, bool) {
 	s := j.summary()
 	s.DryRun = dryRun
@@ -109,8 +109,8 @@ func (j *Job) summary() result.Summary {
 	return result.Summary{Run: j.Runs[0], Rows: of.rows, Clients: of.clients, WithoutLink: of.withoutLink, Requests: j.tally.requests}
 }
 
-// OfSheet is the summary of a whole run cut down to one of its sheets. Requests
-// stay those of the whole run: a client's may stand for rows of several sheets.
+// OfSheet returns the part of a whole run's summary that is about one sheet. Requests
+// stay those of the whole run: one client may have rows in several sheets.
 func (j *Job) OfSheet(whole result.Summary, table int) result.Summary {
 	whole.Run = j.Runs[table]
 	if len(j.Runs) > 1 {
@@ -123,10 +123,10 @@ func (j *Job) OfSheet(whole result.Summary, table int) result.Summary {
 	return whole
 }
 
-// Progress is how far a run has come. It is for display only.
+// Progress says how far a run has come. It is for display only.
 type Progress struct {
-	Clients  result.Counts // those that are through
-	Requests int           // given to the wire so far, whatever came of them
+	Clients  result.Counts // those that are finished
+	Requests int           // sent so far, whatever came of them
 	// Waiting is why nothing is sent at present, one line without personal data;
 	// "" when nothing is waited for.
 	Waiting string
@@ -157,11 +157,10 @@ func (j *Job) Progress() Progress {
 	return p
 }
 
-// Project writes into Drafts the results that plans have by what the ledger knows now, as the
-// run Runs shows them: what that run brought about is done, what was done before it is
-// unchanged, and a step that the ledger does not have is not started. It asks the service
-// nothing and needs none, and records nothing. It returns the counts and the problems of the
-// rows. Call it once, in place of Do.
+// Project writes the results of a run that is over into Drafts, by what the ledger knows now: what
+// the run Runs did is done, what was done before it is unchanged, and a step that the ledger does
+// not have is not started. It needs no service and records nothing. It returns the counts and the
+// problems of the rows. Call it once, in place of Do.
 func (j *Job) Project(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) (result.Summary, problem.List, error) {
 	j.mode = projects
 	if err := j.loadErased(); err != nil {

@@ -53,7 +53,7 @@ func (r *importRun) report(ctx context.Context) (err error) {
 	}
 	r.summary, r.object = &summary, summary
 	console.PrintProblems(r.Err, problems.Listed())
-	r.printTroubled(summary)
+	r.printFirstFailures(summary)
 	if mappingChanged {
 		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: r.session.Mapping.File}, "mapping-changed",
 			"the mapping now asks for something other than what was sent; done steps are not sent again")})
@@ -105,10 +105,10 @@ func (r *importRun) dropInputs(ctx context.Context) {
 	}
 }
 
-// printTroubled names the first rows that failed or are uncertain, and where the others
+// printFirstFailures names the first rows that failed or are uncertain, and where the others
 // are.
-func (r *importRun) printTroubled(summary result.Summary) {
-	list := r.job.Troubled()
+func (r *importRun) printFirstFailures(summary result.Summary) {
+	list := r.job.FirstFailures()
 	if len(list) == 0 {
 		return
 	}
