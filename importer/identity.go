@@ -20,14 +20,6 @@ import (
 // whose service knows most of the sheet's clients.
 var ErrLostLedger = errors.New("the ledger knows few clients or none, and the service knows most of these already")
 
-// sampleSize is how many clients are looked up to tell a lost ledger from a new
-// one. A smaller sheet is judged by all of its clients, unless they are fewer than
-// minSample: it is normal that the service knows a few (existing: reuse).
-const (
-	sampleSize = 20
-	minSample  = 5
-)
-
 // CheckIdentity refuses, before anything is sent, what would create everything
 // again: a mapping whose keys or activity ids changed under its name, or whose
 // work is done under another name. plans are those of the whole sheet; they are
@@ -79,6 +71,23 @@ func newIdentity(at problem.Where, format string, args ...any) problem.Problem {
 	return problem.At(at, "new-identity", format, args...)
 }
 
+// checkActivities refuses activities that were renamed, and would create again what is done. then is
+// the mapping's definition as the ledger has it.
+func (j *Job) checkActivities(ctx context.Context, then string) error {
+	m := j.Binding.Mapping()
+	for _, r := range j.Binding.Renamed(then) {
+		done, err := j.Ledger.HasSteps(ctx, j.Environment, m.Name.Text, r.Steps)
+		if err != nil {
+			return err
+		}
+		if done {
+			return newIdentity(m.At(r.At), "the activity that is “%s” now has run before as “%s”: what is done would be done again", r.Now, r.Was).
+				Hinted("take the change back; or add --accept new-identity if the activity should be created again for everybody")
+		}
+	}
+	return nil
+}
+
 // checkClaims refuses claims that were created under another mapping's name.
 func (j *Job) checkClaims(ctx context.Context, plan mapping.Plan) error {
 	m := j.Binding.Mapping()
@@ -97,8 +106,8 @@ func (j *Job) checkClaims(ctx context.Context, plan mapping.Plan) error {
 		Hinted("use the name “%s” again; or add --accept new-identity if these are claims of their own", other)
 }
 
-// checkName refuses a mapping that is new to the ledger where another one with the
-// same definition has run for its clients: it was renamed.
+// checkName refuses a mapping that was renamed: it is new to the ledger, and another one with the
+// same definition has run for the plan's client. alike has the key spaces of such mappings, by name.
 func (j *Job) checkName(ctx context.Context, plan mapping.Plan, alike map[string]string) error {
 	if len(plan.Steps) == 0 {
 		return nil
@@ -123,12 +132,19 @@ func (j *Job) checkName(ctx context.Context, plan mapping.Plan, alike map[string
 	return nil
 }
 
-// mostRead is how many plans are read to find enough clients to look up.
-const mostRead = 50 * sampleSize
+// sampleSize is how many clients are looked up to tell a lost ledger from a new
+// one. In a smaller sheet all clients count, if they are at least minSample: that the
+// service knows one or two is normal (existing: reuse).
+const (
+	sampleSize = 20
+	minSample  = 5
+	mostRead   = 50 * sampleSize // how many plans are read to find enough clients to look up
+)
 
-// detectLostLedger looks the first clients up whom the ledger does not know, where it knows few
-// of the environment: a ledger that is new while the service knows most of them was lost or
-// moved. The answers are kept, so no client is looked up twice.
+// detectLostLedger returns ErrLostLedger when the ledger knows few clients of the environment, and
+// the service knows most of those clients of the sheet that the ledger does not know: then the
+// ledger was lost or moved. It looks the first of these up. The answers are kept, so no client is
+// looked up twice.
 func (j *Job) detectLostLedger(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
 	suspect, err := j.suspect(ctx)
 	if err != nil || !suspect {
@@ -153,7 +169,7 @@ func (j *Job) detectLostLedger(ctx context.Context, plans iter.Seq2[mapping.Plan
 			switch {
 			case ctx.Err() != nil:
 				return nil
-			case found.failed != nil: // says nothing
+			case found.failed != nil: // it does not show whether the service knows the client
 				unanswered++
 			case found.id != "":
 				asked, known = asked+1, known+1
@@ -178,6 +194,24 @@ func (j *Job) detectLostLedger(ctx context.Context, plans iter.Seq2[mapping.Plan
 		return fmt.Errorf("%w: %d of the first %d", ErrLostLedger, known, asked)
 	}
 	return j.trust()
+}
+
+// suspect reports whether the ledger may have taken the place of a lost one: it knows few clients,
+// and no whole sheet has been checked with it. It is no suspect where the mapping sends nothing for
+// clients that the service knows: then nothing can be sent twice.
+func (j *Job) suspect(ctx context.Context) (bool, error) {
+	switch {
+	case j.NewLedger:
+		return false, j.trust()
+	case j.NoLookup || j.Binding.Mapping().Client.Existing != mapping.Reuse:
+		return false, nil
+	}
+	trusted, err := j.Ledger.Trusted(ctx, j.Environment)
+	if err != nil || trusted {
+		return false, err
+	}
+	known, err := j.Ledger.KnownClients(ctx, j.Environment, sampleSize)
+	return known < sampleSize, err
 }
 
 // asksFor reports whether the run will look up the client of a plan. seen are the addresses of the
@@ -207,25 +241,8 @@ func (j *Job) asksFor(plan mapping.Plan, seen map[string]bool) (bool, error) {
 	return !owned, err
 }
 
-// suspect reports whether the ledger may have taken the place of a lost one: it
-// knows few clients, or none, and no whole sheet has been checked with it. Where
-// nothing is sent for clients that the service knows, nothing can be sent twice.
-func (j *Job) suspect(ctx context.Context) (bool, error) {
-	switch {
-	case j.NewLedger:
-		return false, j.trust()
-	case j.NoLookup || j.Binding.Mapping().Client.Existing != mapping.Reuse:
-		return false, nil
-	}
-	trusted, err := j.Ledger.Trusted(ctx, j.Environment)
-	if err != nil || trusted {
-		return false, err
-	}
-	known, err := j.Ledger.KnownClients(ctx, j.Environment, sampleSize)
-	return known < sampleSize, err
-}
-
-// trust records that the ledger is not suspect. Some clients alone say little.
+// trust records that the ledger is not suspect, unless the run takes only some of the clients, which
+// say little.
 func (j *Job) trust() error {
 	if !j.NewLedger && (j.Limit > 0 || j.Only != (mapping.Identity{})) {
 		return nil
@@ -233,9 +250,10 @@ func (j *Job) trust() error {
 	return j.Ledger.Trust(j.Environment)
 }
 
-// Wanted counts what the plans that are not left out ask for. What is done already, and
-// who the service knows, is not asked: a run sends at most this.
-func (j *Job) Wanted(plans iter.Seq2[mapping.Plan, error]) (result.Requests, error) {
+// MostRequests returns how many requests a run sends at most, by kind: all that the plans ask for
+// which are not left out. It looks neither at what is done already nor for clients that the service
+// knows. The error is the sheet's.
+func (j *Job) MostRequests(plans iter.Seq2[mapping.Plan, error]) (result.Requests, error) {
 	var n result.Requests
 	for plan, err := range plans {
 		if err != nil {
@@ -251,26 +269,9 @@ func (j *Job) Wanted(plans iter.Seq2[mapping.Plan, error]) (result.Requests, err
 	return n, nil
 }
 
-// checkActivities refuses activities that would create again, under another name,
-// what the ledger says is done. then is the mapping's definition as it was recorded.
-func (j *Job) checkActivities(ctx context.Context, then string) error {
-	m := j.Binding.Mapping()
-	for _, r := range j.Binding.Renamed(then) {
-		done, err := j.Ledger.HasSteps(ctx, j.Environment, m.Name.Text, r.Steps)
-		if err != nil {
-			return err
-		}
-		if done {
-			return newIdentity(m.At(r.At), "the activity that is “%s” now has run before as “%s”: what is done would be done again", r.Now, r.Was).
-				Hinted("take the change back; or add --accept new-identity if the activity should be created again for everybody")
-		}
-	}
-	return nil
-}
-
-// Growth returns a problem for each activity of the mapping that is new since it
-// last ran, which says for how many clients of the ledger it will be sent; nil for
-// none. plans are those of the whole sheet; they are read only when there is one.
+// Growth returns a problem for each activity that is new since the mapping last ran: it says for
+// how many known clients the activity will be sent. plans are those of the whole sheet; they are
+// read only when an activity is new. The error is the ledger's or the sheet's.
 func (j *Job) Growth(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) (problem.List, error) {
 	m := j.Binding.Mapping()
 	definitions, err := j.Ledger.Definitions(ctx, j.Environment)
@@ -333,18 +334,17 @@ func growth(at problem.Where, id string, clients int, open bool) problem.Problem
 	return p
 }
 
-// fewestMoved is how many new claims are needed to say that claims were moved, and
-// mostMoved how many are looked at.
+// CheckMovedClaims needs fewestMoved new claims to say that claims were moved, and looks at no more
+// than mostMoved.
 const (
 	fewestMoved = 10
 	mostMoved   = 200
 )
 
-// CheckMovedClaims refuses a sheet in which more than half of the new claims have keys that
+// CheckMovedClaims refuses a sheet in which more than half of the first new claims have keys that
 // are done under other clients of the mapping, as when a column was sorted alone: they would
-// all be made again, for the wrong clients. It looks at the first new claims of the sheet.
-// Keys that several clients have, in the sheet or in the ledger, say nothing. The error is a
-// problem.Problem, or the ledger's or the sheet's.
+// all be made again, for the wrong clients. Keys that several clients have, in the sheet or in
+// the ledger, do not count. The error is a problem.Problem, or the ledger's or the sheet's.
 func (j *Job) CheckMovedClaims(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
 	m := j.Binding.Mapping()
 	if has, err := j.Ledger.HasSteps(ctx, j.Environment, m.Name.Text, ledger.KindClaim+"/"); err != nil || !has {

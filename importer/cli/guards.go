@@ -339,13 +339,13 @@ func (r *importRun) confirmFirst(ctx context.Context) error {
 	if err != nil || known {
 		return err
 	}
-	wanted, err := r.job.Wanted(r.plans())
-	if err != nil || wanted.Client <= unasked {
+	most, err := r.job.MostRequests(r.plans())
+	if err != nil || most.Client <= unasked {
 		return err
 	}
-	creates := fmt.Sprintf("%d clients", wanted.Client)
-	if wanted.Claim > 0 {
-		creates += fmt.Sprintf(" and %d claims", wanted.Claim)
+	creates := fmt.Sprintf("%d clients", most.Client)
+	if most.Claim > 0 {
+		creates += fmt.Sprintf(" and %d claims", most.Claim)
 	}
 	question := fmt.Sprintf("This is the first run of the mapping “%s” in the environment “%s”. It creates up to %s at %s.\nContinue?",
 		r.session.Mapping.Name.Text, r.session.Env.Name, creates, r.session.Env.BaseURL)
