@@ -12,9 +12,9 @@ import (
 	"claimsheet/mapping"
 )
 
-// Forecast says what Do would do: it is Do over an overlay of the ledger, and sends nothing but
-// look-ups (none with NoLookup, which takes unknown clients for new ones). It
-// counts the requests, by kind, that Do then makes.
+// Forecast is Do over an overlay of the ledger: results and counts are those that Do would have. It
+// sends nothing but look-ups; with NoLookup not even these, and clients whom the ledger does not know
+// count as new. Its errors are those of Do, and the end of ctx.
 func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
 	known, err := j.Ledger.KnownClients(ctx, j.Environment, 1)
 	if err != nil {
@@ -30,13 +30,13 @@ func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]
 	return context.Cause(ctx)
 }
 
-// overlay is the ledger of a dry run: what is read comes from the ledger below it, and what the
-// run would have recorded by then, as far as later clients may meet it, stays in memory.
+// overlay is the ledger of a dry run. It reads from the ledger below it. What the run would have
+// recorded is kept in memory, as far as it counts for later clients.
 type overlay struct {
 	Ledger
 	empty    bool // the ledger below knew no client when the dry run began
-	contacts bool // a person may be in several plans
-	meet     bool // clients may have an address in common
+	contacts bool // a person may be in several plans: steps are kept
+	meet     bool // clients may have an address in common: addresses are kept
 
 	mu        sync.RWMutex // clients are prepared while others are recorded
 	steps     map[ledger.ClientKey]map[string]ledger.Event
@@ -44,13 +44,13 @@ type overlay struct {
 	ids       map[string]ledger.StepID // by kind and id
 }
 
-// plannedAddress is an address that a client would have by then.
+// plannedAddress is an address that a client would have.
 type plannedAddress struct {
 	address  string
 	lookedUp bool
 }
 
-// Append keeps what would be done. Like the ledger it refuses to give an id twice.
+// Append keeps what would be done. Like the ledger it refuses to give one id to two steps.
 func (l *overlay) Append(events ...ledger.Event) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,7 +81,7 @@ func (l *overlay) Append(events ...ledger.Event) error {
 	return nil
 }
 
-// Steps returns the steps of a client as the run would have them by then.
+// Steps returns the steps of a client as a run would have them at this point.
 func (l *overlay) Steps(ctx context.Context, owner ledger.ClientKey, mapping string) (map[string]ledger.Step, error) {
 	known, err := l.Ledger.Steps(ctx, owner, mapping)
 	l.mu.RLock()
@@ -108,7 +108,7 @@ func (l *overlay) Steps(ctx context.Context, owner ledger.ClientKey, mapping str
 	return steps, nil
 }
 
-// AddressOwners returns who would have some addresses by then. A client who has one keeps it.
+// AddressOwners returns the clients who would have the addresses. One who has an address keeps it.
 func (l *overlay) AddressOwners(ctx context.Context, environment string, addresses []string) (map[string][]ledger.AddressOwner, error) {
 	owners, err := map[string][]ledger.AddressOwner{}, error(nil)
 	if !l.empty {
@@ -128,7 +128,7 @@ func (l *overlay) AddressOwners(ctx context.Context, environment string, address
 	return owners, err
 }
 
-// StepWithID finds another step that would be done with the id of an event by then.
+// StepWithID finds another step that would be done with the id of an event.
 func (l *overlay) StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error) {
 	l.mu.RLock()
 	holder, found := l.ids[e.Kind+" "+e.ID]

@@ -15,23 +15,22 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// group is the plans of clients who are worked on together. What the ledger knows of the
-// first client may have been read ahead.
+// group is the plans of clients who are worked on together.
 type group struct {
 	plans []mapping.Plan
-	first *clientRun
+	first *clientRun // the first client's, read ahead; nil when it has to be read
 }
 
-// nothingLeft reports whether nothing is left to be done for the clients of a group, by what
-// the ledger knew when it was read.
+// nothingLeft reports whether, by what was read ahead, nothing is left to be done for the clients of
+// a group.
 func (g group) nothingLeft() bool {
 	r := g.first
 	return len(g.plans) == 1 && r != nil &&
 		(r.noWork != nil || r.failed == nil && !slices.ContainsFunc(r.decisions, func(d decision) bool { return d.action != unchanged }))
 }
 
-// grouped yields the plans by groups. A contact has the id that the sheet gives the same person
-// in another row of the group (known_id); one id for several clients is a problem of them all.
+// grouped yields the plans of each group together. A contact gets the id that the sheet gives the same
+// person in another row of the group (known_id). One id for several clients is a problem of each.
 func (j *Job) grouped(plans iter.Seq2[mapping.Plan, error]) iter.Seq2[[]mapping.Plan, error] {
 	return func(yield func([]mapping.Plan, error) bool) {
 		for group, err := range j.Groups.Grouped(plans) {
@@ -61,10 +60,10 @@ func (j *Job) grouped(plans iter.Seq2[mapping.Plan, error]) iter.Seq2[[]mapping.
 	}
 }
 
-// read yields the groups, for which the ledger is read some ahead on every core. What it
-// knows of a client changes only by the work on the client's own group, or on a further
-// contact, who is read again before anything is sent. Where several processes write the
-// ledger, it is read again when the group is locked.
+// read yields the groups. Every core reads ahead what the ledger knows of their first clients.
+// That changes only by the work on the client's own group, or on a further contact, who is read
+// again before anything is sent. Where several processes write the ledger, the client is read
+// again when the group is locked.
 func (j *Job) read(groups iter.Seq2[[]mapping.Plan, error]) iter.Seq2[group, error] {
 	return inParallel(chunked(groups, readAhead), func(chunk [][]mapping.Plan) []group {
 		first := make([]mapping.Plan, len(chunk))
@@ -79,8 +78,8 @@ func (j *Job) read(groups iter.Seq2[[]mapping.Plan, error]) iter.Seq2[group, err
 	})
 }
 
-// prepareClients reads from the ledger what it knows of some clients, all at once: without data
-// and answers, and of those for whom that is not enough again with them.
+// prepareClients prepares clients by what the ledger knows of them. It reads all of them at once
+// without data and answers, and then those with them who are not unchanged.
 func (j *Job) prepareClients(plans []mapping.Plan) []*clientRun {
 	runs := j.preparedBy(plans, j.Ledger.BriefStepsOfClients)
 	var left []mapping.Plan
@@ -101,7 +100,7 @@ func (j *Job) prepareClients(plans []mapping.Plan) []*clientRun {
 	return runs
 }
 
-// preparedBy prepares clients by what read says of them.
+// preparedBy prepares clients by the steps that read returns of them.
 func (j *Job) preparedBy(plans []mapping.Plan, read func(context.Context, string, string, []ledger.ClientKey) ([]map[string]ledger.Step, error)) []*clientRun {
 	owners := make([]ledger.ClientKey, len(plans))
 	for i, plan := range plans {
@@ -120,8 +119,8 @@ func (j *Job) preparedBy(plans []mapping.Plan, read func(context.Context, string
 	return runs
 }
 
-// isUnchanged reports whether all steps of a client are done, as the plan wants them, and their
-// answers were read by the rules that hold now; or the ledger has none.
+// isUnchanged reports whether all steps of a client are done as the plan wants them, and their
+// answers were read by the present rules; or the ledger has no step of the client.
 func (r *clientRun) isUnchanged() bool {
 	for _, s := range r.steps {
 		if s.Ref.Last <= r.job.readByOthers {
@@ -132,8 +131,8 @@ func (r *clientRun) isUnchanged() bool {
 		!slices.ContainsFunc(r.decisions, func(d decision) bool { return d.action != unchanged || d.advice != "" })
 }
 
-// runGroup carries out the plans of a group one after the other, and calls done with the
-// outcome of each.
+// runGroup carries out the plans of a group one after the other, and calls done with the outcome of
+// each.
 func (j *Job) runGroup(ctx context.Context, g group, done func(clientOutcome) error) error {
 	if j.Ledger.Shared() && !g.nothingLeft() {
 		unlock, err := j.lock(ctx, g.plans)
@@ -159,9 +158,9 @@ func (j *Job) runGroup(ctx context.Context, g group, done func(clientOutcome) er
 	return nil
 }
 
-// runClient carries one client's plan out, and lets the guard see its outcome. Where the
-// ledger refuses to record a step, because another process or a person has changed it
-// meanwhile, the client is read again, once.
+// runClient carries one client's plan out, and lets the guard see its outcome. If the ledger refuses
+// to record a step, because another process or a person has changed it meanwhile, the client is read
+// and carried out again, once.
 func (j *Job) runClient(ctx context.Context, r *clientRun) (outcome clientOutcome, err error) {
 	outcome, err = r.execute(ctx)
 	if _, changed := err.(*stepChanged); changed {
@@ -187,8 +186,8 @@ func (j *Job) runClient(ctx context.Context, r *clientRun) (outcome clientOutcom
 	return outcome, err
 }
 
-// changedOutcome is the outcome of a client that is not carried out to its end, because one
-// of its steps had been changed twice when the run recorded it.
+// changedOutcome is the outcome of a client that is not carried out to its end, because the ledger
+// has refused to record a step also after the client was read again.
 func (r *clientRun) changedOutcome(changed *stepChanged) (clientOutcome, error) {
 	switch {
 	case r.failed != nil:
@@ -217,9 +216,9 @@ const (
 	adviceAgain   = "claimsheet history CLIENT-KEY shows what was recorded. Run again when nothing else works on the client: only what is missing is sent."
 )
 
-// record puts a client's outcome where the workbooks are made from, and counts it. Rows keep
-// the cells that they keep showing. Where the client has rows in several sheets, the workbook of
-// each has all its steps, because it may be the only one at hand.
+// record puts a client's outcome into Drafts, from which the workbooks are made, and counts it. Rows
+// show the cells of Prior. Where the client has rows in several sheets, the workbook of each has all
+// its steps, because it may be the only one at hand.
 func (j *Job) record(o clientOutcome) error {
 	for i := range o.Rows {
 		row := &o.Rows[i]

@@ -13,17 +13,17 @@ import (
 	"claimsheet/mapping"
 )
 
-// lookedUp is what the service says of a client. Where it holds nothing but at,
-// the service knows nobody; the zero lookedUp says that it was not asked.
+// lookedUp is what the service says of a client. It has an id, or unclear, or failed; with none of
+// them the service does not know the client. The zero lookedUp says that it was not asked.
 type lookedUp struct {
-	id      string    // the client that it knows
+	id      string    // of the client that the service knows
 	unclear string    // why its answers do not say who the client is
 	failed  error     // why it gave no answer
-	at      time.Time // when it was asked first
-	pause   time.Time // when the service's last pause before that had ended; zero for none, and where it had not
+	at      time.Time // when it gave the first answer; zero when it was not asked
+	pause   time.Time // when the service's last pause before at ended; zero without one, or while it goes on
 }
 
-// nobody reports whether nobody was found, or nobody was asked.
+// nobody reports whether the service does not know the client, or was not asked.
 func (r lookedUp) nobody() bool { return r.id == "" && r.unclear == "" && r.failed == nil }
 
 // status is the HTTP status of a look-up that failed, 0 for none.
@@ -48,7 +48,7 @@ type lookups struct {
 	service   LookupService
 	firstWait time.Duration // before a look-up that failed is made again
 	now       func() time.Time
-	keepGoing bool // continue with the next client though the service has never answered a look-up
+	keepGoing bool // go on with the next client although the service has never answered a look-up
 
 	learning singleflight.Group // by the kind of look-up
 
@@ -65,12 +65,11 @@ func (l *lookups) hasAnswered() bool {
 	return l.answered
 }
 
-// askedBy are the addresses by which a client may be looked up, and which decide who it
-// is. People may share a phone: where there is an e-mail address, that decides, unless the
-// mapping says another mode.
+// askedBy returns the addresses by which a client may be looked up. In the mode first the phone number
+// is among them only without an e-mail address, because people may share a phone.
 func askedBy(l mapping.Lookup) []string { return mapping.Addresses(l.Asked()) }
 
-// waysOf are the look-ups that may find a client, in their order.
+// waysOf returns the kinds of look-up that may find a client, in the order in which they are made.
 func waysOf(l mapping.Lookup) (ways []apiclient.By) {
 	if l.Email != "" {
 		ways = append(ways, apiclient.ByEmail)
@@ -81,8 +80,8 @@ func waysOf(l mapping.Lookup) (ways []apiclient.By) {
 	return ways
 }
 
-// fieldsOf are a plan's client fields as text, by dotted path, to compare with who
-// is found.
+// fieldsOf returns a plan's client fields as texts, by dotted path, to compare with the client that
+// a look-up finds.
 func fieldsOf(plan mapping.Plan) map[string]string {
 	texts := map[string]string{}
 	for _, step := range plan.Steps {
@@ -115,7 +114,7 @@ func (l *lookups) prefetch(ctx context.Context, plan mapping.Plan) (lookedUp, er
 	return r, err
 }
 
-// find looks a plan's client up, unless that was done by prefetch. Its errors are those of
+// find looks a plan's client up, or returns once what prefetch has found. Its errors are those of
 // findBy.
 func (l *lookups) find(ctx context.Context, plan mapping.Plan) (lookedUp, error) {
 	l.mu.Lock()
@@ -128,10 +127,9 @@ func (l *lookups) find(ctx context.Context, plan mapping.Plan) (lookedUp, error)
 	return l.findBy(ctx, plan.Lookup, fieldsOf(plan))
 }
 
-// findBy looks a client up by addresses, and compares who is found with fields.
-// An error says that no other look-up will get an answer either: a
-// *apiclient.Failure with Stop set, or the end of ctx. Any other failure is part
-// of the result.
+// findBy looks a client up by addresses, and compares the client that is found with fields. An error
+// says that no other look-up will get an answer either: a *apiclient.Failure with Stop set, or the
+// end of ctx. Any other failure is part of the result.
 func (l *lookups) findBy(ctx context.Context, addresses mapping.Lookup, fields map[string]string) (lookedUp, error) {
 	var r lookedUp
 	looks := 0
@@ -178,8 +176,8 @@ func (l *lookups) findBy(ctx context.Context, addresses mapping.Lookup, fields m
 	return r, nil
 }
 
-// ask makes one look-up. Before the first of its kind it learns what an answer
-// that finds nobody looks like, so that an error page is not taken for one.
+// ask makes one look-up. Before the first of its kind it learns what “not found” looks like, so that
+// an error page is not taken for it.
 func (l *lookups) ask(ctx context.Context, by apiclient.By, value string) (found apiclient.Found, err error) {
 	if err := l.learn(ctx, by); err != nil {
 		return found, err
@@ -191,9 +189,9 @@ func (l *lookups) ask(ctx context.Context, by apiclient.By, value string) (found
 	return found, err
 }
 
-// get makes a request, again where it gets no answer. Where the last few got none in spite of all
-// attempts, the next clients' requests are made once. The error of one that shows that the service
-// is away has Stop set.
+// get makes a request, and again while it gets no answer. After maxUnanswered requests in a row that
+// got none in all attempts, each is made only once; if the service has never answered a look-up, the
+// error then has Stop set.
 func (l *lookups) get(ctx context.Context, request func() error) error {
 	attempts := retry.Attempts
 	l.mu.Lock()
@@ -215,9 +213,8 @@ func (l *lookups) get(ctx context.Context, request func() error) error {
 	return &apiclient.Failure{Stop: true, Err: err, Hint: f.Hint, Reason: "the service answers no look-up: " + f.Reason}
 }
 
-// learn learns what an answer that finds nobody looks like, once for each kind of
-// look-up. Workers that need the same kind wait for the one that asks; the others
-// do not.
+// learn learns what “not found” looks like, once for each kind of look-up. Goroutines that need the
+// same kind wait for the one that asks.
 func (l *lookups) learn(ctx context.Context, by apiclient.By) error {
 	_, err, _ := l.learning.Do(string(by), func() (any, error) {
 		if l.service.KnowsAbsent(by) {
@@ -228,8 +225,7 @@ func (l *lookups) learn(ctx context.Context, by apiclient.By) error {
 	return err
 }
 
-// disagree is why it is unclear who a client is whose e-mail address and phone number lead to
-// different ones.
+// disagree is the reason when the e-mail address and the phone number of a client find two clients.
 const disagree = "the look-ups by e-mail and by phone disagree"
 
 // maxUnanswered is after how many unanswered look-ups in a row a service that has

@@ -77,16 +77,16 @@ func Take(ctx context.Context, b *mapping.Binding, rows *spool.Rows, convert boo
 	return s, nil
 }
 
-// client is the client of a row, as a fingerprint, or none.
+// client is what the survey takes from a row.
 type client struct {
-	known   bool
-	invalid bool // a cell of the row cannot be used
-	key     [16]byte
+	known   bool     // the row belongs to a client
+	invalid bool     // a cell of the row cannot be used
+	key     [16]byte // the fingerprint of the client's key
 	notes   []mapping.CellNote
 	people  []mapping.Person // the client first
 }
 
-// add notes the sheet's next row, and returns its client's number, 0 for none.
+// add takes the sheet's next row, and returns the number of its client, 0 for a row without one.
 func (s *Survey) add(c client) (number int) {
 	s.Rows++
 	s.Notes.Add(c.notes)
@@ -103,8 +103,8 @@ func (s *Survey) add(c client) (number int) {
 	return number
 }
 
-// Client returns the number of the client that a record of the sheets belongs to, 0 for
-// none; record counts from 0.
+// Client returns the number of the client to whom a record of the sheets belongs; 0 when it belongs
+// to no client. record counts from 0.
 func (s *Survey) Client(record int) int { return s.rows.Number(record) }
 
 // Number returns the number of a client in the sheets, from 1; 0 when they have no such client.
@@ -114,14 +114,14 @@ func (s *Survey) Number(who mapping.Identity) int { return s.numbers[fingerprint
 // the client's last row has been read, wherever in the sheet its rows stand. A
 // row that belongs to no client is a plan of its own, numbered 0.
 //
-// Plans are made some ahead, on every core. In memory are the rows of those
-// few clients, and a number for each row of a client whose last one is to come.
+// Every core makes plans ahead. In memory are the rows of these few clients, and a number for each
+// row whose client has more rows to come.
 func (s *Survey) Plans(b *mapping.Binding, rows *spool.Rows) iter.Seq2[mapping.Plan, error] {
 	return s.PlansSeen(b, rows, func(cell.Record, mapping.ConvertedRow) {})
 }
 
-// PlansSeen is Plans that calls see with each row, before the plan of its client comes, on every core.
-// see must not keep the record.
+// PlansSeen is Plans, and calls see with each row before it yields the plan of the row's client.
+// see is called by several goroutines, and must not keep the record.
 func (s *Survey) PlansSeen(b *mapping.Binding, rows *spool.Rows, see func(cell.Record, mapping.ConvertedRow)) iter.Seq2[mapping.Plan, error] {
 	work := func(batch *spool.Batch) []mapping.Plan {
 		defer batch.Release()
@@ -157,13 +157,14 @@ func (s *Survey) RowProblems(b *mapping.Binding, plan mapping.Plan) problem.List
 // refuses to give twice: ids, redirect urls and addresses.
 
 // Groups says which clients of the sheets belong to one group. In the zero value every
-// client is a group alone.
+// client is a group alone. It is a union-find: each client leads to another one of its group, and
+// in the end to the group's root.
 type Groups struct {
-	parent []int32       // by client number: the member to which all of the group lead; while rows are surveyed, one on the way
-	sizes  map[int32]int // of the groups with several clients, by the member that all lead to
+	parent []int32       // by client number; when the survey has ended, every client leads to its root at once
+	sizes  map[int32]int // how many clients a group has, by its root; only groups of several clients
 }
 
-// root returns the member of a client's group to which all lead.
+// root returns the root of a client's group.
 func (g *Groups) root(client int32) int32 {
 	for g.parent[client] != client {
 		g.parent[client] = g.parent[g.parent[client]]
@@ -189,15 +190,15 @@ func (g *Groups) size(client int) (group int32, clients int) {
 }
 
 // grouper finds the groups while the rows are surveyed. It holds some bytes for each
-// address, which stands there as its fingerprint.
+// address: its fingerprint.
 type grouper struct {
 	groups   Groups
 	asked    map[[16]byte]int32 // the first client who is looked up by an address
 	mentions []mention
 }
 
-// mention is something that a client's rows say of a person, which matters if another client
-// is that person, or is looked up by that address.
+// mention is a person or an address in a client's rows. It joins the client with another one who is
+// that person, or is looked up by that address.
 type mention struct {
 	what   [16]byte
 	client int32
@@ -225,8 +226,8 @@ func (g *grouper) add(client int, people []mapping.Person) {
 	}
 }
 
-// joined returns the groups, when all rows are noted. numbers are those of the clients, by the
-// fingerprints of their keys.
+// joined returns the groups. Call it after add of the last row. numbers are those of the clients, by
+// the fingerprints of their keys.
 func (g *grouper) joined(numbers map[[16]byte]int) Groups {
 	for _, m := range g.mentions {
 		if client, known := g.asked[m.what]; known {
@@ -246,8 +247,8 @@ func (g *grouper) joined(numbers map[[16]byte]int) Groups {
 	return g.groups
 }
 
-// Grouped yields the plans by groups, each when its last plan has come, in the order in
-// which they came. A row without a client is a group alone.
+// Grouped yields the plans of each group together, in the order in which they came, as soon as the
+// last of them has come. A row without a client is a group alone.
 func (g Groups) Grouped(plans iter.Seq2[mapping.Plan, error]) iter.Seq2[[]mapping.Plan, error] {
 	return func(yield func([]mapping.Plan, error) bool) {
 		waiting := map[int32][]mapping.Plan{}
@@ -268,7 +269,7 @@ func (g Groups) Grouped(plans iter.Seq2[mapping.Plan, error]) iter.Seq2[[]mappin
 				return
 			}
 		}
-		for _, together := range waiting { // of a group, not all plans have come
+		for _, together := range waiting { // groups of which not all plans have come
 			if !yield(together, nil) {
 				return
 			}

@@ -16,7 +16,7 @@ import (
 )
 
 // wanted is what a step asks for, as the ledger keeps it: enough to say what differs
-// from night to night, and whether a cell or the mapping made it differ. It holds no
+// from one run to another, and whether a cell or the mapping made it differ. It has no
 // template ids, because a template that is created again gets another one.
 type wanted struct {
 	Mapping  string            `json:"mapping"` // the mapping's name
@@ -27,18 +27,17 @@ type wanted struct {
 	Workflow *mapping.Workflow `json:"workflow,omitempty"`
 	Values   []wantedValue     `json:"values,omitempty"`
 
-	// Of a client: how it was looked up, and all its addresses as mapping.Addresses
-	// writes them.
+	// Of a client: how it was looked up, and all its addresses as mapping.Addresses writes them.
 	Lookup    *wantedLookup `json:"lookup,omitempty"`
 	Addresses []string      `json:"addresses,omitempty"`
 
-	own     string           // the mapping's name without the role of a contact; not kept
+	own     string           // Mapping without the role of a contact; not kept
 	sources []mapping.Source // of Values; not kept
 	resume  mapping.Source   // of Status; not kept
 }
 
-// SentTemplate returns the name of an activity's template, from what the ledger keeps of
-// its request. It is "" for other steps, and after a purge.
+// SentTemplate returns the name of an activity's template, from Event.Data of its step. It is ""
+// for other steps, and after a purge.
 func SentTemplate(request []byte) string {
 	var w wanted
 	if json.Unmarshal(request, &w) != nil {
@@ -56,24 +55,23 @@ type wantedValue struct {
 	Fold bool `json:"fold,omitempty"` // case makes no difference
 }
 
-// wantedLookup is how a client was looked up before it was created: the values in
-// the format of that time, and the addresses.
+// wantedLookup is how a client was looked up before it was created.
 type wantedLookup struct {
-	Email string             `json:"email,omitempty"`
+	Email string             `json:"email,omitempty"` // as it was sent; Phone too
 	Phone string             `json:"phone,omitempty"`
 	Mode  mapping.LookupMode `json:"mode,omitempty"`
-	Asked []string           `json:"asked,omitempty"`
+	Asked []string           `json:"asked,omitempty"` // see askedBy
 }
 
-// asked are the addresses by which a client is looked up; none for other steps.
-func (a wanted) asked() []string {
-	if a.Lookup == nil {
+// asked returns the addresses by which a client is looked up; nil for other steps.
+func (w wanted) asked() []string {
+	if w.Lookup == nil {
 		return nil
 	}
-	return a.Lookup.Asked
+	return w.Lookup.Asked
 }
 
-// sourceCells are the cells that something came from; none for a constant.
+// sourceCells are the cells that a value came from; empty for a constant.
 type sourceCells struct {
 	Cells   []string `json:"cells,omitempty"`   // as a person reads them
 	Columns []string `json:"columns,omitempty"` // as the mapping names them
@@ -86,40 +84,40 @@ func (v wantedValue) same(other wantedValue) bool {
 	return v.Field == other.Field && v.Value == other.Value
 }
 
-// wantedOf is what a step of a plan asks for.
+// wantedOf returns what a step of a plan asks for.
 func wantedOf(plan mapping.Plan, step *mapping.Step, mappingName string) *wanted {
-	a := &wanted{Mapping: mappingName, own: mappingName}
+	w := &wanted{Mapping: mappingName, own: mappingName}
 	if plan.Role != "" {
-		a.Mapping += "/" + plan.Role // what it asks of a client is something else
+		w.Mapping += "/" + plan.Role // the same person has other values as a client
 	}
 	values := step.Payload()
-	a.Values, a.sources = make([]wantedValue, 0, len(values)), make([]mapping.Source, 0, len(values))
+	w.Values, w.sources = make([]wantedValue, 0, len(values)), make([]mapping.Source, 0, len(values))
 	for _, v := range values {
-		a.Values = append(a.Values, wantedValue{v.Name, string(v.Value.Field), v.Value.Literal, sourceCells{v.Source.Texts, v.Source.Names}, v.Source.FoldCase})
-		a.sources = append(a.sources, v.Source)
+		w.Values = append(w.Values, wantedValue{v.Name, string(v.Value.Field), v.Value.Literal, sourceCells{v.Source.Texts, v.Source.Names}, v.Source.FoldCase})
+		w.sources = append(w.sources, v.Source)
 	}
 	switch step.Kind {
 	case mapping.ClientStep:
-		a.Addresses = mapping.Addresses(plan.Addresses)
-		a.Lookup = &wantedLookup{plan.Lookup.Email, plan.Lookup.Phone, plan.Lookup.Mode, askedBy(plan.Lookup)}
+		w.Addresses = mapping.Addresses(plan.Addresses)
+		w.Lookup = &wantedLookup{plan.Lookup.Email, plan.Lookup.Phone, plan.Lookup.Mode, askedBy(plan.Lookup)}
 	case mapping.ActivityStep:
-		a.Template, a.Status = step.Activity.TemplateName, string(step.Activity.Status)
-		a.resume = step.Activity.StatusSource
-		a.Resumes, a.Resume = len(a.resume.Columns) > 0, sourceCells{a.resume.Texts, a.resume.Names}
+		w.Template, w.Status = step.Activity.TemplateName, string(step.Activity.Status)
+		w.resume = step.Activity.StatusSource
+		w.Resumes, w.Resume = len(w.resume.Columns) > 0, sourceCells{w.resume.Texts, w.resume.Names}
 		if step.Activity.Workflow != (mapping.Workflow{}) {
-			w := step.Activity.Workflow
-			a.Workflow = &w
+			workflow := step.Activity.Workflow
+			w.Workflow = &workflow
 		}
 	}
-	return a
+	return w
 }
 
-// digest covers what is sent to the service. It leaves out the workflow fields, which
-// are fixed when the step is first sent, and the cells, which may be written in
-// another way and mean the same.
-func (a wanted) digest() string {
-	values := make([]wantedValue, 0, len(a.Values))
-	for _, v := range a.Values {
+// digest returns a digest of what is sent to the service, without the workflow fields, which
+// are fixed when the step is first sent. Cells that are written in another way and mean the same
+// have the same digest.
+func (w wanted) digest() string {
+	values := make([]wantedValue, 0, len(w.Values))
+	for _, v := range w.Values {
 		if v.Fold {
 			v.Value = strings.ToLower(v.Value)
 		}
@@ -132,8 +130,8 @@ func (a wanted) digest() string {
 	add := func(text string) {
 		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
 	}
-	add(a.Template)
-	add(a.Status)
+	add(w.Template)
+	add(w.Status)
 	for _, v := range values {
 		add(v.Name)
 		add(v.Field)
@@ -143,8 +141,8 @@ func (a wanted) digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-func (a wanted) json() []byte {
-	data, err := json.Marshal(a)
+func (w wanted) json() []byte {
+	data, err := json.Marshal(w)
 	if err != nil {
 		panic("importer: plain data that does not marshal: " + err.Error())
 	}
@@ -157,12 +155,12 @@ type cellChange struct {
 	source mapping.Source
 }
 
-// differs compares what was wanted then with what is wanted now: which values cells have
-// changed, which were not sent because the role in which a person was created has no value for
-// them, and whether the mapping asks for something else. What only one of the two has was changed
-// by the mapping. What only another mapping has, or takes from other columns, is no difference: a
-// client belongs to all mappings. But the roles of one mapping are compared by value: what a
-// person's other rows say is lost otherwise.
+// differs compares what was wanted then with what is wanted now. edited are the values that differ
+// because of a cell. unsent are those that were not sent, because the person was created in another
+// role, which has no value for them. byMapping reports whether the mapping made a difference: also a
+// value that only then or only now has. What another mapping does not have, or takes from other
+// columns, is no difference, because a client belongs to all mappings. The roles of one mapping
+// are compared by value: otherwise what a person's other rows say would be lost.
 func (now wanted) differs(then wanted, b *mapping.Binding) (edited, unsent []cellChange, byMapping bool) {
 	own, otherRole := now.Mapping == then.Mapping, now.inOtherRole(then)
 	byMapping = own && now.Template != then.Template
@@ -187,8 +185,8 @@ func (now wanted) differs(then wanted, b *mapping.Binding) (edited, unsent []cel
 	return edited, unsent, byMapping || own && len(old) > 0
 }
 
-// inOtherRole reports whether a person was asked for in another role of the same
-// mapping: as a client, or as a contact of another entry.
+// inOtherRole reports whether then is of another role of the same mapping: the person was created as
+// a client, or as a contact of another entry.
 func (now wanted) inOtherRole(then wanted) bool {
 	return now.Mapping != then.Mapping && (then.Mapping == now.own || strings.HasPrefix(then.Mapping, now.own+"/"))
 }
@@ -205,9 +203,8 @@ func (now wanted) movedByCell(then wanted, b *mapping.Binding) bool {
 	return now.Resumes && then.Resumes && (now.Status == open || then.Status == open) && now.Resume.edited(then.Resume, now.resume, b)
 }
 
-// edited reports whether a cell was edited. Where the mapping now reads another
-// column, the mapping made the difference, unless the column that it read then is
-// gone: then the column was renamed, and the mapping follows.
+// edited reports whether a cell was edited. Where the mapping now reads another column, the mapping
+// made the difference, unless the column that it read then is gone: that column was renamed.
 func (now sourceCells) edited(then sourceCells, source mapping.Source, b *mapping.Binding) bool {
 	if len(now.Cells) == 0 || len(then.Cells) == 0 { // a constant, now or then
 		return false
@@ -291,8 +288,8 @@ func activityOf(a *mapping.Activity) apiclient.Activity {
 	return out
 }
 
-// clientBody is the create payload: the fields in the mapping's order, dotted
-// names as nested objects.
+// clientBody returns the create payload: the fields in the mapping's order, dotted names as nested
+// objects.
 func clientBody(fields []mapping.Value) json.RawMessage {
 	var b bytes.Buffer
 	fields = slices.DeleteFunc(slices.Clone(fields), func(f mapping.Value) bool { return f.Value.IsZero() })
