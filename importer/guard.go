@@ -26,9 +26,9 @@ type SharedRules interface {
 // errRules ends the part of a process that cannot reach the rules which all processes share.
 const errRules = cutOff("the stop rules, which all processes of the run share, cannot be read")
 
-// guard watches a run's answers and says when to stop or to pause. Where other processes
-// carry the run out too, all add what they observe to the rules that they share: at once
-// what may stop or pause the run, else several times a second (see Job.refreshRules).
+// guard watches a run's answers and says when to stop or to pause. Where several processes carry the
+// run out, all add what they observe to the rules that they share: at once what may stop or pause
+// the run, everything else several times a second (see Job.refreshRules).
 type guard struct {
 	most    MaxFailures
 	shared  SharedRules                   // nil when this process carries the run out alone
@@ -37,10 +37,10 @@ type guard struct {
 
 	mu     sync.Mutex
 	rules  StopRules     // the shared ones as they were seen last
-	unsaid []observation // those that they may not have yet
-	added  int           // how many observations before these they have of this process
+	unsaid []observation // those that the shared rules may not have yet
+	added  int           // how many observations of this process the shared rules certainly have
 	due    bool          // the rules say that all pause, and this process has not done so yet
-	cutOff error         // why the shared rules cannot be reached; for good
+	cutOff error         // why the shared rules could not be reached; they are not tried again
 }
 
 // share has the guard use rules that other processes use too.
@@ -70,7 +70,7 @@ func (g *guard) refresh() (stop error, pause bool) {
 
 // exchange adds to the shared rules what they do not have, and learns what the others have
 // seen. When it has failed once it is not tried again, because this process ends. The caller
-// holds g.mu, and pauses if pauses is set and pause is returned.
+// holds g.mu. pauses says whether the caller can pause now, and pause that it has to.
 func (g *guard) exchange(pauses bool) (stop error, pause bool) {
 	if g.cutOff != nil {
 		return g.cutOff, false
@@ -149,8 +149,8 @@ func (g *gate) wait(ctx context.Context) {
 // open reports whether no worker has to wait.
 func (g *gate) open() bool { return g.shut.Load() == nil }
 
-// probe shuts the gate until ask says that the service answers; of several
-// callers one asks.
+// probe shuts the gate until ask says that the service answers. While one caller asks, probe
+// returns at once for the others.
 func (g *gate) probe(ctx context.Context, ask func(context.Context) bool) {
 	opens := make(chan struct{})
 	if !g.shut.CompareAndSwap(nil, &opens) {
@@ -182,8 +182,8 @@ func newCanary() canary {
 	return c
 }
 
-// enter returns when something may be sent for a client, or when ctx is done. leads is the
-// client's own: whether it goes first.
+// enter returns when something may be sent for a client, or when ctx is done. It sets leads when the
+// client goes first.
 func (c canary) enter(ctx context.Context, leads *bool) {
 	if *leads {
 		return
@@ -196,8 +196,8 @@ func (c canary) enter(ctx context.Context, leads *bool) {
 	}
 }
 
-// leave lets the others go on behind the client who goes first. Where the service has answered
-// nothing for it, the next client goes first.
+// leave lets the others follow the client who went first. If the service has not answered a creating
+// request for it, the next client goes first.
 func (c canary) leave(leads *bool, answered bool) {
 	switch {
 	case !*leads:
@@ -226,16 +226,14 @@ func (c canary) passed() bool {
 	}
 }
 
-// Fault is a panic: a defect of Claimsheet. Its text says where it happened and of
-// what kind it is, and holds nothing of the panic's value, which may be personal data
-// or a secret.
+// Fault is a panic: a defect of Claimsheet. Its text says where it happened and of what kind it is,
+// and leaves out the panic's value, which may be personal data or a secret.
 type Fault struct {
 	Kind  string   // the runtime's words, else the value's type
 	Stack []string // “function file:line”, the innermost first
 }
 
-// Caught makes a Fault of what recover returned. It must be called by the
-// deferred function itself.
+// Caught makes a Fault of what recover returned. Call it in the deferred function itself.
 func Caught(value any) *Fault {
 	f := &Fault{Kind: fmt.Sprintf("panic with a %T", value)}
 	if err, ok := value.(runtime.Error); ok {
@@ -267,8 +265,8 @@ func (f *Fault) Error() string {
 // errSignal is why workers stop when the coordinator gets a signal.
 var errSignal = errors.New("the run was stopped by a signal")
 
-// ErrCutOff is wrapped by what ends the part of this process in a run, and not the run: it
-// cannot know any more what the other processes do.
+// ErrCutOff is wrapped by an error that ends this process's part in a run, and not the run: the
+// process cannot know any more what the others do.
 var ErrCutOff = errors.New("this process was cut off from the others")
 
 // cutOff is an error that wraps ErrCutOff and says why in its own words.

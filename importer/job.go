@@ -73,8 +73,8 @@ type Service interface {
 	Waiting() (reason string, until time.Time)
 }
 
-// Job is one run over one sheet. Fill in the fields and call Do or Forecast,
-// once.
+// Job is one run over one or several sheets. Fill in the exported fields, and call one of Do,
+// Forecast and Project, once; a worker calls Join.
 type Job struct {
 	Runs        []string // the id of each sheet's run; the first is the run's own
 	Environment string   // the ledger's scope
@@ -91,8 +91,8 @@ type Job struct {
 	SimilarKeys bool             // claims are new although the client has one with a similar key
 	MaxFailures MaxFailures      // when to stop; the zero value stops at the first failure
 	FirstWait   time.Duration    // before a look-up that failed is made again, as retry.Pace.First
-	LookAgain   []time.Duration  // when an uncertain client is looked up again in the run, each wait after the last
-	Believable  time.Duration    // how old an uncertain attempt must be before a look-up that finds nobody is believed; 0 is ten minutes
+	LookAgain   []time.Duration  // the waits before each look-up of a client who has become uncertain in this run
+	Believable  time.Duration    // how old an uncertain attempt must be before a look-up that does not find the client is believed; 0 is ten minutes
 
 	// Clock gives events their time, and look-ups and uncertain attempts their age;
 	// nil is time.Now. It is called by several goroutines.
@@ -213,9 +213,8 @@ func (j *Job) seeLookUp(ctx context.Context, found lookedUp) {
 	}
 }
 
-// answers asks whether the service is there again: any answer but a 5xx will do.
-// One that ends the run (a redirect, a 401) ends it here, before another POST gets
-// it.
+// answers asks whether the service answers again: any answer but a 5xx will do. One that ends the run
+// (a redirect, a 401) ends it here, before another POST gets it.
 func (j *Job) answers(ctx context.Context) bool {
 	req := j.Service.Routes().Templates()
 	a, err := j.Service.Do(ctx, req)
@@ -228,7 +227,7 @@ func (j *Job) answers(ctx context.Context) bool {
 	return err == nil && a.Status < 500
 }
 
-// tooLong is why a run stops that is asked to wait for longer than it does.
+// tooLong is why a run stops when the service asks it to wait longer than a run ever waits.
 func tooLong(wait time.Duration) error { return errors.New("the service " + retry.TooLong(wait)) }
 
 // refreshRules keeps the guard up with the shared rules until ctx is done.
@@ -254,13 +253,14 @@ func (j *Job) refreshRules(ctx context.Context) {
 // that the run stops or pauses.
 const refreshEvery = 200 * time.Millisecond
 
-// Where several processes write the ledger, the clients of a group are locked, with the
-// addresses by which they are looked up, before what the ledger knows of them is read. So
-// processes keep out of each other's way. What a process does is safe without that: the
-// ledger refuses what another one has done meanwhile.
+// Where several processes write the ledger, a process locks the clients of a group and all their
+// addresses before it reads what the ledger knows of them. So two processes seldom work on the same
+// client. Safety does not need the locks: the ledger refuses what another process has done
+// meanwhile.
 
-// lock returns when this process may work on the clients of some plans. When ctx has a deadline
-// it returns the error of that; when the run is being stopped, nothing is sent for the clients.
+// lock returns when this process may work on the clients of some plans. If a deadline of ctx passes,
+// it returns that error. If the run is being stopped, it returns without a lock: then nothing is sent
+// for the clients.
 func (j *Job) lock(ctx context.Context, plans []mapping.Plan) (unlock func(), err error) {
 	var names []string
 	for _, plan := range plans {
@@ -286,8 +286,8 @@ func (j *Job) lock(ctx context.Context, plans []mapping.Plan) (unlock func(), er
 	return unlock, err
 }
 
-// stillLocked reports whether a request may leave. Where another process may have taken clients
-// of this run over, because this one was paused or cut off for too long, the run ends.
+// stillLocked reports whether a request may leave. If another process may have taken over clients
+// of this run, because this one was paused or cut off for too long, it ends the run.
 func (j *Job) stillLocked() bool {
 	if j.Ledger.Holds() {
 		return true
@@ -300,7 +300,7 @@ func (j *Job) stillLocked() bool {
 // may have taken its clients over.
 const errLocksLost = cutOff("this process was paused, or cut off from the ledger's server, for so long that another one may have taken its clients over")
 
-// ifKnown returns what the mapping says about clients that the service knows. Contacts are
+// ifKnown returns what the mapping says about a client whom the service knows. Contacts are
 // always reused.
 func (j *Job) ifKnown(plan mapping.Plan) mapping.Existing {
 	if plan.Role != "" {
@@ -309,16 +309,16 @@ func (j *Job) ifKnown(plan mapping.Plan) mapping.Existing {
 	return j.Binding.Mapping().Client.Existing
 }
 
-// looksUp reports whether the service is asked for a client that the ledger does
-// not know. It is not asked for one whose id the sheet gives.
+// looksUp reports whether a plan's client is looked up when the ledger does not know it. One whose
+// id the sheet gives is not.
 func (j *Job) looksUp(plan mapping.Plan) bool {
 	return !givesID(plan) && j.ifKnown(plan) != mapping.Create && len(waysOf(plan.Lookup)) > 0
 }
 
-// leavesOut is why a plan is not among those asked for, "" when it is.
+// leavesOut returns why the run leaves a plan out; "" for one that it takes.
 func (j *Job) leavesOut(plan mapping.Plan) string {
 	switch {
-	case plan.Role != "": // as far as its client is asked for
+	case plan.Role != "": // a contact is taken or left out with its client
 	case j.Limit > 0 && plan.Number > j.Limit:
 		return fmt.Sprintf("left out by --limit %d", j.Limit)
 	case j.Only != (mapping.Identity{}) && plan.Client != j.Only:
@@ -334,7 +334,7 @@ func (j *Job) loadErased() (err error) {
 	return err
 }
 
-// erased is why an erased client is left out, "" for others.
+// erased returns why an erased client is left out; "" for others.
 func (j *Job) erased(who mapping.Identity) string {
 	_, at, ok := j.erasures.Find(j.owner(who))
 	if !ok {
@@ -351,16 +351,16 @@ func (j *Job) readSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
 	return j.Ledger.Steps(uninterrupted, j.owner(plan.Client), j.Binding.Mapping().Name.Text)
 }
 
-// runID is the id of the run in which a plan is carried out: that of the sheet in
-// which its first row stands.
+// runID returns the id of the run in which a plan is carried out: that of the sheet of its first
+// row.
 func (j *Job) runID(plan mapping.Plan) string { return j.Runs[plan.Rows[0].Table()] }
 
 func (j *Job) owner(who mapping.Identity) ledger.ClientKey {
 	return ledger.ClientKey{Environment: j.Environment, Space: who.Space, Client: who.Key}
 }
 
-// stepID is a step's full name. The client step is shared by all mappings, and by all
-// clients who have that client as a further contact.
+// stepID returns a step's full name in the ledger. The client step is shared by all mappings, and by
+// all clients who have that client as a further contact.
 func (j *Job) stepID(who mapping.Identity, step *mapping.Step) ledger.StepID {
 	id := ledger.StepID{ClientKey: j.owner(who), Mapping: j.Binding.Mapping().Name.Text, Step: step.Key}
 	if contact, own, ok := mapping.ContactOf(step.Key); ok {
@@ -386,12 +386,12 @@ func (j *Job) stamped(e ledger.Event) ledger.Event {
 	return e
 }
 
-// mostAhead is how many clients more than requests in flight are in work at most.
+// mostAhead is by how many the clients who are worked on may exceed the requests in flight.
 const mostAhead = 32
 
-// ClientsAtOnce is how many clients are in work at a time. They are more than the requests that
-// may be in flight, so that the service has as many as it may have while others are looked up and
-// decided about. With one request in flight it is one client after the other, in the order of the sheet.
+// ClientsAtOnce returns how many clients are worked on at a time, with so many requests in flight at
+// most. They are more than the requests, so that some send while others are decided about. With one
+// request in flight it is one client after the other, in the order of the sheet.
 func ClientsAtOnce(concurrency int) int {
 	if concurrency <= 1 {
 		return 1
@@ -399,8 +399,8 @@ func ClientsAtOnce(concurrency int) int {
 	return concurrency + min(concurrency, mostAhead)
 }
 
-// mostInDoubt is how many steps a process leaves in doubt at most when it is killed, with so
-// many requests in flight: those, and an eighth more whose intents or outcomes are being
+// mostInDoubt returns how many steps a process leaves in doubt at most when it is killed, with so
+// many requests in flight at most: those, and an eighth more whose intents or outcomes are being
 // committed meanwhile.
 func mostInDoubt(concurrency int) int {
 	if concurrency <= 1 {
@@ -409,11 +409,11 @@ func mostInDoubt(concurrency int) int {
 	return concurrency + max(1, concurrency/8)
 }
 
-// readAhead is of how many clients a run reads from the ledger at once.
+// readAhead is how many clients a run reads from the ledger at once.
 const readAhead = 64
 
-// furtherContact is a contact that a run has tried to create. It is created by the client who
-// needs it first; others wait meanwhile, and do not try again in vain.
+// furtherContact is a contact on whom a run works. The client who needs it first creates it; others
+// wait meanwhile, and do not try again what has failed.
 type furtherContact struct {
 	mu     sync.Mutex   // held while a client works on the contact
 	failed *stepOutcome // what became of it; nil while it may be tried

@@ -9,7 +9,7 @@ import (
 )
 
 // MaxFailures is how many clients may fail before the run stops: a number, or
-// a share of those that are through. The zero value stops at the first.
+// a share of the finished ones. The zero value stops at the first.
 type MaxFailures struct {
 	Count   int     // used when Percent is 0
 	Percent float64 // 0 to 100; 100 lifts every stop rule but authentication, TLS and disk
@@ -22,17 +22,17 @@ var DefaultMaxFailures = MaxFailures{Percent: 20}
 func (m MaxFailures) Lifted() bool { return m.Percent >= 100 }
 
 const (
-	// enoughClients is how many must be through before a share says anything.
+	// enoughClients is how many must be finished before a share of failures counts.
 	enoughClients = 20
-	// forbiddenInARow and ambiguousInARow are how many 403 end the run, and how
-	// many uncertain outcomes pause it.
+	// forbiddenInARow is how many 403 in a row end the run, and ambiguousInARow how
+	// many uncertain outcomes in a row pause it.
 	forbiddenInARow = 3
 	ambiguousInARow = 3
 	// doubtsWithoutOne is how many steps of a kind may become uncertain while
-	// not one is created: somebody has to decide about each of them.
+	// not one is created: a person has to decide about each of them.
 	doubtsWithoutOne = 10
-	// firstClients is how many clients must be refused alike before the mapping is
-	// taken to be wrong, and not the clients.
+	// firstClients is how many clients, the first of the run, must be refused alike
+	// before the mapping counts as wrong, and not the clients.
 	firstClients = 3
 	// takenInARow is how many answers for one kind of step in a row may hold what
 	// another step has. One may be an accident of the service's; more mean that it
@@ -107,8 +107,8 @@ func (o observation) mayStop(through int) bool {
 	return counts || o.bad || o.of >= ofEnd || o.stop != "" || o.status == 403 || o.effect == apiclient.Uncertain
 }
 
-// observe takes an observation into account. It returns why that stops the run, and "" where
-// it does not. Stop keeps the first reason.
+// observe takes an observation into account, and returns why it stops the run; "" when it does not.
+// Stop keeps the first reason.
 func (r *StopRules) observe(o observation, most MaxFailures) (why string) {
 	if r.Taken == nil {
 		r.Taken, r.Doubts, r.Proven = map[mapping.StepKind]int{}, map[mapping.StepKind]int{}, map[mapping.StepKind]bool{}
@@ -155,7 +155,7 @@ func (r *StopRules) observe(o observation, most MaxFailures) (why string) {
 	return why
 }
 
-// inARow is n, one more if something happened again, and else 0.
+// inARow returns n+1 if something happened again, else 0.
 func inARow(n int, again bool) int {
 	if again {
 		return n + 1
