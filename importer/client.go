@@ -17,17 +17,16 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// send creates what a step asks for: the intent is durable before the first byte
-// of its request, and so is the outcome of the step before. The request is sent
-// again only while it is proved that the service did not process it, or where the
-// environment allows it.
+// send creates what a step asks for. Before the first byte of its request the intent is durable, and
+// the outcome of the step before it. The request is sent again only while it is proved that the
+// service did not process it, or where the environment allows it.
 func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 	if r.job.mode == dry {
 		return r.planned(d)
 	}
 	r.job.canary.enter(ctx, &r.leader.leads)
 	policy := retry.NewPolicy(retry.Pace{Now: r.job.now})
-	if d.step.Kind == mapping.ClientStep { // send is entered again after a look-up that was too old, and its attempts go on counting
+	if d.step.Kind == mapping.ClientStep { // send is called again when a look-up was too old, and earlier attempts count
 		r.policy = cmp.Or(r.policy, policy)
 		policy = r.policy
 	}
@@ -36,7 +35,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 		if waited, err := r.waitForGate(ctx); err != nil {
 			return stepOutcome{}, err
 		} else if waited && !d.lookup.at.IsZero() {
-			d.lookup.at = time.Unix(0, 0) // look it up again: somebody else may have created the client meanwhile
+			d.lookup.at = time.Unix(0, 0) // look it up again: another program may have created the client meanwhile
 		}
 		v, how, err := r.attempt(ctx, &d)
 		switch {
@@ -95,15 +94,14 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 type attempted int
 
 const (
-	tried     attempted = iota // the request left, or it is proved that it did not
-	tooLate                    // the run was stopped before
+	tried     attempted = iota // there is a verdict on the request
+	tooLate                    // the run was stopped before it; there was no intent yet
 	stale                      // the look-up on which it rests is too old; there was no intent yet
-	withdrawn                  // the intent was taken back: by then it was not to be sent
+	withdrawn                  // the intent was taken back, and nothing was sent: try again
 )
 
-// attempt makes the intent durable and sends the request once, in a slot that it gives back,
-// so that the queue does not wait for a client that has given up. If the look-up is stale it
-// keeps the slot, for the next one.
+// attempt makes the intent durable and sends the request once, in a slot that it gives back. If the
+// look-up is stale it keeps the slot, for the next look-up.
 func (r *clientRun) attempt(ctx context.Context, d *decision) (v apiclient.Verdict, how attempted, err error) {
 	asOf, inTurn := d.lookup.at, r.slot != nil
 	if !r.takeSlot(ctx) {
@@ -112,10 +110,10 @@ func (r *clientRun) attempt(ctx context.Context, d *decision) (v apiclient.Verdi
 	slot := r.slot
 	slot.Guard(r.job.stillLocked)
 	if inTurn {
-		asOf = r.job.now() // no later look-up can be had, however long this one took
+		asOf = r.job.now() // the look-up left in this slot: no later one is possible
 	}
 	if r.isStale(*d, asOf) {
-		return v, stale, nil // the next look-up leaves in the slot
+		return v, stale, nil
 	}
 	defer r.releaseSlot()
 	if err := r.intend(d); err != nil {
@@ -138,24 +136,23 @@ func (r *clientRun) finish(ctx context.Context, d decision, event ledger.Event, 
 	return r.findCreated(ctx, d, event, v)
 }
 
-// waitForGate returns when the gate is open, and whether it was shut. What is known is
-// durable before that, and before a wait for the service: a wait may be long, and end with a
-// kill.
+// waitForGate returns when the gate is open, and whether it was shut. Before it waits, and before a
+// wait for the service, it makes outcomes durable: a wait may be long, and end with a kill.
 func (r *clientRun) waitForGate(ctx context.Context) (waited bool, err error) {
 	waited = !r.job.gate.open()
 	if waited || r.job.Service.Queues() {
 		err = r.commit()
 	}
 	if waited {
-		r.releaseSlot() // who asks whether the service answers may need its place
+		r.releaseSlot() // the GET that finds out whether the service answers may need it
 		r.job.gate.wait(ctx)
 	}
 	return waited, err
 }
 
-// lagging is how long after a thing was created the service's own copies may
-// still answer that there is no such thing.
-const lagging = 60 * time.Second
+// replicaLag is for how long after a thing was created the service may still answer that there is no
+// such thing.
+const replicaLag = 60 * time.Second
 
 // isJustCreated reports whether the step's request holds the id of something that was
 // created so recently that the service may not find it yet.
@@ -169,14 +166,13 @@ func (r *clientRun) isJustCreated(step *mapping.Step) bool {
 	}
 	return slices.ContainsFunc(append(contactsNeeded(step), before), func(key string) bool {
 		at, ok := r.created[key]
-		return ok && r.job.now().Sub(at) < lagging
+		return ok && r.job.now().Sub(at) < replicaLag
 	})
 }
 
-// judge says what became of a step, as the event to record, by the verdict on its
-// last request. A step that an earlier request may have created stays uncertain,
-// whatever became of this one, until something was created. taken says that the answer has
-// the redirect url of another client, and no id.
+// judge returns the event to record of a step, by the verdict on its last request, which it may
+// change. A step that an earlier request may have created stays uncertain, unless this one created
+// it. taken reports whether the answer has the redirect url of another client, and no id.
 func (r *clientRun) judge(d decision, v *apiclient.Verdict) (event ledger.Event, taken bool, err error) {
 	if *v, err = r.reclassifyConflict(d, *v); err == nil {
 		*v, taken, err = r.takeURL(d, *v)
@@ -215,8 +211,8 @@ func (j *Job) readClient(plan mapping.Plan) *clientRun {
 	return r
 }
 
-// prepare decides what is to be done, given what the ledger knows of the client, or why it
-// cannot be read. What fails is kept for execute.
+// prepare decides what is to be done. known is what the ledger knows of the client, and err why that
+// cannot be read. execute returns what fails.
 func (r *clientRun) prepare(known map[string]ledger.Step, err error) {
 	defer r.recoverPanic(&r.failed)
 	if err == nil {
@@ -239,7 +235,8 @@ func (r *clientRun) prepare(known map[string]ledger.Step, err error) {
 	r.failed = err
 }
 
-// problems are those of the plan, else what is wrong with it by what the ledger knows.
+// problems returns the problems of the plan; if it has none, what is wrong with it by what the
+// ledger knows.
 func (r *clientRun) problems() (found problem.List, err error) {
 	if len(r.plan.Problems) > 0 || len(r.plan.Steps) == 0 || r.job.leavesOut(r.plan) != "" {
 		return r.plan.Problems, nil
@@ -254,7 +251,8 @@ func (r *clientRun) problems() (found problem.List, err error) {
 	return found, nil
 }
 
-// again returns a run of the same client by what the ledger knows now, with what holds on.
+// again returns a run of the same client, prepared with what the ledger knows now. It keeps what this
+// run has noted for the guard.
 func (r *clientRun) again() *clientRun {
 	again := r.job.readClient(r.plan)
 	if r.leader != r {
@@ -264,8 +262,8 @@ func (r *clientRun) again() *clientRun {
 	return again
 }
 
-// execute does what is missing of the plan. An error means that the run cannot go on;
-// the clientOutcome says what became of the rows.
+// execute does what is missing of the plan, and returns what became of the rows. An error means that
+// the run cannot go on.
 func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err error) {
 	defer r.closeIntent()
 	defer r.releaseSlot()
@@ -284,7 +282,7 @@ func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err err
 		if !errors.Is(err, errStale) {
 			break
 		}
-		r.decisions[0] = first // nothing was sent for the client
+		r.decisions[0] = first // nothing was sent for the client: begin again, with a new look-up
 	}
 	if flushErr := r.commit(); err == nil {
 		err = flushErr
@@ -316,7 +314,7 @@ func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 	return outcome, nil
 }
 
-// create does what a decision to send asks for.
+// create carries out the decision to send a step.
 func (r *clientRun) create(ctx context.Context, d decision) (stepOutcome, error) {
 	switch {
 	case r.job.mode == projects && d.step.KnownID == "":
@@ -404,11 +402,11 @@ var skipReasons = map[mapping.SkipReason]string{
 	mapping.NotWhen:  "left out by the mapping's sheet.when",
 }
 
-// createdBefore are the ids that the ledger knows of a client. They are shown in
-// the workbook also where tonight's row is left out or wrong.
+// createdBefore returns the ids and the redirect url that the ledger knows of a client. The workbook
+// shows them also beside a row that is left out or wrong.
 func createdBefore(known map[string]ledger.Step) (made ids, url string) {
 	made = ids{}
-	var link *ledger.Step // the one whose url came last
+	var link *ledger.Step // the magic link that came last
 	for key, step := range known {
 		if step.To != ledger.Done {
 			continue
@@ -446,13 +444,13 @@ func (r *clientRun) takeIDsOfDone() {
 	}
 }
 
-// A further contact is a client of its own: it has a plan of one step, which the
-// ledger has under the contact's own key. So whatever holds for clients holds for
-// contacts: look-ups, doubts, addresses, ids. Every client that names a contact has
-// a step for it, and the first who needs the contact creates it.
+// A further contact is a client too: it has a plan of one step, which the ledger has under
+// the contact's own key. So contacts have look-ups, doubts, addresses and ids as clients
+// have. Every client that names a contact has a step for it, and the first who needs the
+// contact creates it.
 
 // decideContacts decides about the steps of further contacts by what the ledger
-// knows of the contacts themselves. A contact that is not done is left to
+// knows of the contacts themselves. It leaves a contact that is not done to
 // createContact, also when it is in doubt.
 func (r *clientRun) decideContacts() error {
 	for i := range r.decisions {
@@ -497,7 +495,7 @@ func (r *clientRun) decideContact(d *decision) error {
 	return nil
 }
 
-// withContact calls do while only this client works on a contact, in this process and in others.
+// withContact calls do while no other client works on the contact, in this process and in others.
 func (r *clientRun) withContact(ctx context.Context, step *mapping.Step, plan mapping.Plan, do func(*furtherContact) (stepOutcome, error)) (stepOutcome, error) {
 	if r.job.mode == carriesOut {
 		r.job.canary.enter(ctx, &r.leader.leads) // so that the client who goes first never waits for this one
@@ -523,8 +521,8 @@ func (r *clientRun) withContact(ctx context.Context, step *mapping.Step, plan ma
 // contactPatience is how long a client waits for a contact on whom another process works.
 const contactPatience = time.Minute
 
-// createContact carries the plan of a further contact out, unless another client's
-// run has tried it in vain.
+// createContact carries out the plan of a further contact, unless that has failed already for
+// another client.
 func (r *clientRun) createContact(ctx context.Context, d decision) (stepOutcome, error) {
 	if err := r.commit(); err != nil { // the contact's run has commits of its own
 		return stepOutcome{}, err
@@ -560,8 +558,8 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (stepOutcome,
 	})
 }
 
-// createOnContact sends an activity on a further contact, unless another client has sent it
-// meanwhile.
+// createOnContact sends an activity on a further contact, unless the ledger shows by now that
+// another client has sent it.
 func (r *clientRun) createOnContact(ctx context.Context, d decision) (stepOutcome, error) {
 	who, own, _ := mapping.ContactOf(d.step.Key)
 	plan := mapping.Plan{Client: who, Role: d.step.On, Rows: r.plan.Rows, Steps: []mapping.Step{*d.step}}
@@ -584,8 +582,8 @@ func (r *clientRun) createOnContact(ctx context.Context, d decision) (stepOutcom
 	})
 }
 
-// planned counts a request that a run would make, and notes for later clients what it creates
-// of a person.
+// planned counts a request that a run would make. It records in the overlay what is created of people,
+// where later clients find it.
 func (r *clientRun) planned(d decision) (stepOutcome, error) {
 	if d.step.Kind == mapping.ClientStep || d.step.On != "" {
 		event := r.event(d, ledger.Done)

@@ -25,14 +25,14 @@ const (
 	unchanged                   // done before
 	changed                     // done before, with other data: nothing is sent
 	undecided                   // may have been created: a person has to find out
-	givenUp                     // somebody gave it up
+	givenUp                     // a person gave it up (settle --give-up)
 	adopted                     // a look-up found the client in this run
 	willAdopt                   // a look-up of a dry run found the client
 	idConflict                  // done, and the sheet gives another id than the ledger has
-	rejected                    // the client is new, and must not be created by what was found out
-	heldBack                    // new, but held back because of a difference elsewhere
+	rejected                    // a new client who is not created, because of what a look-up or the ledger says
+	heldBack                    // new, but not sent because another activity of the client is wanted in another status
 	erasedContact               // a further contact who was erased
-	unneeded                    // a further contact whom no claim needs that is sent: left out
+	unneeded                    // a further contact who is left out, because no claim or activity that is sent needs it
 	skipped                     // new, and left out for a client who was found (existing_activities: skip)
 )
 
@@ -43,23 +43,23 @@ type decision struct {
 	wanted  *wanted       // what the step asks for; nil until it is needed
 	action  action
 	why     string        // for changed, undecided, givenUp, rejected and heldBack
-	saying  string        // of rejected: why, in words that hold nothing personal; "" for none
+	saying  string        // of rejected: why, without personal data; "" for none
 	advice  string        // what to do about it; "" for nothing
 	mapping bool          // the mapping, not a cell, made the data differ
-	moved   string        // how the activity is wanted in another status than it was sent in
+	moved   string        // that the activity is wanted in another status than it was sent in; "" when it is not
 	shown   *mapping.Step // what reports show instead of step; nil for step itself
-	lookup  lookedUp      // of a client who is new to the ledger; zero when none was made
+	lookup  lookedUp      // of a client who is new to the ledger; zero without a look-up
 	inRun   bool          // it was done in this run: for another client, before the client was read again, or by another process
 }
 
-// reject keeps a client from being created.
+// reject decides that a client is not created.
 func (d *decision) reject(why, saying, advice string) {
 	d.action, d.why, d.saying, d.advice = rejected, why, saying, advice
 }
 
 // decide says for every step of a plan what is to be done, given what the ledger
-// knows of the client. It is pure: a first run, the resume after a crash, a re-run
-// and tonight's sheet are all this.
+// knows of the client. It is pure. A first run, a run after a crash, a rerun and the
+// next night's run differ only in what the ledger knows.
 func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding) []decision {
 	decisions := make([]decision, 0, len(plan.Steps))
 	moved := -1
@@ -87,8 +87,8 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 	return decisions
 }
 
-// leaveOutContacts leaves further contacts out that nothing needs in this run: those
-// of claims that were created without them.
+// leaveOutContacts leaves out further contacts that no step of this run needs: those of
+// claims that were created without them.
 func leaveOutContacts(decisions []decision) {
 	var needed []string
 	for _, d := range decisions {
@@ -141,9 +141,9 @@ func decideStep(plan mapping.Plan, step *mapping.Step, known map[string]ledger.S
 
 // decideLinks decides about the magic link, which is the last step of a plan. The client's
 // first one is the step link. With link: on_new_claim a claim that is newer than the
-// newest link gets a link of its own, link/<claims id>/<claim key>; as long as it is in
-// doubt whether that was made, no other is asked for. The last link that was made stands
-// before one that is not: its redirect url is shown.
+// newest link gets a link of its own, link/<claims id>/<claim key>. While it is in
+// doubt whether a link was made, no other is asked for. If the newest link is not made
+// yet, the last one that was made comes before it: its redirect url is shown.
 func decideLinks(before []decision, plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding) (links []decision) {
 	link := func(key string) decision {
 		step := &plan.Steps[len(plan.Steps)-1]
@@ -191,9 +191,9 @@ func askedFor(link ledger.Step) int64 {
 	return link.Ref.Sent
 }
 
-// isNewerThan reports whether a claim is created now, or was after a link was asked
-// for. The clock does not count, because it may have been set back. Of steps that
-// were taken over from a workbook nobody knows it.
+// isNewerThan reports whether a claim is created now, or was created after a link was
+// asked for. It compares events and not times, because a clock may be set back. It is
+// false for steps that were taken over from a workbook, of which the order is not known.
 func (d *decision) isNewerThan(link ledger.Step) bool {
 	switch {
 	case d.action == send:
@@ -204,8 +204,8 @@ func (d *decision) isNewerThan(link ledger.Step) bool {
 	return d.known.Ref.Sent > askedFor(link)
 }
 
-// noteOlderLink notes the claims that are newer than the client's link, which is not
-// made again for them.
+// noteOlderLink adds an advice to claims that are newer than the client's link: no link
+// is made for them.
 func noteOlderLink(decisions []decision) {
 	var link ledger.Step
 	for _, d := range decisions {
@@ -285,10 +285,10 @@ func walk(decisions []decision, create func(decision) (stepOutcome, error)) ([]s
 	return outcomes, nil
 }
 
-// blockers are the first steps that later ones wait for, by what cannot go on: the client, a contact, the
-// steps of a claim, the activities on a contact, and "" for all that belongs to the client. A failed step stops its own claim;
-// a failed contact stops the claims and activities that name it. Without the client nothing can be created, and what belongs
-// to the client waits until every earlier step is done.
+// blockers are steps that are not done, the first one for each thing that has to wait: the client, a contact, the steps of a
+// claim, the activities on a contact, and "" for the client's own activities and link. A failed step stops its own claim; a failed
+// contact stops the claims and activities that name it. Without the client nothing can be created, and the client's own activities
+// wait until every earlier step is done.
 type blockers map[string]*mapping.Step
 
 func (b blockers) add(step *mapping.Step) {
@@ -321,7 +321,7 @@ func (b blockers) before(step *mapping.Step) *mapping.Step {
 	return nil
 }
 
-// scopeOf is the claim that a step belongs to, or the contact that an activity is on.
+// scopeOf returns the claim to which a step belongs, or the contact on which an activity is.
 func scopeOf(step *mapping.Step) string { return cmp.Or(step.Claim, "on "+step.On) }
 
 // reasonBlocked says which step a step waits for.
@@ -332,9 +332,9 @@ func reasonBlocked(blocker *mapping.Step) string {
 	return "waits for the step " + blocker.Key
 }
 
-// holdBack keeps what is new for a client from being sent, because an activity that
-// is done is now wanted in another status: a second activity would be Open. Where a
-// cell wants it so, the rows of that activity say nothing else.
+// holdBack decides that nothing new is sent for a client, because the activity moved, which is
+// done, is now wanted in another status: a second activity would be Open. If a cell made that
+// difference, the rows of that activity say so too.
 func holdBack(decisions []decision, moved *decision) {
 	why, advice, held := "held back: "+moved.moved, adviceHeld, false
 	if moved.mapping {
@@ -356,8 +356,8 @@ func (d *decision) isFound() bool {
 	return d.step.Kind == mapping.ClientStep && (d.known.Via == ledger.ViaSheet || d.known.Via == ledger.ViaAdopted && d.known.Attempts == 0)
 }
 
-// skipActivities leaves out what is new of the activities on a client who was found,
-// where the mapping wants that: the client may be past them.
+// skipActivities leaves out new activities on a client who was found, if the mapping
+// says existing_activities: skip. The client may be past them.
 func skipActivities(decisions []decision, b *mapping.Binding) {
 	if b.Mapping().Client.ExistingActivities != "skip" {
 		return
@@ -370,9 +370,8 @@ func skipActivities(decisions []decision, b *mapping.Binding) {
 }
 
 // fixWorkflow keeps the workflow name of an earlier attempt at a step that may be sent
-// again. The name is fixed when the step is first sent, because a name with the run's
-// date would split one night's batch in two. A refused step takes the name as it is
-// now: the name may be what was refused.
+// again: with the date of the later run in it, one batch would become two. A refused step
+// takes the name as it is now, because the name may be what was refused.
 func (d *decision) fixWorkflow() {
 	var then wanted
 	if d.step.Activity == nil || d.known.To == ledger.Refused || d.known.Data == nil ||
@@ -414,7 +413,7 @@ func (d *decision) compare(b *mapping.Binding) {
 	for _, c := range edited {
 		parts = append(parts, "“"+c.name+"” differs: "+cells(b, c.source))
 	}
-	if !d.isFound() { // nothing was sent to create somebody who was found
+	if !d.isFound() { // nothing was sent to create a client who was found
 		for _, c := range unsent {
 			parts = append(parts, "“"+c.name+"” was not sent: "+cells(b, c.source))
 		}
@@ -424,8 +423,8 @@ func (d *decision) compare(b *mapping.Binding) {
 	}
 }
 
-// compareKnownID refuses a step that is done and for which the sheet gives another id than the
-// ledger has. Nothing is created again.
+// compareKnownID refuses a step that is done if the sheet gives another id than the ledger has.
+// Nothing is created again.
 func (d *decision) compareKnownID(who mapping.Identity) {
 	if d.step.KnownID == "" || sameID(d.step.KnownID, d.known.ID) {
 		return
@@ -449,7 +448,7 @@ func (d *decision) openedOrClosed() bool {
 	return (d.known.Digest == open.digest()) != (d.step.Activity.Status == mapping.Open)
 }
 
-// noteURL notes why a v1 client or a link that is done has no redirect url.
+// noteURL adds an advice to a v1 client or a link that is done and has no redirect url.
 func (d *decision) noteURL(v1 bool) {
 	taken := d.known.Via == ledger.ViaAdopted || d.known.Via == ledger.ViaSheet
 	switch {
@@ -479,8 +478,8 @@ func cells(b *mapping.Binding, src mapping.Source) string {
 	return strings.Join(at, ", ")
 }
 
-// waitForDoubts leaves new claims unsent while an earlier claim of the same entry is in
-// doubt: after a correction of the key, it would be the same claim a second time.
+// waitForDoubts decides that new claims are not sent while an earlier claim of the same entry
+// is in doubt: if only its key was corrected, they would be the same claim a second time.
 func waitForDoubts(decisions []decision, known map[string]ledger.Step) {
 	for i := range decisions {
 		d := &decisions[i]
@@ -519,9 +518,9 @@ func sameID(a, b string) bool { return strings.EqualFold(a, b) }
 
 // takenNames returns a problem for each claim to be created whose name another claim of
 // the client has, or may have: the names of one client's claims must differ (service
-// document, "V2 flows"). The other is to be created too, or it is an earlier one: then
-// the ledger knows its name, unless it was taken over by its id, or its data were purged
-// and the sheet does not ask for it any more.
+// document, "V2 flows"). The other claim is to be created too, or it is an earlier one. Of an
+// earlier one the name is not known if the sheet gave its id, or if its data were purged and
+// the sheet does not ask for it any more.
 func takenNames(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding) problem.List {
 	if len(plan.Problems) > 0 {
 		return nil
@@ -598,9 +597,9 @@ func mayExist(s ledger.State) bool {
 	return s == ledger.Done || s == ledger.Uncertain
 }
 
-// similarClaims returns a problem for each new claim whose key differs from that of an
-// earlier claim of the client only by what is often written in another way: then it is
-// most likely that claim. Both keys are personal data and stand in the workbook only.
+// similarClaims returns a problem for each new claim whose key differs from that of an earlier
+// claim of the client only in what plainKey leaves out: most likely it is that claim. Both keys
+// are personal data, and only the workbook may show them.
 func similarClaims(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding) (found problem.List) {
 	for i := range plan.Steps {
 		step := &plan.Steps[i]

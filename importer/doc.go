@@ -20,7 +20,7 @@
 // Each file uses only those that stand before it here:
 //
 //	project.go   what became of steps, rows and clients, in words and counts
-//	lookup.go    whom the service knows, as its answers to look-ups say
+//	lookup.go    which clients the service knows, as its answers to look-ups say
 //	wanted.go    what a step asks for, its request, and what differs from what was sent
 //	decide.go    what is to be done about each step, given what the ledger knows
 //	survey.go    the first pass: rows of a client, clients of a group, ids of the sheet

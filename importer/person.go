@@ -18,8 +18,9 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// reparse parses kept answers of a plan's client again: after a wire pointer was corrected, ids
-// and urls are taken from them and not asked for again. What was decided by settle stays as it is.
+// reparse reads the kept answers of a plan's client again, by the pointers of the environment (wire)
+// as they are now: after one was corrected, ids and urls come from the answers and nothing is sent
+// again. A decision of settle stays as it is.
 func (j *Job) reparse(plan mapping.Plan, known map[string]ledger.Step) (map[string]ledger.Step, error) {
 	if j.Service == nil {
 		return known, nil
@@ -32,7 +33,7 @@ func (j *Job) reparse(plan mapping.Plan, known map[string]ledger.Step) (map[stri
 		if err = j.Ledger.Append(events...); !isRefusal(err) {
 			return known, err
 		}
-		if known, err = j.readSteps(plan); err != nil { // what somebody else has recorded meanwhile
+		if known, err = j.readSteps(plan); err != nil { // another process has recorded something meanwhile
 			return nil, err
 		}
 	}
@@ -66,7 +67,7 @@ func (j *Job) parseAllAgain(known map[string]ledger.Step) (events []ledger.Event
 	return events, nil
 }
 
-// parseAgain returns a step as its answer describes it by the wire pointers of now.
+// parseAgain returns a step as its kept answer describes it by the present pointers.
 // isNews reports whether that differs from the ledger.
 func (j *Job) parseAgain(step ledger.Step, clientID string) (again ledger.Step, isNews bool) {
 	if step.Answer == nil || step.Event.Status/100 != 2 || step.Via == ledger.ViaByHand || step.Via == ledger.ViaConflict {
@@ -113,7 +114,7 @@ func (j *Job) knownSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
 	return j.reparse(plan, known)
 }
 
-// whyUnclear is why a look-up does not say who the client is; "" when it does.
+// whyUnclear returns why a look-up does not say who the client is; "" when it does.
 func whyUnclear(found lookedUp) string {
 	if found.failed != nil {
 		return found.failed.Error()
@@ -162,8 +163,8 @@ func (r *clientRun) applyLookUp(first *decision) error {
 }
 
 // wasContact reports whether the ledger has a client only because a look-up found it as a contact of
-// another client: for its own rows, it is one whom the service knew already. It matters where such clients
-// are not reused.
+// another client, and the mapping does not reuse known clients (existing: skip or fail). For its own
+// rows, it is then a client whom the service knew already.
 func (r *clientRun) wasContact() bool {
 	first, ifKnown := &r.decisions[0], r.job.ifKnown(r.plan)
 	return (ifKnown == mapping.Skip || ifKnown == mapping.Fail) && (first.action == unchanged || first.action == changed) &&
@@ -171,8 +172,8 @@ func (r *clientRun) wasContact() bool {
 		!slices.ContainsFunc(r.decisions[1:], func(d decision) bool { return d.step.Contact == nil && d.known.To != "" })
 }
 
-// clash says that the client whom a look-up found under an id is another client of ours; "" if
-// no other has the id.
+// clash returns a reason if another client of the ledger has the id that a look-up found for the
+// plan's client; else "".
 func (j *Job) clash(plan mapping.Plan, id string) (why string, err error) {
 	t, taken, err := j.Ledger.StepWithID(uninterrupted, j.foundEvent(plan, id))
 	if !taken {
@@ -181,14 +182,15 @@ func (j *Job) clash(plan mapping.Plan, id string) (why string, err error) {
 	return clashReason(plan.Client, mapping.Identity{Space: t.Holder.Space, Key: t.Holder.Client}), err
 }
 
-// addressOwner is a client who has an address.
+// addressOwner is a client who owns an address.
 type addressOwner struct {
 	ledger.AddressOwner
 	address string
 }
 
-// addressOwner returns another client who has one of these addresses and exists, may exist or
-// was given up. While that is in doubt, who is found at the address may be that client.
+// addressOwner returns another client who owns one of these addresses: it was looked up by the
+// address, or was worked on in this run, and it exists or was given up; or it may exist, and then a
+// look-up by the address may find that client.
 func (j *Job) addressOwner(who mapping.Identity, asked []string) (owner addressOwner, owned bool, err error) {
 	owners, err := j.Ledger.AddressOwners(uninterrupted, j.Environment, asked)
 	for _, address := range asked {
@@ -202,9 +204,9 @@ func (j *Job) addressOwner(who mapping.Identity, asked []string) (owner addressO
 	return owner, false, err
 }
 
-// addressProblems refuses a client whose address in the sheet is that of another client in
-// the ledger: of one who is done, where this client was created with another address, as
-// when a column of the sheet was sorted alone; and of one who was given up.
+// addressProblems returns problems if another client in the ledger owns the address that the sheet
+// gives this one: a client who is done, while this one was created with another address, as when a
+// column of the sheet was sorted alone; or a client who was given up.
 func (r *clientRun) addressProblems() (found problem.List, err error) {
 	first := &r.decisions[0]
 	isNew := first.action == send && first.known.To == ""
@@ -224,7 +226,7 @@ func (r *clientRun) addressProblems() (found problem.List, err error) {
 	return found, nil
 }
 
-// refusal says why an address is not another client's.
+// refusal says why the client who must not be created with an owner's address is refused.
 func (o addressOwner) refusal(who mapping.Identity) (why, advice string) {
 	other := "the client of the key “" + o.Client + "”"
 	if o.Client == who.Key {
@@ -252,15 +254,15 @@ func (r *clientRun) adopt(d *decision, id string) {
 	d.noteURL(r.job.Binding.Mapping().V1())
 }
 
-// lookupFresh is how long a look-up that finds nobody is acted upon. Between it and the
-// request lie at most a commit and the distance of two requests: where others may leave in
-// between, because of a rate, both leave in one turn. After a pause that the service asked
-// for, after one in which it did not answer, and after a longer wait for the first client,
-// it is made again: somebody else may have created the client meanwhile.
+// lookupFresh is for how long a client may be created after a look-up that did not find it: later,
+// another program may have created it. Usually only a commit and the spacing of two requests are in
+// between; if a rate lets other requests leave in between, both leave in one slot. The look-up is
+// made again after a pause that the service asked for, after one in which it did not answer, and
+// after a long wait for the first client.
 const lookupFresh = 5 * time.Second
 
-// isStale reports whether a client has to be looked up again before it is sent, if its look-up
-// counts from asOf.
+// isStale reports whether a client has to be looked up again before it is created, if its look-up
+// counts as made at asOf.
 func (r *clientRun) isStale(d decision, asOf time.Time) bool {
 	if d.lookup.at.IsZero() {
 		return false
@@ -272,13 +274,13 @@ func (r *clientRun) isStale(d decision, asOf time.Time) bool {
 	return r.job.now().Sub(asOf) > max(lookupFresh-spacing, spacing)
 }
 
-// inTurn takes a slot for a client that is to be looked up and then created, if more requests
-// may leave in between than lookupFresh allows. The look-up of the context that it returns
+// inTurn takes a slot for a client that is to be looked up and then created, if the requests that may
+// leave in between could take longer than lookupFresh. A look-up with the context that it returns
 // leaves in the slot, and so does the creating request.
 func (r *clientRun) inTurn(ctx context.Context) (context.Context, error) {
 	crowd := time.Duration(ClientsAtOnce(r.job.Concurrency)) * r.job.Service.Spacing() // until all have sent a request
 	if r.slot == nil && r.job.mode != dry && crowd > lookupFresh {
-		for _, by := range waysOf(r.plan.Lookup) { // others may wait for that, and must not wait for this turn
+		for _, by := range waysOf(r.plan.Lookup) { // before the slot: other clients wait for what is learnt
 			if err := r.job.lookups.learn(ctx, by); err != nil {
 				return ctx, err
 			}
@@ -293,8 +295,8 @@ func (r *clientRun) inTurn(ctx context.Context) (context.Context, error) {
 // on which it rests is too old.
 var errStale = errors.New("the look-up is too old")
 
-// find finds out whether the service knows the client already, as far as the ledger leaves that
-// open, and does what the mapping says of known clients.
+// find finds out whether the service knows the client already, if the ledger does not say it, and
+// does what the mapping says about known clients.
 func (r *clientRun) find(ctx context.Context) error {
 	first := &r.decisions[0]
 	ctx = apiclient.WithSlot(ctx, r.slot)
@@ -311,8 +313,8 @@ func (r *clientRun) find(ctx context.Context) error {
 	return nil
 }
 
-// findExisting asks the service whether it knows a client who is new to the ledger. One whose
-// address another client has is rejected.
+// findExisting asks the service whether it knows a client who is new to the ledger. It rejects one
+// whose address another client owns.
 func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 	owner, owned, err := r.job.addressOwner(r.plan.Client, askedBy(r.plan.Lookup))
 	if owned {
@@ -366,25 +368,25 @@ func (r *clientRun) lookUp(ctx context.Context, first *decision) error {
 	return r.applyLookUp(first)
 }
 
-// believable is how old an uncertain attempt must be before a look-up that finds
-// nobody is believed, where the job does not say: a service may still be creating
-// what it was asked for when it stopped answering.
+// believable is the default of Job.Believable: how old an uncertain attempt must be before a look-up
+// that does not find the client is believed. A service that has stopped answering may still be
+// creating it.
 const believable = 10 * time.Minute
 
 const reasonForgotten = "it may have been created, and the ledger does not know with which address; a look-up by that of the row finds nobody"
 
 const reasonUnproven = "a look-up finds nobody, and that proves nothing: the value by which it asks is none of the fields that were sent"
 
-// findCreated is the outcome of a step that is not sent again. A client whose
-// creation is uncertain is looked up: only a positive answer settles it in the run
-// that asked. Nothing else can be looked up.
+// findCreated returns the outcome of a step that is not sent again. A client whose creation is
+// uncertain is looked up: if it is found, it is done; if not, it stays uncertain in this run.
+// Other steps cannot be looked up.
 func (r *clientRun) findCreated(ctx context.Context, d decision, event ledger.Event, v apiclient.Verdict) (stepOutcome, error) {
 	o := r.stepOutcome(d, event, v)
 	conflict := v.Effect == apiclient.Refused && v.Status == 409 && !v.Ruled
 	if d.step.Kind != mapping.ClientStep || !r.job.looksUp(r.plan) || event.To != ledger.Uncertain && !conflict {
 		return o, nil
 	}
-	if conflict { // something exists: the look-up says whether it is this client
+	if conflict { // something is there already: the look-up says whether it is this client
 		found, err := r.job.lookups.find(ctx, r.plan)
 		if err != nil || found.id == "" {
 			return r.contradicted(d, v), err
@@ -413,7 +415,7 @@ func (r *clientRun) findCreated(ctx context.Context, d decision, event ledger.Ev
 		}
 		silent = found.failed != nil
 	}
-	if silent { // no look-up, or none that was answered, says that there is nobody
+	if silent { // the last look-up was not answered, or none was made
 		return o, nil
 	}
 	event = r.notFound(d, v.Hint)
@@ -433,8 +435,8 @@ func (r *clientRun) contradicted(d decision, v apiclient.Verdict) stepOutcome {
 }
 
 // adoptCreated records that a look-up found the client that this step asked for; ok
-// is false when another client has that id. The redirect url is that of the answer,
-// which may lack nothing but the id.
+// is false when another client has that id. The redirect url comes from the answer v, which may have
+// one without an id.
 func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (o stepOutcome, ok bool, err error) {
 	event, clash, err := r.job.foundInDoubt(r.plan, id, v.URL)
 	if err != nil || clash != "" {
@@ -449,9 +451,9 @@ func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (o 
 	return r.stepOutcome(d, event, v), true, nil
 }
 
-// foundInDoubt is the event by which a client becomes done whose creation was in doubt and
-// whom a look-up found, with the redirect url that an answer brought, unless another client has
-// that url by now. clash says that another client has the id; "" for none.
+// foundInDoubt returns the event by which a client in doubt becomes done, because a look-up found it
+// under an id. url is that of an earlier answer; the event has it unless another client has it
+// by now. clash says that another client has the id; "" if no other has it.
 func (j *Job) foundInDoubt(plan mapping.Plan, id, url string) (event ledger.Event, clash string, err error) {
 	event = j.foundEvent(plan, id)
 	if clash, err = j.clash(plan, id); err != nil || clash != "" {
@@ -465,16 +467,16 @@ func (j *Job) foundInDoubt(plan mapping.Plan, id, url string) (event ledger.Even
 	return event, "", err
 }
 
-// notFound is the event by which a client stays uncertain whom look-ups do not find. A later run may
-// believe that.
+// notFound returns the event by which a client stays uncertain, and which notes that look-ups did not
+// find it. A later run may believe them.
 func (r *clientRun) notFound(d decision, hint string) ledger.Event {
 	event := r.event(d, ledger.Uncertain)
 	event.NotFound, event.Reason = true, reasonWith(reasonNotFound, hint)
 	return event
 }
 
-// findAgain looks a client up once more before it is sent again although it may
-// have been created. Without an answer that finds nobody it is not sent.
+// findAgain looks a client up once more before it is sent again although it may have been created.
+// Only an answer that does not find it lets it be sent.
 func (r *clientRun) findAgain(ctx context.Context, d *decision, v apiclient.Verdict) (o stepOutcome, decided bool, err error) {
 	if d.step.Kind != mapping.ClientStep || !r.job.looksUp(r.plan) || ctx.Err() != nil {
 		return stepOutcome{}, false, nil
@@ -495,11 +497,10 @@ func (r *clientRun) findAgain(ctx context.Context, d *decision, v apiclient.Verd
 	return stepOutcome{}, false, nil
 }
 
-// reconcile settles a client step that an earlier run left uncertain, as far as
-// look-ups can. The client is looked up by what was sent and, where the
-// sheet has another address by now, by that too. Found by what was sent, it is
-// adopted; not found, it stays uncertain; not found twice, long enough after the first
-// time, it is sent again, like a client that the service does not know.
+// reconcile settles a client step that an earlier run left uncertain, as far as look-ups can. The
+// client is looked up by the addresses that were sent and, if the sheet has another address by now,
+// by that too. Found by what was sent, it is adopted. Not found, it stays uncertain. Not found in a
+// later run either, long enough after the first time, it is sent again as a new client.
 func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 	j := r.job
 	if j.mode == dry && j.NoLookup {
@@ -513,7 +514,7 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 	if err != nil {
 		return err
 	}
-	if owned { // who is found there may be that client
+	if owned { // a look-up may find the owner
 		d.why, d.advice = o.refusal(r.plan.Client)
 		return nil
 	}
@@ -567,11 +568,10 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 	return r.record(event)
 }
 
-// lookUndecided looks a client up whose creation is in doubt: sent is what the
-// addresses find with which it was asked for; now is what the addresses of the
-// sheet find, which is the same where they were not corrected. Before "nobody" is
-// acted upon, the service is asked twice. why says that the answers do not say
-// what became of the client.
+// lookUndecided looks up a client whose creation is in doubt. sent is what the addresses find with
+// which it was asked for; now is what the addresses of the sheet find, the same if they were not
+// corrected. Before the client is sent again because it is not found, the service is asked twice.
+// why says that the answers do not say what became of the client.
 func (j *Job) lookUndecided(ctx context.Context, plan mapping.Plan, d decision, was sentLookup) (sent, now lookedUp, why string, err error) {
 	sent, err = j.lookups.findBy(ctx, was.Lookup, was.fields)
 	if err == nil && sent.nobody() && j.ripe(d) {
@@ -589,8 +589,8 @@ func (j *Job) lookUndecided(ctx context.Context, plan mapping.Plan, d decision, 
 	return sent, now, why, err
 }
 
-// ripe reports whether a step that a look-up has not found is old enough for a look-up to be
-// believed. The service may still be creating what an earlier run asked for.
+// ripe reports whether an earlier run has not found a client either, long enough ago that a look-up
+// which does not find it is believed: see Job.Believable.
 func (j *Job) ripe(d decision) bool {
 	return d.known.NotFound && !slices.Contains(j.Runs, d.known.Run) && d.known.Age(j.now()) >= cmp.Or(j.Believable, believable)
 }
@@ -602,8 +602,8 @@ type sentLookup struct {
 	fields    map[string]string // what was sent, to compare with who is found
 	asked     []string          // by which addresses
 	corrected bool              // the sheet has another address by now
-	unknown   bool              // what was sent is not known any more: the addresses are tonight's
-	unproven  bool              // no value by which it was looked up stands in what was sent
+	unknown   bool              // what was sent is not known any more: the addresses are those of the sheet
+	unproven  bool              // no field that was sent has the value of a look-up
 }
 
 // sentLookup reads the addresses that were sent from the step's record.
@@ -626,14 +626,14 @@ func (j *Job) sentLookup(plan mapping.Plan, d decision) sentLookup {
 		sent.asked = was.Lookup.Asked
 	}
 	if sent.corrected = !slices.Equal(sent.asked, askedBy(plan.Lookup)); !sent.corrected {
-		sent.Lookup = plan.Lookup // in the format of tonight
+		sent.Lookup = plan.Lookup // the same addresses, as the mapping writes them now
 	}
 	return sent
 }
 
-// ownerOfKnownID makes the plan one of the client whom the ledger has with the id that the
-// sheet gives, whatever the row's key, and returns what it knows of that client. A client
-// whom the ledger has under the row's own key stays.
+// ownerOfKnownID makes the plan one of the client who has, in the ledger, the id that the sheet gives,
+// whatever the row's key, and returns what the ledger knows of that client. If the ledger has a
+// client under the row's own key, nothing changes.
 func (r *clientRun) ownerOfKnownID(known map[string]ledger.Step) (map[string]ledger.Step, error) {
 	j := r.job
 	if !givesID(r.plan) || known[string(mapping.ClientStep)].To != "" {
@@ -647,8 +647,8 @@ func (r *clientRun) ownerOfKnownID(known map[string]ledger.Step) (map[string]led
 	return j.readSteps(r.plan)
 }
 
-// takeKnownID takes over a client or claim whose id the sheet gives. Nothing is sent. It is
-// refused where the id, or the client's address, is another's.
+// takeKnownID takes over a client or claim whose id the sheet gives, and sends nothing. It refuses an
+// id that another client or claim has, and a client whose address another client in doubt owns.
 func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, error) {
 	event := r.event(d, ledger.Done)
 	event.Via, event.Reason, event.ID = ledger.ViaSheet, "the sheet gives its id", d.step.KnownID
@@ -666,7 +666,7 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 	switch {
 	case err != nil:
 		return stepOutcome{}, err
-	case why != "" && d.known.NotFound: // what is in doubt stays so
+	case why != "" && d.known.NotFound: // it stays uncertain
 		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: why, Advice: advice}, nil
 	case why != "":
 		failed := r.event(d, ledger.Refused)
@@ -688,8 +688,8 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 	return d.outcome(), nil
 }
 
-// refuseKnownID says why an id cannot be taken over; "" when it can. An id of the other kind
-// was copied into the wrong column.
+// refuseKnownID says why an id cannot be taken over; "" when it can. It looks among claims and
+// clients for both: an id may be copied into the wrong column.
 func (r *clientRun) refuseKnownID(d decision, event ledger.Event) (why, advice string, err error) {
 	if d.step.Kind == mapping.ClientStep {
 		o, owned, err := r.job.addressOwner(r.plan.Client, askedBy(r.plan.Lookup))

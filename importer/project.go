@@ -25,16 +25,15 @@ type stepOutcome struct {
 	Error  string // why it is not done; may quote the service, so not for logs
 	Advice string
 
-	reason     string // why, in words that hold nothing personal; "" for none
+	reason     string // why, without personal data; "" for none
 	http       int    // the status of the answer that came in this run, 0 for none
 	unanswered bool   // a look-up got no answer in this run
-	wordless   bool   // it was a whole 2xx answer that lacks what was looked for
-	built      bool   // it was done before, or will be by then
+	wordless   bool   // the answer was a complete 2xx, without the id or url
+	built      bool   // it is done, or by a dry run would be: later steps can build on it
 }
 
-// ok reports whether the step is done, now or before, or would be by the run that a
-// dry run is about, so that later steps can build on it. One that is left out on
-// purpose holds up none.
+// ok reports whether later steps can build on the step: it is done, now or before, or a dry run plans
+// it, or it is left out on purpose.
 func (o stepOutcome) ok() bool {
 	switch o.Status {
 	case result.Done, result.Unchanged, result.Planned:
@@ -47,10 +46,10 @@ func (o stepOutcome) ok() bool {
 	return false
 }
 
-// ids are what the run knows of a client by now, by the key of the step that created or found it.
+// ids are the ids that a run knows by now, by the key of the step that created or found each.
 type ids map[string]string
 
-// person is the id of the client or of a further contact, by the key of the contact's step.
+// person returns the id of the client for "", else that of a further contact by the key of its step.
 func (known ids) person(step string) string { return known[cmp.Or(step, string(mapping.ClientStep))] }
 
 // clientOutcome is what became of a client and of each of its rows.
@@ -65,20 +64,20 @@ type clientOutcome struct {
 	// Lines are the client's lines in the sheet Steps, also of one for whom nothing is
 	// planned in this run: the workbook must be enough by itself.
 	Lines []result.Step
-	// MappingChanged says that a done step's data differ because the mapping asks
-	// for something else. That is said once for a run, not for each row.
+	// MappingChanged says that a done step's data differ because the mapping asks for something else.
+	// A run reports that once, and not for each row.
 	MappingChanged bool
 	WithoutLink    bool // it is done, or in a dry run would be, and has no redirect url
 }
 
-// failure is a row that failed or is uncertain, in words that hold nothing personal: a step's key
-// and the service's words may be.
+// failure is a row that failed or is uncertain, in words without personal data: so without the key of
+// the step, and without the service's words.
 type failure struct {
 	row  cell.Row
 	text string
 }
 
-// failures are the rows of an outcome that failed or are uncertain.
+// failures returns the rows of an outcome that failed or are uncertain.
 func (o clientOutcome) failures() (list []failure) {
 	for _, r := range o.Rows {
 		if r.Status != result.Failed && r.Status != result.Uncertain {
@@ -96,7 +95,7 @@ func (o clientOutcome) failures() (list []failure) {
 	return list
 }
 
-// inClearWords names a step and why it is not done, without anything personal.
+// inClearWords names a step and says why it is not done, without personal data.
 func (o stepOutcome) inClearWords() string {
 	name, why := o.Step.Title, o.reason
 	if o.Step.Kind == mapping.ClaimStep || o.Step.Kind == mapping.ActivityStep {
@@ -123,8 +122,8 @@ func (o clientOutcome) withoutLink(m *mapping.Mapping) bool {
 	})
 }
 
-// seenByGuard reports whether a client counts as failed in this run, for which something was sent or
-// not, and the 4xx that the first failed step got, 0 for none.
+// seenByGuard reports whether a client counts as failed in this run, and the 4xx that its first
+// failed step got, 0 for none. A client for whom nothing was sent counts only if a look-up failed.
 func (o clientOutcome) seenByGuard(sent bool) (failed bool, refused int) {
 	failed = o.Status == result.Failed
 	for _, s := range slices.Backward(o.Steps) {
@@ -154,7 +153,7 @@ func (o clientOutcome) tables() iter.Seq2[int, []result.Row] {
 	}
 }
 
-// outcomeOf makes the rows' results from the steps'.
+// outcomeOf returns a client's outcome, with the results of its rows, by the outcomes of its steps.
 func outcomeOf(b *mapping.Binding, plan mapping.Plan, steps []stepOutcome) clientOutcome {
 	o := clientOutcome{Number: plan.Number, Client: plan.Client, Steps: steps, Rows: make([]result.Row, len(plan.Rows))}
 	client, contacts := "", map[mapping.Identity]string{}
@@ -235,15 +234,15 @@ func mentions(rowError, reason string) bool {
 	return strings.Contains("; "+rowError+"; ", "; "+reason+"; ")
 }
 
-// rowResult is the result of a row before its steps are added.
+// rowResult returns the result of a row before its steps are added.
 func rowResult(plan mapping.Plan, row cell.Row, client, url string) result.Row {
 	return result.Row{Table: row.Table(), Row: row.Number(), Client: plan.Number, ClientID: client, URL: url}
 }
 
 func rowOf(r result.Row) cell.Row { return cell.RowOf(r.Table, r.Row) }
 
-// invalidOutcome is that of a plan with problems: the rows that have one are
-// invalid, the others wait for them.
+// invalidOutcome returns the outcome of a plan with problems: rows that have one are invalid, and the
+// others wait for them.
 func invalidOutcome(b *mapping.Binding, plan mapping.Plan, made ids, url string) clientOutcome {
 	o := clientOutcome{Number: plan.Number, Client: plan.Client, Status: result.Invalid, URL: url, Problems: slices.Concat(plan.Problems, plan.Warnings)}
 	type mistake struct {
@@ -291,7 +290,7 @@ func waitsFor(b *mapping.Binding, plan mapping.Plan, byRow map[cell.Row][]string
 	return "waits for row " + strings.Join(bad, "") + ", which is invalid"
 }
 
-// inWords is a problem for the workbook, which shows the cell beside it.
+// inWords returns a problem as a text for the workbook.
 func inWords(p problem.Problem) string {
 	text := p.Where.String() + ": " + p.Message
 	if p.Hint != "" {
@@ -300,7 +299,7 @@ func inWords(p problem.Problem) string {
 	return text
 }
 
-// leftOut is the outcome of rows that are not taken, and why.
+// leftOut returns the outcome of a plan that is left out. why is shown beside its rows.
 func leftOut(plan mapping.Plan, made ids, url, why string) clientOutcome {
 	o := clientOutcome{Number: plan.Number, Client: plan.Client, Status: result.Skipped, URL: url, Rows: knownRows(plan, made, url)}
 	for i := range o.Rows {
@@ -309,8 +308,8 @@ func leftOut(plan mapping.Plan, made ids, url, why string) clientOutcome {
 	return o
 }
 
-// knownRows are the rows of a plan for which nothing is sent, with the ids
-// that are known from before.
+// knownRows returns the rows of a plan for which nothing is sent, with the ids that are known from
+// before.
 func knownRows(plan mapping.Plan, made ids, url string) []result.Row {
 	claims := map[cell.Row][]string{}
 	note := func(key string, rows []cell.Row) {
@@ -336,8 +335,8 @@ func knownRows(plan mapping.Plan, made ids, url string) []result.Row {
 	return rows
 }
 
-// withoutURL reports whether a client who should have got a redirect url has none.
-// For the first client of a run that means a wrong pointer, not a wrong row.
+// withoutURL reports whether the answer that should have a client's redirect url has none. For the
+// first client of a run that means a wrong pointer, not a wrong row.
 func withoutURL(o clientOutcome, v1 bool) bool {
 	return slices.ContainsFunc(o.Steps, func(s stepOutcome) bool {
 		link := s.Step.Kind == mapping.LinkStep || v1 && s.Step.Kind == mapping.ClientStep && s.Status == result.Done
@@ -384,8 +383,8 @@ const (
 	adviceSameClaim   = "It is the same claim as row %s; its ids are shown."
 )
 
-// adviceUncertain says what to look for. The service cannot list claims or
-// activities, so a person looks in its dashboard.
+// adviceUncertain says what to look for. The service cannot list claims or activities, so a person
+// looks into its dashboard.
 func adviceUncertain(step *mapping.Step) string {
 	what := "the client"
 	switch {
@@ -401,7 +400,7 @@ func adviceUncertain(step *mapping.Step) string {
 	return "Look in the service whether " + what + " exists. It is not sent again until you decide: claimsheet settle."
 }
 
-// withHint puts the usual advice behind the hint about an answer.
+// withHint returns the hint about an answer, followed by the usual advice.
 func withHint(hint, usual string) string {
 	switch {
 	case hint == "":
@@ -412,8 +411,8 @@ func withHint(hint, usual string) string {
 	return hint + ". " + usual
 }
 
-// reasonWith is the reason that the ledger keeps for a step that is left open: with
-// the hint, for whoever decides about the step on another day.
+// reasonWith returns the reason that the ledger keeps of an uncertain step: with the hint, for the
+// person who decides about it on another day.
 func reasonWith(reason, hint string) string {
 	if hint == "" {
 		return reason
@@ -428,8 +427,8 @@ type tally struct {
 	sheets   []counts
 	requests result.Requests // those of a dry run
 	problems problem.List
-	most     int       // problems to hold; 0 is mostProblems
-	unlisted int       // problems beyond that
+	most     int       // how many problems are kept; 0 is mostProblems
+	unlisted int       // how many problems came beyond that
 	failures []failure // the first rows that failed or are uncertain, in the sheets' order
 	mapping  bool      // some done step differs because of the mapping
 }
@@ -453,7 +452,7 @@ func (c *counts) add(o clientOutcome, rows []result.Row) {
 	}
 }
 
-// mostProblems is how many problems are held. A sheet with more of them is the wrong
+// mostProblems is how many problems are kept. A sheet with more of them is the wrong
 // sheet, and the results say of each row what is wrong with it.
 const mostProblems = 50_000
 

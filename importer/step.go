@@ -16,7 +16,7 @@ import (
 )
 
 // commit makes events durable, in the ledger or, when that cannot be written any
-// more, in the journal. Where the ledger refuses one it returns stepChanged.
+// more, in the journal. If the ledger refuses one, commit returns a *stepChanged.
 func (j *Job) commit(events []ledger.Event) error {
 	err := j.append(events)
 	switch {
@@ -30,8 +30,8 @@ func (j *Job) commit(events []ledger.Event) error {
 	return err
 }
 
-// append is Ledger.Append. After a panic the ledger counts as one that cannot be written:
-// it is unknown whether it has the events.
+// append is Ledger.Append. A panic counts as ledger.ErrStopped: it is unknown whether the ledger has
+// the events.
 func (j *Job) append(events []ledger.Event) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -41,11 +41,11 @@ func (j *Job) append(events []ledger.Event) (err error) {
 	return j.Ledger.Append(events...)
 }
 
-// commitApart makes the outcomes of a refused call durable one by one: one of its events
-// must not take another's id with it. An intent is left out, so its request is not sent.
+// commitApart makes the outcomes of a refused call durable one by one, so that one that is refused
+// does not keep the ids of the others from the ledger. An intent is left out: its request is not sent.
 func (j *Job) commitApart(events []ledger.Event, refusal error) error {
 	changed := &stepChanged{step: events[len(events)-1].StepID, why: refusal}
-	var errs []error // an error about one outcome does not take another's id with it either
+	var errs []error // after an error about one outcome the others are still recorded
 	for i, e := range events {
 		if e.To == ledger.Sent {
 			continue
@@ -72,8 +72,8 @@ func (j *Job) commitApart(events []ledger.Event, refusal error) error {
 	return changed
 }
 
-// seeAnswers lets the guard see whether the answers by which steps were created held what
-// other steps have. At the second such answer in a row the run stops.
+// seeAnswers lets the guard see whether answers that created steps hold an id or url which another
+// step has. At the second such answer in a row the run stops.
 func (j *Job) seeAnswers(events []ledger.Event, refusal error) {
 	taken, isTaken := errors.AsType[ledger.Taken](refusal)
 	for _, e := range events {
@@ -84,15 +84,15 @@ func (j *Job) seeAnswers(events []ledger.Event, refusal error) {
 	}
 }
 
-// commitOvertaken makes an outcome durable that the ledger refuses. What the service has
-// created is recorded as uncertain, so that no run sends it again. An outcome without an answer
-// says nothing that the ledger lacks, and a refused request has created nothing.
+// commitOvertaken makes an outcome durable that the ledger refuses. What the service has created is
+// recorded as uncertain, so that no run sends it again. An outcome without an answer, or of a refused
+// request, is left out: it has nothing that the ledger needs.
 func (j *Job) commitOvertaken(e ledger.Event, refusal error) error {
 	if e.Status == 0 || e.To == ledger.Refused {
 		return nil
 	}
 	err := j.append([]ledger.Event{overtaken(e, refusal)})
-	if isRefusal(err) { // it is refused in every way
+	if isRefusal(err) { // also as uncertain
 		return errors.Join(fmt.Errorf("an answer cannot be recorded: %w", err), j.Journal.Keep(e))
 	}
 	return err
@@ -118,10 +118,9 @@ func overtaken(e ledger.Event, refusal error) ledger.Event {
 // record, and the client is read again, once (Job.runClient). Its rows say so when that
 // does not help; the other clients go on.
 
-// stepChanged is returned when the ledger refuses an event: another process, or somebody
-// who decided by hand, has changed the step since this run read it. What the service
-// answered is kept all the same. Wrapped in another error, it is no more than a part of what
-// ends the run.
+// stepChanged is returned when the ledger refuses an event: another process, or a decision
+// (claimsheet settle), has changed the step since this run read it. What the service answered
+// is kept all the same. A stepChanged that is wrapped in another error ends the run.
 type stepChanged struct {
 	step ledger.StepID
 	why  error // wraps ledger.ErrTransition or ledger.Taken
@@ -148,9 +147,8 @@ func holderOf(t ledger.Taken) string {
 	return client
 }
 
-// takenAnswer says that the service gave a step what another step has: reason
-// without names, whose with them. The id is named, a url never, because it is a
-// credential.
+// takenAnswer says that the service gave a step what another step has: reason without personal data,
+// whose with the other client's key and the id. It never names a url, which is a credential.
 func takenAnswer(kind, id string, t ledger.Taken) (reason, whose string) {
 	whose = "it is that of " + holderOf(t)
 	if t.URL {
@@ -164,25 +162,25 @@ func takenAnswer(kind, id string, t ledger.Taken) (reason, whose string) {
 type clientRun struct {
 	job           *Job
 	plan          mapping.Plan
-	leader        *clientRun // the run that this one is part of: its own, or that of the client whose contact it creates
+	leader        *clientRun // itself, or the run of the client whose contact this one creates
 	decisions     []decision
 	ids           ids
 	created       map[string]time.Time // when this run created what a step asked for, by step key
-	pending       []ledger.Event       // outcomes that the next commit takes along
-	policy        *retry.Policy        // by which the client step is sent again
+	pending       []ledger.Event       // outcomes that the next commit records
+	policy        *retry.Policy        // when the client step may be sent again
 	hasOpenIntent bool                 // it has a place in Job.openIntents
-	slot          *apiclient.Slot      // reserved for the client's creation, for which it is looked up first; else nil
+	slot          *apiclient.Slot      // reserved for the client's next request; nil without one
 	sent          int                  // creating requests that went out, whatever came of them
 	reused        bool                 // a look-up found the client, and nothing was sent to create it
 	lookedUp      bool                 // the service was asked about the client, and nothing more
 	answered      bool                 // the service has answered a creating request
 	leads         bool                 // it goes first; see canary
-	taken         bool                 // what the run asked for is another step's: no look-up decides about what is in doubt now
+	taken         bool                 // an answer had another step's id or address: no look-up may settle the client now
 
 	steps  map[string]ledger.Step        // what the ledger knew of the client
 	latest map[ledger.StepID]ledger.Step // what has changed since then, and the steps of contacts
 
-	noWork *clientOutcome // that of a plan for which nothing is to be done
+	noWork *clientOutcome // of a plan for which nothing is sent; else nil
 	failed error          // of prepare
 }
 
@@ -192,14 +190,13 @@ func (j *Job) newClientRun(plan mapping.Plan) *clientRun {
 	return r
 }
 
-// takeSlot reserves a slot for the client's next request; ok is false when ctx is done before
-// that. Each client that waits for a slot has a place in Job.openIntents, so a client with a slot
-// never waits for such a place.
+// takeSlot reserves a slot for the client's next request; ok is false when ctx is done before that.
+// It first takes a place in Job.openIntents, so a client with a slot never waits for a place.
 func (r *clientRun) takeSlot(ctx context.Context) (ok bool) {
 	if r.slot != nil {
 		return true
 	}
-	if !r.hasOpenIntent { // else an outcome is not committed yet
+	if !r.hasOpenIntent { // it still has one while an outcome is not committed
 		select {
 		case r.job.openIntents <- struct{}{}:
 			r.hasOpenIntent = true
@@ -222,7 +219,7 @@ func (r *clientRun) releaseSlot() {
 }
 
 // closeIntent gives the client's place in Job.openIntents back, unless an outcome waits for its
-// commit. While an intent is committed and its outcome is not known, do not call it.
+// commit. Do not call it between the commit of an intent and its outcome.
 func (r *clientRun) closeIntent() {
 	if r.hasOpenIntent && len(r.pending) == 0 {
 		r.hasOpenIntent = false
@@ -236,7 +233,7 @@ func (r *clientRun) event(d decision, to ledger.State) ledger.Event {
 	})
 }
 
-// wanted is what a step asks for. It is not known yet where the ledger does not
+// wanted returns what a step asks for. decideStep leaves it out of the decision if the ledger does not
 // know the step.
 func (r *clientRun) wanted(d *decision) *wanted {
 	if d.wanted == nil {
@@ -245,7 +242,7 @@ func (r *clientRun) wanted(d *decision) *wanted {
 	return d.wanted
 }
 
-// identify adds what a step asks for to its event, with the addresses that the client has
+// identify adds to the event of a step what it asks for, with the addresses that the client owns
 // from then on.
 func (r *clientRun) identify(e *ledger.Event, d *decision) {
 	w := r.wanted(d)
@@ -307,7 +304,7 @@ func (r *clientRun) recoverPanic(err *error) {
 	}
 }
 
-// note keeps what events make of their steps.
+// note keeps in latest what events make of their steps.
 func (r *clientRun) note(events []ledger.Event) {
 	for _, e := range events {
 		s, known := r.latest[e.StepID]
@@ -361,8 +358,8 @@ func lineOf(step, kind string, s ledger.Step) result.Step {
 	return result.Step{Step: step, Kind: kind, State: string(s.To), ID: s.ID, Attempts: s.Attempts, Status: s.Status, At: s.At}
 }
 
-// stepOutcome is a step's outcome by the event that was recorded of it; the words
-// are the verdict's.
+// stepOutcome returns a step's outcome by the event that is recorded of it, in the words of the
+// verdict.
 func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verdict) stepOutcome {
 	o := stepOutcome{Step: d.step, Error: said(v), reason: v.Reason, Advice: v.Hint, http: v.Status,
 		wordless: v.Effect == apiclient.Uncertain && apiclient.Readable(v.Status, v.Answer)}
@@ -400,13 +397,13 @@ func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verd
 	return o
 }
 
-// unsent reports whether a request was not sent, or was refused for another reason than what it
-// asks for: it may be sent again.
+// unsent reports whether a request may be sent again: it was not sent, or was refused for another
+// reason than what it asks for.
 func unsent(v apiclient.Verdict) bool {
 	return v.Effect == apiclient.NotSent || v.Effect == apiclient.Refused && (v.Retry != apiclient.Never || v.Stop)
 }
 
-// said is the verdict in words for the workbook: ours, then the service's own.
+// said returns the verdict in words for the workbook: our own, then the service's.
 func said(v apiclient.Verdict) string {
 	if v.Detail == "" {
 		return v.Reason
@@ -419,9 +416,8 @@ func (r *clientRun) noteCreated(step *mapping.Step, id string) {
 	r.ids[step.Key] = id
 }
 
-// notStarted is the outcome of a step that was not sent before the run ended. said
-// is what the service said when the run was stopped for that. A step that was
-// uncertain before stays so.
+// notStarted returns the outcome of a step that was not sent before the run ended. said is the
+// service's answer if that stopped the run; else "". A step that was uncertain before stays so.
 func (j *Job) notStarted(ctx context.Context, d decision, said string) stepOutcome {
 	o := stepOutcome{Step: d.step, Status: result.NotStarted, Error: j.whyStopped(ctx), Advice: adviceStopped}
 	if d.known.To == ledger.Uncertain {
@@ -433,7 +429,7 @@ func (j *Job) notStarted(ctx context.Context, d decision, said string) stepOutco
 	return o
 }
 
-// whyStopped is why the run was stopped, for rows that are not started.
+// whyStopped returns why the run was stopped, for rows that are not started.
 func (j *Job) whyStopped(ctx context.Context) string {
 	if ctx.Err() == nil {
 		return "it was not sent"
@@ -444,9 +440,9 @@ func (j *Job) whyStopped(ctx context.Context) string {
 	return ErrStopped.Error()
 }
 
-// adviceRefusal says what to do about a step that the service refused. hint is that of a
-// rule of the environment, "" for none. The service's document does not show how an id
-// that it does not know is refused.
+// adviceRefusal says what to do about a step that the service refused. hint is that of a rule of the
+// environment, "" for none. The advice also names an id that the sheet gives and on which the step
+// depends: the service's document does not show how it refuses an id that it does not know.
 func (r *clientRun) adviceRefusal(step *mapping.Step, hint string) string {
 	usual := adviceRefused
 	if step.Kind == mapping.ClaimStep && r.reused {
@@ -465,8 +461,7 @@ func (r *clientRun) adviceRefusal(step *mapping.Step, hint string) string {
 	return advice
 }
 
-// idOfSheet returns the id that the sheet gives for the step, where that is the one that
-// counts; "" otherwise.
+// idOfSheet returns the id that the sheet gives for the step; "" if the ledger has one from elsewhere.
 func (d decision) idOfSheet() string {
 	switch {
 	case d.known.Via == ledger.ViaSheet:
@@ -517,10 +512,9 @@ func (j *Job) foundEvent(plan mapping.Plan, id string) ledger.Event {
 		Run: j.runID(plan), Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: id})
 }
 
-// reclassifyConflict makes a conflict (409) uncertain where an earlier attempt at
-// the step, in this run or before, may have worked: what the service says is there
-// already may be what that attempt created, whatever was decided about it since. A
-// client is looked up as always.
+// reclassifyConflict makes a conflict (409) uncertain if an earlier attempt at the step, in this run
+// or before, may have worked: what the service says is there already may be what that attempt
+// created, whatever was decided about it since.
 func (r *clientRun) reclassifyConflict(d decision, v apiclient.Verdict) (apiclient.Verdict, error) {
 	if v.Effect != apiclient.Refused || v.Retry != apiclient.Never || v.Status != 409 {
 		return v, nil
