@@ -64,13 +64,18 @@ func (b *Batch) Release() {
 
 // add copies a record.
 func (b *Batch) add(record cell.Record) {
-	from, n := len(b.cells), len(record.Cells)
-	if cap(b.cells)-from < n { // the records before stay in the old memory
+	record.Cells, record.Above = b.copied(record.Cells), b.copied(record.Above)
+	b.Records = append(b.Records, record)
+}
+
+// copied returns a copy of cells, which belongs to the batch.
+func (b *Batch) copied(cells []cell.Cell) []cell.Cell {
+	from, n := len(b.cells), len(cells)
+	if cap(b.cells)-from < n { // the cells before stay in the old memory
 		b.cells, from = make([]cell.Cell, 0, max(n, min(batchRows*n, batchCells))), 0
 	}
-	b.cells = append(b.cells, record.Cells...)
-	record.Cells = b.cells[from : from+n : from+n]
-	b.Records = append(b.Records, record)
+	b.cells = append(b.cells, cells...)
+	return b.cells[from : from+n : from+n]
 }
 
 // Batches makes a pass as Records does, and yields copies of the records, some

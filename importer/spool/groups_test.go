@@ -28,8 +28,8 @@ func rowNumbers(t testing.TB, groups iter.Seq2[*spool.Batch, error]) [][]int {
 		for _, g := range b.Groups {
 			rows := []int{g.Number}
 			for _, r := range g.Records {
-				if want := fmt.Sprint("row ", r.Row); r.Cells[0].Raw != want {
-					t.Fatalf("row %d holds the cells of %q", r.Row, r.Cells[0].Raw)
+				if want := fmt.Sprint("row ", r.Row); r.Cells[0].Raw != want || r.Above[0].Raw != "above "+want {
+					t.Fatalf("row %d holds the cells of %q, and from above those of %q", r.Row, r.Cells[0].Raw, r.Above[0].Raw)
 				}
 				rows = append(rows, r.Row)
 			}
@@ -48,7 +48,8 @@ func sheetOf(t testing.TB, numbers ...int) (*spool.Rows, *spool.Groups) {
 	for i, n := range numbers {
 		groups.Add(n)
 		text := fmt.Sprint("row ", i+2)
-		records = append(records, cell.Record{Row: i + 2, Cells: []cell.Cell{{Kind: cell.Text, Raw: text, Shown: text}}})
+		textCell := func(s string) []cell.Cell { return []cell.Cell{{Kind: cell.Text, Raw: s, Shown: s}} }
+		records = append(records, cell.Record{Row: i + 2, Cells: textCell(text), Above: textCell("above " + text)})
 	}
 	rows := newRows(t, asRead(records))
 	gathered(t, rows.Records())
@@ -104,7 +105,7 @@ func TestBatchesAreCopies(t *testing.T) {
 	row := 1
 	for _, b := range batches {
 		for _, r := range b.Records {
-			if row++; r.Row != row || r.Cells[0].Raw != fmt.Sprint("row ", row) {
+			if row++; r.Row != row || r.Cells[0].Raw != fmt.Sprint("row ", row) || r.Above[0].Raw != fmt.Sprint("above row ", row) {
 				t.Fatalf("row %d is %v", row, r)
 			}
 		}
