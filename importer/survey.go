@@ -35,68 +35,70 @@ type Survey struct {
 // to Plans, which converts anyway.
 func Take(ctx context.Context, b *mapping.Binding, rows *spool.Rows, convert bool) (*Survey, error) {
 	s := &Survey{numbers: map[[16]byte]int{}}
-	read := b.ConvertPeople
-	if convert {
-		read = b.Convert
-	}
-	whose := func(record cell.Record) client {
-		row := read(record)
-		c := client{invalid: convert && len(row.Problems) > 0, notes: row.Notes, people: b.People(row)}
-		if c.known = row.Client != (mapping.Identity{}); c.known {
-			c.key = fingerprint(row.Client)
-		}
-		if b.Mapping().Client.Existing == mapping.Create {
-			c.people[0].Asked = nil
-		}
-		for _, id := range b.KnownIDsOf(row) { // who have the same one belong together, too
-			c.people[0].Asked = append(c.people[0].Asked, mapping.Identity{Space: "known " + string(id.Kind), Key: strings.ToLower(id.ID)})
-		}
-		return c
-	}
 	people := grouper{asked: map[[16]byte]int32{}}
-	work := func(batch *spool.Batch) []client {
+	work := func(batch *spool.Batch) []surveyedRow {
 		defer batch.Release()
-		list := make([]client, len(batch.Records))
+		list := make([]surveyedRow, len(batch.Records))
 		for i, record := range batch.Records {
-			list[i] = whose(record)
+			list[i] = surveyRow(b, record, convert)
 		}
 		return list
 	}
-	for c, err := range inParallel(rows.Batches(), work) {
+	for row, err := range inParallel(rows.Batches(), work) {
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
 			return nil, err
 		}
-		if number := s.add(c); number > 0 {
-			people.add(number, c.people)
+		if number := s.add(row); number > 0 {
+			people.add(number, row.people)
 		}
 	}
 	s.Clients, s.Groups = len(s.numbers), people.joined(s.numbers)
 	return s, nil
 }
 
-// client is what the survey takes from a row.
-type client struct {
-	known   bool     // the row belongs to a client
-	invalid bool     // a cell of the row cannot be used
-	key     [16]byte // the fingerprint of the client's key
-	notes   []mapping.CellNote
-	people  []mapping.Person // the client first
+// surveyedRow is what a survey takes from a row.
+type surveyedRow struct {
+	hasClient bool
+	client    [16]byte // the fingerprint of the client's key
+	invalid   bool     // a cell of the row cannot be used
+	notes     []mapping.CellNote
+	people    []mapping.Person // the client first
+}
+
+// surveyRow converts a record, or without convert the part of it that says who its people are.
+func surveyRow(b *mapping.Binding, record cell.Record, convert bool) surveyedRow {
+	read := b.ConvertPeople
+	if convert {
+		read = b.Convert
+	}
+	row := read(record)
+	r := surveyedRow{invalid: convert && len(row.Problems) > 0, notes: row.Notes, people: b.People(row)}
+	if r.hasClient = row.Client != (mapping.Identity{}); r.hasClient {
+		r.client = fingerprint(row.Client)
+	}
+	if b.Mapping().Client.Existing == mapping.Create {
+		r.people[0].Asked = nil
+	}
+	for _, id := range b.KnownIDsOf(row) { // clients with the same one belong together, too
+		r.people[0].Asked = append(r.people[0].Asked, mapping.Identity{Space: "known " + string(id.Kind), Key: strings.ToLower(id.ID)})
+	}
+	return r
 }
 
 // add takes the sheet's next row, and returns the number of its client, 0 for a row without one.
-func (s *Survey) add(c client) (number int) {
+func (s *Survey) add(row surveyedRow) (number int) {
 	s.Rows++
-	s.Notes.Add(c.notes)
-	if c.invalid {
+	s.Notes.Add(row.notes)
+	if row.invalid {
 		s.Invalid++
 	}
-	if c.known {
-		if number = s.numbers[c.key]; number == 0 {
+	if row.hasClient {
+		if number = s.numbers[row.client]; number == 0 {
 			number = len(s.numbers) + 1
-			s.numbers[c.key] = number
+			s.numbers[row.client] = number
 		}
 	}
 	s.rows.Add(number)
