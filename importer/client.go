@@ -17,6 +17,132 @@ import (
 	"claimsheet/mapping/problem"
 )
 
+// readClient returns a run of a plan's client, prepared with what the ledger knows now.
+func (j *Job) readClient(plan mapping.Plan) *clientRun {
+	r := j.newClientRun(plan)
+	known, err := j.readSteps(plan)
+	r.prepare(known, err)
+	return r
+}
+
+// prepare decides what is to be done. known is what the ledger knows of the client, and err why that
+// cannot be read. execute returns what fails.
+func (r *clientRun) prepare(known map[string]ledger.Step, err error) {
+	defer r.recoverPanic(&r.failed)
+	if err == nil {
+		known, err = r.ownerOfKnownID(known)
+	}
+	if err == nil {
+		r.steps, err = r.job.reparse(r.plan, known)
+	}
+	if err == nil {
+		r.decisions = decide(r.plan, r.steps, r.job.Binding)
+		r.plan.Problems, err = r.problems()
+	}
+	if err == nil {
+		r.noWork, err = r.job.withoutSteps(r.plan, r.steps)
+	}
+	if err == nil && r.noWork == nil {
+		err = r.decideContacts()
+		r.takeIDsOfDone()
+	}
+	r.failed = err
+}
+
+// problems returns the problems of the plan; if it has none, what is wrong with it by what the
+// ledger knows.
+func (r *clientRun) problems() (found problem.List, err error) {
+	if len(r.plan.Problems) > 0 || len(r.plan.Steps) == 0 || r.job.leavesOut(r.plan) != "" {
+		return r.plan.Problems, nil
+	}
+	found = takenNames(r.plan, r.steps, r.job.Binding)
+	if len(found) == 0 && !r.job.SimilarKeys {
+		found = similarClaims(r.plan, r.steps, r.job.Binding)
+	}
+	if len(found) == 0 {
+		return r.addressProblems()
+	}
+	return found, nil
+}
+
+// again returns a run of the same client, prepared with what the ledger knows now. It keeps what this
+// run has noted for the guard.
+func (r *clientRun) again() *clientRun {
+	again := r.job.readClient(r.plan)
+	if r.leader != r {
+		again.leader = r.leader
+	}
+	again.sent, again.answered, again.lookedUp = r.sent, r.answered, r.lookedUp
+	return again
+}
+
+// execute does what is missing of the plan, and returns what became of the rows. An error means that
+// the run cannot go on.
+func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err error) {
+	defer r.closeIntent()
+	defer r.releaseSlot()
+	defer r.recoverPanic(&err)
+	switch {
+	case r.failed != nil:
+		return clientOutcome{}, r.failed
+	case r.noWork != nil:
+		return *r.noWork, nil
+	}
+	defer func() { r.job.canary.leave(&r.leads, r.answered) }()
+	ctx = withRow(ctx, r.plan)
+	first := r.decisions[0]
+	for {
+		outcome, err = r.findAndCreate(ctx)
+		if !errors.Is(err, errStale) {
+			break
+		}
+		r.decisions[0] = first // nothing was sent for the client: begin again, with a new look-up
+	}
+	if flushErr := r.commit(); err == nil {
+		err = flushErr
+	}
+	outcome.Lines = r.lines(outcome)
+	for _, d := range r.decisions {
+		outcome.MappingChanged = outcome.MappingChanged || d.mapping && d.action != send
+	}
+	return outcome, err
+}
+
+// findAndCreate asks the service for the client as far as the ledger leaves that
+// open, and then creates what is missing.
+func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
+	if err := r.find(ctx); err != nil {
+		return clientOutcome{}, err
+	}
+	if r.noWork != nil {
+		return *r.noWork, nil
+	}
+	steps, err := walk(r.decisions, func(d decision) (stepOutcome, error) { return r.create(ctx, d) })
+	if err != nil {
+		return clientOutcome{}, err
+	}
+	outcome := outcomeOf(r.job.Binding, r.plan, steps)
+	if r.leads && r.answered && withoutURL(outcome, r.job.Binding.Mapping().V1()) {
+		r.job.stop(errNoURL)
+	}
+	return outcome, nil
+}
+
+// create carries out the decision to send a step.
+func (r *clientRun) create(ctx context.Context, d decision) (stepOutcome, error) {
+	switch {
+	case r.job.mode == projects && d.step.KnownID == "":
+		return r.projected(ctx, d)
+	case d.step.Contact != nil:
+		return r.createContact(ctx, d)
+	case d.step.On != "":
+		return r.createOnContact(ctx, d)
+	case d.step.KnownID != "":
+		return r.takeKnownID(ctx, d)
+	}
+	return r.send(ctx, d)
+}
+
 // send creates what a step asks for. Before the first byte of its request the intent is durable, and
 // the outcome of the step before it. The request is sent again only while it is proved that the
 // service did not process it, or where the environment allows it.
@@ -201,132 +327,6 @@ func (r *clientRun) judge(d decision, v *apiclient.Verdict) (event ledger.Event,
 	event.NotFound = to == ledger.Uncertain && d.known.NotFound && unsent(*v) // what look-ups said of the attempt before still holds
 	event.ID, event.URL, event.Status, event.Answer = v.ID, v.URL, v.Status, v.Answer
 	return event, taken, nil
-}
-
-// readClient returns a run of a plan's client, prepared with what the ledger knows now.
-func (j *Job) readClient(plan mapping.Plan) *clientRun {
-	r := j.newClientRun(plan)
-	known, err := j.readSteps(plan)
-	r.prepare(known, err)
-	return r
-}
-
-// prepare decides what is to be done. known is what the ledger knows of the client, and err why that
-// cannot be read. execute returns what fails.
-func (r *clientRun) prepare(known map[string]ledger.Step, err error) {
-	defer r.recoverPanic(&r.failed)
-	if err == nil {
-		known, err = r.ownerOfKnownID(known)
-	}
-	if err == nil {
-		r.steps, err = r.job.reparse(r.plan, known)
-	}
-	if err == nil {
-		r.decisions = decide(r.plan, r.steps, r.job.Binding)
-		r.plan.Problems, err = r.problems()
-	}
-	if err == nil {
-		r.noWork, err = r.job.withoutSteps(r.plan, r.steps)
-	}
-	if err == nil && r.noWork == nil {
-		err = r.decideContacts()
-		r.takeIDsOfDone()
-	}
-	r.failed = err
-}
-
-// problems returns the problems of the plan; if it has none, what is wrong with it by what the
-// ledger knows.
-func (r *clientRun) problems() (found problem.List, err error) {
-	if len(r.plan.Problems) > 0 || len(r.plan.Steps) == 0 || r.job.leavesOut(r.plan) != "" {
-		return r.plan.Problems, nil
-	}
-	found = takenNames(r.plan, r.steps, r.job.Binding)
-	if len(found) == 0 && !r.job.SimilarKeys {
-		found = similarClaims(r.plan, r.steps, r.job.Binding)
-	}
-	if len(found) == 0 {
-		return r.addressProblems()
-	}
-	return found, nil
-}
-
-// again returns a run of the same client, prepared with what the ledger knows now. It keeps what this
-// run has noted for the guard.
-func (r *clientRun) again() *clientRun {
-	again := r.job.readClient(r.plan)
-	if r.leader != r {
-		again.leader = r.leader
-	}
-	again.sent, again.answered, again.lookedUp = r.sent, r.answered, r.lookedUp
-	return again
-}
-
-// execute does what is missing of the plan, and returns what became of the rows. An error means that
-// the run cannot go on.
-func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err error) {
-	defer r.closeIntent()
-	defer r.releaseSlot()
-	defer r.recoverPanic(&err)
-	switch {
-	case r.failed != nil:
-		return clientOutcome{}, r.failed
-	case r.noWork != nil:
-		return *r.noWork, nil
-	}
-	defer func() { r.job.canary.leave(&r.leads, r.answered) }()
-	ctx = withRow(ctx, r.plan)
-	first := r.decisions[0]
-	for {
-		outcome, err = r.findAndCreate(ctx)
-		if !errors.Is(err, errStale) {
-			break
-		}
-		r.decisions[0] = first // nothing was sent for the client: begin again, with a new look-up
-	}
-	if flushErr := r.commit(); err == nil {
-		err = flushErr
-	}
-	outcome.Lines = r.lines(outcome)
-	for _, d := range r.decisions {
-		outcome.MappingChanged = outcome.MappingChanged || d.mapping && d.action != send
-	}
-	return outcome, err
-}
-
-// findAndCreate asks the service for the client as far as the ledger leaves that
-// open, and then creates what is missing.
-func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
-	if err := r.find(ctx); err != nil {
-		return clientOutcome{}, err
-	}
-	if r.noWork != nil {
-		return *r.noWork, nil
-	}
-	steps, err := walk(r.decisions, func(d decision) (stepOutcome, error) { return r.create(ctx, d) })
-	if err != nil {
-		return clientOutcome{}, err
-	}
-	outcome := outcomeOf(r.job.Binding, r.plan, steps)
-	if r.leads && r.answered && withoutURL(outcome, r.job.Binding.Mapping().V1()) {
-		r.job.stop(errNoURL)
-	}
-	return outcome, nil
-}
-
-// create carries out the decision to send a step.
-func (r *clientRun) create(ctx context.Context, d decision) (stepOutcome, error) {
-	switch {
-	case r.job.mode == projects && d.step.KnownID == "":
-		return r.projected(ctx, d)
-	case d.step.Contact != nil:
-		return r.createContact(ctx, d)
-	case d.step.On != "":
-		return r.createOnContact(ctx, d)
-	case d.step.KnownID != "":
-		return r.takeKnownID(ctx, d)
-	}
-	return r.send(ctx, d)
 }
 
 // projected is the outcome of a step that is not done, by what became of the last attempt: by the
