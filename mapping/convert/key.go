@@ -6,10 +6,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"claimsheet/mapping/cell"
-
 	"github.com/shopspring/decimal"
 	"golang.org/x/text/unicode/norm"
+
+	"claimsheet/mapping/cell"
 )
 
 // Key returns a key cell in the form in which two sheets agree on it: what a
