@@ -196,6 +196,26 @@ activities: [{template: T, on: loan, attributes: {X: lender}}]
 	}
 }
 
+// A look-up whose value is not sent cannot show after a lost answer that the client is not there.
+func TestLookupsThatAreNotSent(t *testing.T) {
+	for _, c := range []struct{ lookup, field, want string }{
+		{"region: GB", "region: GB", ""},
+		{"region: GB, format: e164", "region: GB", ""}, // the default
+		{"region: GB", "region: GB, format: national", "lookup-unsent"},
+	} {
+		source := "name: x\napi: v2\nclient:\n  key: Mobile\n  lookup: {phone: {column: Mobile, " + c.lookup +
+			"}}\n  fields: {phone: {column: Mobile, type: Phone, " + c.field + "}}\n"
+		sheet, _ := leads("Mobile")
+		got := ""
+		for _, p := range mustBind(t, source, sheet, nil).Warnings() {
+			got += p.Code
+		}
+		if got != c.want {
+			t.Errorf("look-up %q, field %q: %q, want %q", c.lookup, c.field, got, c.want)
+		}
+	}
+}
+
 // TestNamesAreComposed: names of templates, attributes and next steps are the same however
 // their accents are written.
 func TestNamesAreComposed(t *testing.T) {

@@ -283,6 +283,9 @@ func (b *binder) conversion(rule *ValueRule, typ convert.Type) convert.Converter
 	if rule.Output.Text == "date" {
 		c.Output = convert.AsDate
 	}
+	if typ == convert.Phone && c.Format == "e164" { // the default: the same reading, however it is said
+		c.Format = ""
+	}
 	if typ == convert.DateTime && b.zone == nil && len(rule.Formats) > 0 {
 		b.wrongAt(rule.format().At, "no-timezone", "“%s” has no timezone, and neither does the mapping", rule.format().Text).
 			Hint = "add sheet: {timezone: Europe/London}, or wherever the times were written down"
