@@ -239,7 +239,7 @@ func personKeys(k *yamltree.Keys, p *PersonRule) {
 	yamltree.To(k, "lookup", &p.Lookup, yamltree.Object(lookupKeys),
 		"how the person is looked up in the service: {email, phone, mode}").Placed(&p.Lookup.At)
 	yamltree.To(k, "administrator", &p.Administrator, yamltree.Bool,
-		"make the contact an administrator (v2); default true. With false, a person who administers claims in another row is refused").Placed(&p.AdministratorAt)
+		"make the contact an administrator (v2); default true. With false, the service may refuse the claims that this person administers in another row").Placed(&p.AdministratorAt)
 	yamltree.To(k, "fields", &p.Fields, payloadFields,
 		"the fields of the create payload; a dotted name makes a nested object (address.postcode). A contact with several roles gets the fields of the first row; rows with other values are changed").Required()
 }
