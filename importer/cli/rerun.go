@@ -160,7 +160,7 @@ func (r *importRun) compareWorkbook(ctx context.Context) error {
 			Hinted("give the copy that was kept of the workbook, or bring the ledger back: %s", r.ledger)
 	case o.dryRun && c.Missing()+c.Decisions() > 0:
 		return &incomplete{problem.New("dry-run-ledger", "a dry run changes nothing, and the ledger must learn %d steps from the workbook first", c.Missing()+c.Decisions()).
-			Hinted("leave --dry-run out; you are asked before anything is recorded")}
+			Hinted("leave --dry-run out: decisions in the sheet Steps are recorded then, and you are asked before steps are taken over")}
 	case c.Missing() == 0:
 		return nil
 	}

@@ -249,7 +249,7 @@ func (s Settler) checkUndo(ctx context.Context, step ledger.Step) error {
 			Hinted("what is wrong now must be corrected in the service")
 	}
 	if on, ok := ledger.BuiltOn(step, slices.Values(others)); ok {
-		return builtOn("a %s that was sent since belongs to this %s and is %s", on.Kind, step.Kind, on.To)
+		return builtOn("the %s that was sent since belongs to this %s and is %s", on.Kind, step.Kind, on.To)
 	}
 	if step.Kind != ledger.KindClient || step.To != ledger.Done {
 		return nil
