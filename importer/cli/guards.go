@@ -12,6 +12,7 @@ import (
 	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/workbook"
+	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -131,11 +132,11 @@ func (r *importRun) guardNewLedger(ctx context.Context) error {
 		return err
 	}
 	for _, b := range replaced {
-		known, err := r.ledger.knownRun(ctx, b.Run)
+		known, err := r.ledger.knowsWorkbook(ctx, b)
 		if err != nil {
 			return err
 		}
-		if known != runEnded {
+		if !known {
 			return &incomplete{problem.At(problem.Where{File: b.Path}, "new-ledger",
 				"is of a run that the ledger %s does not know to its end: the ledger is new, or was restored from before that time, and what was done since would be done again", r.ledger).
 				Hinted("bring the ledger back; or import what the workbook knows: %s; or add --accept new-ledger to create everything again", r.ledger.command("rerun", b.Path))}
@@ -235,8 +236,8 @@ func (r *importRun) checkNextRun(ctx context.Context, b *workbook.Binding) error
 	if known == runBegun && !isThere {
 		return nil
 	}
-	if next != nil && !isThere && next.Started.After(b.Started) {
-		if known, err := r.ledger.knownRun(ctx, next.Run); err != nil || known == runEnded {
+	if next != nil && (isThere || next.Started.After(b.Started)) {
+		if known, err := r.ledger.knowsWorkbook(ctx, next); err != nil || known {
 			return err
 		}
 	}
@@ -268,9 +269,8 @@ const (
 	runEnded
 )
 
-// knownRun returns how much of a run the ledger knows. A workbook is written after the
-// run's end was recorded, so the ledger is older than the workbook of a run that has
-// only begun.
+// knownRun returns how much of a run the ledger knows. A run writes its workbook after its
+// end was recorded, so the ledger is older than such a workbook of a run that has only begun.
 func (l *ledgerSession) knownRun(ctx context.Context, id string) (runKnowledge, error) {
 	run, known, err := l.ledger.Run(ctx, id)
 	switch {
@@ -280,6 +280,17 @@ func (l *ledgerSession) knownRun(ctx context.Context, id string) (runKnowledge, 
 		return runBegun, nil
 	}
 	return runEnded, nil
+}
+
+// knowsWorkbook reports whether the ledger knows all that a results workbook shows: the end of its run,
+// or that claimsheet report wrote the workbook there, for a run that was killed.
+func (l *ledgerSession) knowsWorkbook(ctx context.Context, b *workbook.Binding) (bool, error) {
+	known, err := l.knownRun(ctx, b.Run)
+	if err != nil || known != runBegun {
+		return known == runEnded, err
+	}
+	by, _, _, err := l.ledger.OutputOf(ctx, safefile.Absolute(b.Path))
+	return by == b.Run, err
 }
 
 // guardIdentity: would changed keys, a renamed mapping or a new id of an activity have things done

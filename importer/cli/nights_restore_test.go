@@ -53,6 +53,18 @@ var restoreCases = []nightCase{
 		{idle: true, do: []string{"rerun -m MAPPING --yes --accept lost-run DIR/leads.results.xlsx"}},
 	}},
 
+	// Report has written the workbook of a run that was killed: the ledger knows all that it says.
+	{name: "a killed run is reported", mapping: stepThree, ways: []string{"killed"}, nights: []sheetNight{
+		{rows: []string{"1-2"}, doubt: "claim c2@example.com/Loan A-2"},
+		{do: []string{"report"}, dry: true, code: 4, posts: "?"},
+	}},
+	{name: "a killed run is reported after another", long: true, mapping: stepThree, ways: []string{"killed"}, nights: []sheetNight{
+		{input: "first.xlsx", rows: []string{"1 A-1"}, posts: stored(1)},
+		{input: "second.xlsx", rows: []string{"1-2"}, doubt: "claim c2@example.com/Loan A-2"},
+		{do: []string{"report"}, input: "third.xlsx", rows: []string{"1-2"}, dry: true, code: 4, posts: "?"},
+		{input: "second.xlsx", rows: []string{"1-2"}, dry: true, code: 4, posts: "?"},
+	}},
+
 	// Each night has a sheet, and so a workbook, of its own name.
 	{name: "a backup is restored, and the workbooks of two nights are run again", long: true, mapping: stepThree, ways: everyWay, orders: true, nights: []sheetNight{
 		{input: "first.xlsx", rows: []string{"1 A-1"}, posts: stored(1)},
