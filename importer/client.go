@@ -69,6 +69,7 @@ func (r *clientRun) problems() (found problem.List, err error) {
 // run has noted for the guard.
 func (r *clientRun) again() *clientRun {
 	again := r.job.readClient(r.plan)
+	again.group = r.group
 	if r.leader != r {
 		again.leader = r.leader
 	}
@@ -506,7 +507,7 @@ func (r *clientRun) withContact(ctx context.Context, step *mapping.Step, plan ma
 	defer contact.mu.Unlock()
 	waiting, stop := context.WithTimeout(ctx, contactPatience)
 	defer stop()
-	unlock, err := r.job.lock(waiting, []mapping.Plan{plan})
+	unlock, err := r.job.lock(waiting, []mapping.Plan{plan}, r.group)
 	if errors.Is(err, context.DeadlineExceeded) {
 		const why = "another process is at work on the contact"
 		return stepOutcome{Step: step, Status: result.Failed, Error: why, reason: why, Advice: "Nothing was sent. Run again when the other process has finished."}, nil

@@ -135,7 +135,7 @@ func (r *clientRun) isUnchanged() bool {
 // each.
 func (j *Job) runGroup(ctx context.Context, g group, done func(clientOutcome) error) error {
 	if j.Ledger.Shared() && !g.nothingLeft() {
-		unlock, err := j.lock(ctx, g.plans)
+		unlock, err := j.lock(ctx, g.plans, nil)
 		if err != nil {
 			return err
 		}
@@ -147,6 +147,7 @@ func (j *Job) runGroup(ctx context.Context, g group, done func(clientOutcome) er
 		if i > 0 || r == nil {
 			r = j.readClient(plan)
 		}
+		r.group = g.plans
 		outcome, err := j.runClient(ctx, r)
 		if err == nil {
 			err = done(outcome)

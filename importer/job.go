@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -258,21 +259,16 @@ const refreshEvery = 200 * time.Millisecond
 // client. Safety does not need the locks: the ledger refuses what another process has done
 // meanwhile.
 
-// lock returns when this process may work on the clients of some plans. If a deadline of ctx passes,
-// it returns that error. If the run is being stopped, it returns without a lock: then nothing is sent
-// for the clients.
-func (j *Job) lock(ctx context.Context, plans []mapping.Plan) (unlock func(), err error) {
-	var names []string
-	for _, plan := range plans {
-		if plan.Client == (mapping.Identity{}) || len(plan.Steps) == 0 || len(plan.Problems) > 0 || j.leavesOut(plan) != "" {
-			continue
-		}
-		names = append(names, j.owner(plan.Client).LockName())
-		for _, address := range mapping.Addresses(plan.Addresses) {
-			names = append(names, ledger.AddressLockName(j.Environment, address))
-		}
+// lock returns when this process may work on the clients of some plans; held are the plans of a group
+// that the caller has locked. If a deadline of ctx passes, it returns that error. If the run is being
+// stopped, it returns without a lock: then nothing is sent for the clients.
+func (j *Job) lock(ctx context.Context, plans, held []mapping.Plan) (unlock func(), err error) {
+	if !j.Ledger.Shared() {
+		return func() {}, nil
 	}
-	if len(names) == 0 || !j.Ledger.Shared() {
+	has := j.lockNames(held)
+	names := slices.DeleteFunc(j.lockNames(plans), func(name string) bool { return slices.Contains(has, name) })
+	if len(names) == 0 {
 		return func() {}, nil
 	}
 	waits := time.AfterFunc(time.Second, func() { j.waiting.Add(1) })
@@ -284,6 +280,20 @@ func (j *Job) lock(ctx context.Context, plans []mapping.Plan) (unlock func(), er
 		return func() {}, nil
 	}
 	return unlock, err
+}
+
+// lockNames returns what is locked for the clients of plans: their keys and their addresses.
+func (j *Job) lockNames(plans []mapping.Plan) (names []string) {
+	for _, plan := range plans {
+		if plan.Client == (mapping.Identity{}) || len(plan.Steps) == 0 || len(plan.Problems) > 0 || j.leavesOut(plan) != "" {
+			continue
+		}
+		names = append(names, j.owner(plan.Client).LockName())
+		for _, address := range mapping.Addresses(plan.Addresses) {
+			names = append(names, ledger.AddressLockName(j.Environment, address))
+		}
+	}
+	return names
 }
 
 // stillLocked reports whether a request may leave. If another process may have taken over clients

@@ -162,7 +162,8 @@ func takenAnswer(kind, id string, t ledger.Taken) (reason, whose string) {
 type clientRun struct {
 	job           *Job
 	plan          mapping.Plan
-	leader        *clientRun // itself, or the run of the client whose contact this one creates
+	group         []mapping.Plan // the plans of the client's group
+	leader        *clientRun     // itself, or the run of the client whose contact this one creates
 	decisions     []decision
 	ids           ids
 	created       map[string]time.Time // when this run created what a step asked for, by step key

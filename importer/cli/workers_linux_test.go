@@ -277,6 +277,35 @@ func TestWorkerThatDoesNotFit(t *testing.T) {
 	}
 }
 
+// TestContactOfTheGroupInDatabase: a contact who is a client of the sheet too, or has a client's address, belongs to the
+// client's group, whose locks the process has already.
+func TestContactOfTheGroupInDatabase(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]string{"E-mail": "done changed", "First name": "done failed"} {
+		t.Run(key, func(t *testing.T) {
+			t.Parallel()
+			first, second := lead(1, "A-1"), lead(2, "A-2")
+			first[4], second[4] = "c2@example.com", nil // column Address
+			s := newScene(t, "name: partners\napi: v2"+strings.Replace(clientPart, "key: E-mail", "key: "+key, 1)+`
+contacts: [{id: partner, when: has("Address"), key: Address, lookup: {email: Address}, fields: {email: {column: Address, type: Email}}}]
+claims: [{key: Agreement no, name: "Loan {Agreement no}", claimants: [client, partner]}]
+`, [][]any{first, second})
+			s.inDatabase(pgtest.Shared(t), "")
+			s.run("--max-failures", "100%")
+			var got []string
+			for _, row := range s.results() {
+				got = append(got, row["Import status"])
+				if strings.Contains(row["Error"], "another process") {
+					t.Errorf("row %s: %s", row["Source row"], row["Error"])
+				}
+			}
+			if strings.Join(got, " ") != want {
+				t.Errorf("the rows are %v, want %s", got, want)
+			}
+		})
+	}
+}
+
 // inDatabase gives the scene's environment a ledger in a schema of a database. more are further lines of its entry.
 func (s *scene) inDatabase(server *pgtest.Server, more string) (schema string) {
 	s.t.Helper()
