@@ -71,18 +71,18 @@ func (col column) attempt(ctx context.Context, c *apiclient.Client, pad string) 
 		return inWords("found", err)
 	}
 	v := c.Create(ctx, col.request(c.Routes(), pad))
-	words := []string{string(v.Effect)}
-	if v.Effect == apiclient.Refused && v.Retry != apiclient.Never {
-		words = append(words, "retry")
-	}
+	words := string(v.Effect) + retries[v.Retry]
 	if v.RetryAfter > 0 {
-		words = append(words, "wait "+v.RetryAfter.String())
+		words += ", wait " + v.RetryAfter.String()
 	}
 	if v.Stop {
-		words = append(words, "stop")
+		words += ", stop"
 	}
-	return strings.Join(words, ", ")
+	return words
 }
+
+// retries are the words for when a request may be sent again.
+var retries = map[apiclient.Retry]string{apiclient.Now: ", retry", apiclient.AfterPause: ", retry later"}
 
 func inWords(success string, err error) string {
 	f, failed := errors.AsType[*apiclient.Failure](err)
@@ -93,7 +93,7 @@ func inWords(success string, err error) string {
 	if f.NotSent {
 		words += ", not sent"
 	}
-	if f.Stop {
+	if words += retries[f.Retry]; f.Stop {
 		words += ", stop"
 	}
 	return words
@@ -117,12 +117,19 @@ type fault struct {
 // faults are the faults of the table, by name.
 type faults map[string]fault
 
-var bareStatus = regexp.MustCompile(`^HTTP (\d{3})$`)
+var bareStatus = regexp.MustCompile(`^HTTP (\d{3})( for 7 s)?(?:, rule (\w+))?$`)
 
-// named returns the fault with that name; a bare status needs no entry.
+// named returns the fault with that name; a bare status, with Retry-After and a rule for it, needs no entry.
 func (fs faults) named(name string) (fault, bool) {
 	if m := bareStatus.FindStringSubmatch(name); m != nil {
-		return fault{answer: same(status(m[1]))}, true
+		f := fault{answer: same(status(m[1]))}
+		if m[2] != "" {
+			f.answer = same(status(m[1], "Retry-After: 7"))
+		}
+		if m[3] != "" {
+			f.change = ruled(m[1], m[3])
+		}
+		return f, true
 	}
 	f, ok := fs[name]
 	return f, ok
@@ -275,13 +282,8 @@ func newFaults(t *testing.T) faults {
 		"HTTP 404 as nobody":             {answer: saying("404", apitest.NobodyBody)},
 		"HTTP 408 amid the request":      {large: true, answer: same(unread408)},
 		"HTTP 409 to the second attempt": {attempts: 2, answer: same(secondly409)},
-		"HTTP 429 for 7 s":               {answer: same(status("429", "Retry-After: 7"))},
-		"HTTP 503 for 7 s":               {answer: same(status("503", "Retry-After: 7"))},
-		"HTTP 503 for 7 s, rule retry":   {answer: same(status("503", "Retry-After: 7")), change: ruled("retry")},
-		"HTTP 503, rule failed":          {answer: same(status("503")), change: ruled("failed")},
-		"HTTP 503, rule uncertain":       {answer: same(status("503")), change: ruled("uncertain")},
-		"HTTP 503, rule stop":            {answer: same(status("503")), change: ruled("stop")},
-		"HTTP 503 with id, rule done":    {answer: withID("503", `"https://a.example"`), change: ruled("done")},
+		"HTTP 200 with id, rule stop":    {answer: withID("200", `"https://a.example"`), change: ruled("200", "stop")},
+		"HTTP 503 with id, rule done":    {answer: withID("503", `"https://a.example"`), change: ruled("503", "done")},
 
 		"nobody, cut": {answer: same(apitest.Bytes("HTTP/1.1 404 x\r\nContent-Type: application/json\r\nContent-Length: " +
 			strconv.Itoa(len(apitest.NobodyBody)+1) + "\r\n\r\n" + apitest.NobodyBody))},
@@ -331,8 +333,9 @@ func secondly409(v apitest.RawRequest) bool {
 
 func needingActivityID(cfg *apiclient.Config) { cfg.Wire.ActivityID = "/id" }
 
-func ruled(means string) func(*apiclient.Config) {
-	return func(cfg *apiclient.Config) { cfg.Rules = []apiclient.Rule{{Status: 503, Means: means}} }
+func ruled(status, means string) func(*apiclient.Config) {
+	code, _ := strconv.Atoi(status)
+	return func(cfg *apiclient.Config) { cfg.Rules = []apiclient.Rule{{Status: code, Means: means}} }
 }
 
 // tableRow is one fault in the table.
