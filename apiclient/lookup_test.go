@@ -1,7 +1,6 @@
 package apiclient_test
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -35,53 +34,6 @@ func TestNotFoundStated(t *testing.T) {
 		if found, err := c.Find(t.Context(), apiclient.ByPhone, "+447911123456"); found.Absent != want || (err == nil) != want {
 			t.Errorf("answer %d: %+v, %v", i, found, err)
 		}
-	}
-}
-
-// When a failed look-up is worth another one, and when it stops the run.
-func TestWhenToLookUpAgain(t *testing.T) {
-	const never, now, afterPause = apiclient.Never, apiclient.Now, apiclient.AfterPause
-	for name, tt := range map[string]struct {
-		status int
-		wait   string // Retry-After
-		means  string // of a rule
-		body   string
-		retry  apiclient.Retry
-		stop   bool
-	}{
-		"400":                     {400, "", "", "{}", never, false},
-		"401":                     {401, "", "", "{}", never, true},
-		"307":                     {307, "", "", "", never, true},
-		"408":                     {408, "", "", "{}", now, false},
-		"421":                     {421, "", "", "{}", now, false},
-		"429":                     {429, "", "", "{}", afterPause, false},
-		"500":                     {500, "", "", "{}", now, false},
-		"500, rule failed":        {500, "", "failed", "{}", never, false},
-		"500, rule stop":          {500, "", "stop", "{}", never, true},
-		"501":                     {501, "", "", "{}", never, false},
-		"503":                     {503, "", "", "{}", now, false},
-		"503 for 7 s":             {503, "7", "", "{}", afterPause, false},
-		"409, rule retry":         {409, "", "retry", "{}", now, false},
-		"200 that is not JSON":    {200, "", "", "oops", now, false},
-		"200 with other JSON":     {200, "", "", `{"other":1}`, never, false},
-		"200 of several matches":  {200, "", "", `[{"contactId":"a"},{"contactId":"b"}]`, never, false},
-		"200 that a rule stopped": {200, "", "stop", `{"contactId":"a"}`, never, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			cfg := config(apiclient.V2)
-			if tt.means != "" {
-				cfg.Rules = []apiclient.Rule{{Status: tt.status, Means: tt.means}}
-			}
-			cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				w.Header().Set("Retry-After", tt.wait)
-				answers(tt.status, asJSON, tt.body)(w, r)
-			}))
-			_, err := client(t, cfg).Find(t.Context(), apiclient.ByEmail, "jane@example.com")
-			var f *apiclient.Failure
-			if !errors.As(err, &f) || f.Retry != tt.retry || f.Stop != tt.stop {
-				t.Errorf("%+v; want retry %d, stop %v", f, tt.retry, tt.stop)
-			}
-		})
 	}
 }
 

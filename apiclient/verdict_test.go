@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -44,48 +43,6 @@ func TestStatusProves(t *testing.T) {
 	early := c.Judge(req, apiclient.Answer{Status: 408, Early: true}, nil)
 	if early.Effect != apiclient.Refused {
 		t.Errorf("408 before the request was complete: %s, want refused", early.Effect)
-	}
-}
-
-// When a request may be sent again, by status, Retry-After and rule.
-func TestWhenToSendAgain(t *testing.T) {
-	const never, now, afterPause = apiclient.Never, apiclient.Now, apiclient.AfterPause
-	for name, tt := range map[string]struct {
-		status int
-		wait   time.Duration // of Retry-After
-		means  string        // of a rule
-		early  bool
-		effect apiclient.Effect
-		retry  apiclient.Retry
-		after  time.Duration
-	}{
-		"429":                          {429, 0, "", false, apiclient.Refused, afterPause, 0},
-		"429 for 7 s":                  {429, 7 * time.Second, "", false, apiclient.Refused, afterPause, 7 * time.Second},
-		"429, rule failed":             {429, 7 * time.Second, "failed", false, apiclient.Refused, never, 0},
-		"503":                          {503, 0, "", false, apiclient.Uncertain, never, 0},
-		"503 for 7 s":                  {503, 7 * time.Second, "", false, apiclient.Uncertain, never, 7 * time.Second},
-		"503, rule retry":              {503, 0, "retry", false, apiclient.Refused, afterPause, 0},
-		"503 for 7 s, rule uncertain":  {503, 7 * time.Second, "uncertain", false, apiclient.Uncertain, never, 0},
-		"409":                          {409, 0, "", false, apiclient.Refused, never, 0},
-		"409, rule retry":              {409, 0, "retry", false, apiclient.Refused, now, 0},
-		"409 for 7 s, rule retry":      {409, 7 * time.Second, "retry", false, apiclient.Refused, afterPause, 7 * time.Second},
-		"421 for 7 s":                  {421, 7 * time.Second, "", false, apiclient.Refused, now, 7 * time.Second},
-		"404 for 7 s":                  {404, 7 * time.Second, "", false, apiclient.Refused, never, 0},
-		"408":                          {408, 0, "", false, apiclient.Uncertain, never, 0},
-		"408 before the whole request": {408, 0, "", true, apiclient.Refused, now, 0},
-		"401":                          {401, 7 * time.Second, "", false, apiclient.Refused, never, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			cfg := config(apiclient.V2)
-			if tt.means != "" {
-				cfg.Rules = []apiclient.Rule{{Status: tt.status, Means: tt.means}}
-			}
-			c := client(t, cfg)
-			v := c.Judge(createContact(c), apiclient.Answer{Status: tt.status, RetryAfter: tt.wait, Early: tt.early}, nil)
-			if v.Effect != tt.effect || v.Retry != tt.retry || v.RetryAfter != tt.after {
-				t.Errorf("%s, retry %d after %v; want %s, %d after %v", v.Effect, v.Retry, v.RetryAfter, tt.effect, tt.retry, tt.after)
-			}
-		})
 	}
 }
 
