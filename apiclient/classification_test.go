@@ -149,12 +149,8 @@ func play(t *testing.T, f fault, col column) (got string, arrived int64, sent in
 			cfg.BaseURL = "https://" + address
 		}
 	case f.answer != nil:
-		var server *tls.Config
-		if f.tls {
-			certificate, roots := identity(t)
-			server = &tls.Config{Certificates: []tls.Certificate{certificate}}
-			cfg.TLS = &tls.Config{RootCAs: roots}
-		}
+		server, trust := secured(t, f.tls)
+		trust(&cfg)
 		if f.server != nil {
 			f.server(server)
 		}

@@ -43,19 +43,14 @@ func TestNewRefusesWhatMustNotBe(t *testing.T) {
 func TestHeadersOfARequest(t *testing.T) {
 	var mu sync.Mutex
 	var seen []http.Header
-	cfg := config(apiclient.V2)
-	cfg.Headers = http.Header{"x-tenant": {"acme"}}
-	cfg.UserAgent = "claimsheet/1"
-	cfg.Authorize = func(_ context.Context, req *http.Request) error {
-		req.Header.Set("Authorization", "Bearer t")
-		return nil
-	}
-	cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	c := against(t, func(_ http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		seen = append(seen, r.Header.Clone())
-	}))
-	c := client(t, cfg)
+	}, func(cfg *apiclient.Config) {
+		cfg.Headers, cfg.UserAgent = http.Header{"x-tenant": {"acme"}}, "claimsheet/1"
+		cfg.Authorize = bearing("t")
+	})
 	c.Create(t.Context(), createContact(c))
 	c.Create(t.Context(), createContact(c))
 	ids := map[string]bool{}
@@ -74,12 +69,11 @@ func TestHeadersOfARequest(t *testing.T) {
 }
 
 func TestADryRunSendsNothingButGETs(t *testing.T) {
-	cfg := config(apiclient.V2)
-	cfg.ReadOnly = true
 	hits, authorised := 0, 0
-	cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { hits++ }))
-	cfg.Authorize = func(context.Context, *http.Request) error { authorised++; return nil }
-	c := client(t, cfg)
+	c := against(t, func(http.ResponseWriter, *http.Request) { hits++ }, func(cfg *apiclient.Config) {
+		cfg.ReadOnly = true
+		cfg.Authorize = func(context.Context, *http.Request) error { authorised++; return nil }
+	})
 	for _, req := range everyRequest(c.Routes()) {
 		_, err := c.Do(t.Context(), req)
 		if isGET := req.Method == http.MethodGet; (err == nil) != isGET {
@@ -104,9 +98,9 @@ func TestCredentialsThatCannotBeHad(t *testing.T) {
 		{&apiclient.Failure{Stop: true, Reason: "the client secret is refused"}, "the client secret is refused", true},
 	}
 	for _, tt := range tests {
-		cfg := config(apiclient.V2)
-		cfg.Authorize = func(context.Context, *http.Request) error { return tt.err }
-		c := client(t, cfg)
+		c := with(t, func(cfg *apiclient.Config) {
+			cfg.Authorize = func(context.Context, *http.Request) error { return tt.err }
+		})
 		v := c.Create(t.Context(), createContact(c))
 		if v.Effect != apiclient.NotSent || v.Reason != tt.reason || v.Stop != tt.stop {
 			t.Errorf("%+v", v)

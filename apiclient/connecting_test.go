@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"claimsheet/apiclient"
+	"claimsheet/importer/testform"
 )
 
 // wired is a service over connections that take time to open. It records when requests
@@ -115,7 +116,7 @@ func (s *wired) clients(t *testing.T, n int, change func(i int, cfg *apiclient.C
 // No second at the service sees more requests than the rate, however long connections take
 // to open and whether they are kept; and the rate is used nevertheless.
 func TestTheRateHoldsWhereConnectionsAreSlow(t *testing.T) {
-	onlyLong(t)
+	testform.OnlyLong(t)
 	upTo := func(d time.Duration) func() time.Duration {
 		return func() time.Duration { return time.Duration(rand.Int64N(int64(d))) }
 	}

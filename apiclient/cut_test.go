@@ -11,6 +11,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/apitest"
+	"claimsheet/importer/testform"
 )
 
 // lookUp is the column of look-ups.
@@ -36,7 +37,7 @@ var framings = map[string]func(status, body string) string{
 
 // cutAt reports whether an exchange of so many bytes is cut after n of them: after all but the
 // last few, every 29th without -long.
-func cutAt(n, length int64) bool { return *long || n%29 == 0 || n > length-3 }
+func cutAt(n, length int64) bool { return *testform.Long || n%29 == 0 || n > length-3 }
 
 // uncut is an exchange without a cut.
 var uncut = cut{after: 1 << 20}

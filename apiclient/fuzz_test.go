@@ -23,14 +23,18 @@ func TestCheckPointer(t *testing.T) {
 	}
 }
 
+// readingID returns a client that reads the id of a contact at a place.
+func readingID(t testing.TB, place string) *apiclient.Client {
+	t.Helper()
+	return with(t, func(cfg *apiclient.Config) { cfg.Wire.ContactID = place })
+}
+
 func TestPointersReachEveryPlace(t *testing.T) {
 	body := `{"a":{"b/c":{"d~e":[{"":"deep"}]}},"01":"key"}`
 	for pointer, want := range map[string]string{
 		"/a/b~1c/d~0e/0/": "deep", "/01": "key", "/a/b~1c/d~0e/00/": "", "/a/b~1c/d~0e/1/": "", "/a/b~1c/d~0e/-/": "", "/A": "",
 	} {
-		cfg := config(apiclient.V2)
-		cfg.Wire.ContactID = pointer
-		v := client(t, cfg).Judge(apiclient.Request{Kind: apiclient.CreateClient}, apiclient.Answer{Status: 200, Body: []byte(body)}, nil)
+		v := readingID(t, pointer).Judge(apiclient.Request{Kind: apiclient.CreateClient}, apiclient.Answer{Status: 200, Body: []byte(body)}, nil)
 		if v.ID != want {
 			t.Errorf("%s: id %q, want %q", pointer, v.ID, want)
 		}
@@ -47,12 +51,10 @@ func FuzzIDExtraction(f *testing.F) {
 		f.Add(seed[0], []byte(seed[1]))
 	}
 	f.Fuzz(func(t *testing.T, pointer string, body []byte) {
-		cfg := config(apiclient.V2)
-		cfg.Wire.ContactID = pointer
 		if apiclient.CheckPointer(pointer) != nil {
 			return
 		}
-		v := client(t, cfg).Judge(apiclient.Request{Kind: apiclient.CreateClient}, apiclient.Answer{Status: 200, Body: body}, nil)
+		v := readingID(t, pointer).Judge(apiclient.Request{Kind: apiclient.CreateClient}, apiclient.Answer{Status: 200, Body: body}, nil)
 		if (v.ID != "") != (v.Effect == apiclient.Created) || (v.Reason == "") != (v.Effect == apiclient.Created) {
 			t.Fatalf("%q in %q: %+v", pointer, body, v)
 		}

@@ -1,6 +1,7 @@
 package apiclient_test
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"flag"
@@ -13,19 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/apiclient"
-	"claimsheet/importer/testform"
 )
-
-// long asks for what takes long: .ci/run gives it.
-var long = testform.Long
-
-// onlyLong leaves a test out without -long.
-func onlyLong(t *testing.T) {
-	t.Helper()
-	if !*long {
-		t.Skip("only with -long")
-	}
-}
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
@@ -49,12 +38,20 @@ func client(t testing.TB, cfg apiclient.Config) *apiclient.Client {
 	return c
 }
 
-// against returns a v2 client of a handler in the same process.
-func against(t testing.TB, h http.HandlerFunc) *apiclient.Client {
+// with returns a v2 client of an environment with changes.
+func with(t testing.TB, change ...func(*apiclient.Config)) *apiclient.Client {
 	t.Helper()
 	cfg := config(apiclient.V2)
-	cfg.Transport = apiclient.InProcess(h)
+	for _, f := range change {
+		f(&cfg)
+	}
 	return client(t, cfg)
+}
+
+// against returns a v2 client of a handler in the same process.
+func against(t testing.TB, h http.HandlerFunc, change ...func(*apiclient.Config)) *apiclient.Client {
+	t.Helper()
+	return with(t, append(change, func(cfg *apiclient.Config) { cfg.Transport = apiclient.InProcess(h) })...)
 }
 
 // answers always gives the same answer.
@@ -83,14 +80,17 @@ func golden(t *testing.T, file, got string) {
 }
 
 // at returns a v2 client of the service at a url.
-func at(t *testing.T, baseURL string, change ...func(*apiclient.Config)) *apiclient.Client {
+func at(t testing.TB, baseURL string, change ...func(*apiclient.Config)) *apiclient.Client {
 	t.Helper()
-	cfg := config(apiclient.V2)
-	cfg.BaseURL = baseURL
-	for _, f := range change {
-		f(&cfg)
+	return with(t, append([]func(*apiclient.Config){func(cfg *apiclient.Config) { cfg.BaseURL = baseURL }}, change...)...)
+}
+
+// bearing gives requests a token.
+func bearing(token string) func(context.Context, *http.Request) error {
+	return func(_ context.Context, req *http.Request) error {
+		req.Header.Set("Authorization", "Bearer "+token)
+		return nil
 	}
-	return client(t, cfg)
 }
 
 func createContact(c *apiclient.Client) apiclient.Request {

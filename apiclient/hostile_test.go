@@ -14,6 +14,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/apitest"
+	"claimsheet/importer/testform"
 )
 
 // answerBodies are JSON answers to the creation of a contact, each with the id that
@@ -114,7 +115,7 @@ func TestALinkIsExactOrThereIsNone(t *testing.T) {
 		`https://a.example/\ud83d`: false, `https://a.example/` + "\ufffd": false, `https://a.example/\u0000`: false, `//a.example/r`: false,
 		`/r/` + "\ufffd": false,
 	} {
-		c := client(t, config(apiclient.V2))
+		c := with(t)
 		v := c.Judge(c.Routes().CreateLink("c", nil), apiclient.Answer{Status: 201, Body: []byte(`{"redirectUrl":"` + url + `"}`)}, nil)
 		if (v.Effect == apiclient.Created) != sound || (v.URL != "") != sound {
 			t.Errorf("%s: %s with a url of %d characters", url, v.Effect, len(v.URL))
@@ -146,7 +147,7 @@ func endlessly(before, text string) apitest.RawReply {
 
 // However much a service sends, the client keeps little of it in memory.
 func TestAnswersWithoutEndTakeLittleMemory(t *testing.T) {
-	onlyLong(t)
+	testform.OnlyLong(t)
 	const ok = "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\n"
 	packed := bomb()
 	floods := map[string]apitest.RawReply{
@@ -217,7 +218,7 @@ func TestABodyObeysTheTimeout(t *testing.T) {
 // be cut on its way to people.
 func TestWhatNoCellHoldsIsNoID(t *testing.T) {
 	for n, sound := range map[int]bool{32_767: true, 32_768: false} {
-		c := client(t, config(apiclient.V2))
+		c := with(t)
 		id := strings.Repeat("a", n)
 		v := c.Judge(createContact(c), apiclient.Answer{Status: 201, Body: []byte(`{"contactId":"` + id + `"}`)}, nil)
 		if (v.Effect == apiclient.Created) != sound || !sound && !strings.Contains(v.Reason, "longer than a cell") || !strings.Contains(string(v.Answer), id) {

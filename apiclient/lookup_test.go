@@ -20,13 +20,11 @@ func TestNotFoundStated(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	replies := []http.HandlerFunc{answers(404, "text/html", "<html>"), answers(404, asJSON, `{"code":1}`), answers(404, asJSON, `{"code":2}`), answers(404, asJSON, `{}`)}
-	cfg, asked := config(apiclient.V2), 0
-	cfg.NotFound.Stated = true
-	cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	asked := 0
+	c := against(t, func(w http.ResponseWriter, r *http.Request) {
 		replies[asked](w, r)
 		asked++
-	}))
-	c := client(t, cfg)
+	}, func(cfg *apiclient.Config) { cfg.NotFound.Stated = true })
 	if err := c.LearnAbsent(t.Context(), apiclient.ByPhone); err != nil || asked > 0 {
 		t.Fatalf("%v after %d requests", err, asked)
 	}
@@ -54,9 +52,9 @@ func TestLearnAbsentTriesAnotherNumber(t *testing.T) {
 }
 
 func TestAgrees(t *testing.T) {
-	cfg := config(apiclient.V2)
-	cfg.Wire.LookupAgree = map[string]string{"lastName": "/person/last", "phone": "/phone"}
-	c := client(t, cfg)
+	c := with(t, func(cfg *apiclient.Config) {
+		cfg.Wire.LookupAgree = map[string]string{"lastName": "/person/last", "phone": "/phone"}
+	})
 	tests := []struct {
 		body   string
 		fields map[string]string
@@ -198,16 +196,18 @@ func lookUpsAreNotLiedTo(t *testing.T) {
 	t.Logf("%d look-ups", asked)
 }
 
+// content finds nobody where the value at a place equals a document; where it is empty, if that is "".
+func content(place, equals string) apiclient.NotFound {
+	n := apiclient.NotFoundContent{Place: place, Equals: []byte(equals)}
+	if equals == "" {
+		n.Equals, n.Empty = nil, true
+	}
+	return apiclient.NotFound{Content: []apiclient.NotFoundContent{n}}
+}
+
 // An answer with several people is neither nobody nor somebody, wherever a rule or the
 // place of ids looks; nor is an answer that means nobody and has an id elsewhere.
 func TestAnAnswerThatMeansTwoThings(t *testing.T) {
-	content := func(place, equals string) apiclient.NotFound {
-		n := apiclient.NotFoundContent{Place: place, Equals: []byte(equals), Empty: equals == ""}
-		if n.Empty {
-			n.Equals = nil
-		}
-		return apiclient.NotFound{Content: []apiclient.NotFoundContent{n}}
-	}
 	statuses := func(status ...int) apiclient.NotFound { return apiclient.NotFound{Status: status} }
 	const crowded, contradiction = "more than one match", "holds an id"
 	for name, tt := range map[string]struct {
@@ -240,17 +240,14 @@ func TestAnAnswerThatMeansTwoThings(t *testing.T) {
 		"null as a text":                  {apiclient.DefaultNotFound(), "text", 200, `null`, "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg := config(apiclient.V2)
-			cfg.NotFound, cfg.Wire.LookupContactID = tt.notFound, &tt.place
-			cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			c := against(t, func(w http.ResponseWriter, r *http.Request) {
 				for name, value := range map[string]string{"X-Contact-Id": tt.header, "Content-Location": tt.location} {
 					if value != "" {
 						w.Header().Set(name, value)
 					}
 				}
 				answers(tt.status, asJSON, tt.body)(w, r)
-			}))
-			c := client(t, cfg)
+			}, func(cfg *apiclient.Config) { cfg.NotFound, cfg.Wire.LookupContactID = tt.notFound, &tt.place })
 			got, err := c.Find(t.Context(), apiclient.ByEmail, "jane@example.com")
 			if tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) || tt.err == "" && (err != nil || !got.Absent) {
 				t.Errorf("%+v, %v; want an error with %q", got, err, tt.err)

@@ -16,6 +16,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/apitest"
+	"claimsheet/importer/testform"
 )
 
 // clockwork is a service that records when requests arrive, counted from its start.
@@ -239,7 +240,7 @@ func TestASingle429IsSoonOvercome(t *testing.T) {
 		at      int // which request
 		ceiling float64
 	}{"at the start": {5, 0}, "in full flow": {2000, 0}, "under a ceiling": {2000, 100}} {
-		if !*long && name != "under a ceiling" {
+		if !*testform.Long && name != "under a ceiling" {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

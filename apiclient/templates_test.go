@@ -12,9 +12,7 @@ import (
 )
 
 func TestTemplates(t *testing.T) {
-	cfg := config(apiclient.V2)
-	cfg.Wire.DataTypes = map[string]string{"3": "Checkbox", "text": "TextArea"}
-	cfg.Transport = apiclient.InProcess(answers(200, asJSON, `[
+	got, notes, err := against(t, answers(200, asJSON, `[
 		{"id":"t1","name":"Your details","extra":1,"activityAttributeTemplates":[
 			{"id":"a1","name":"Born","dataType":"datetime"},
 			{"id":"a2","name":"Consent","dataType":3},
@@ -27,8 +25,9 @@ func TestTemplates(t *testing.T) {
 			{"id":"a9","name":"Lender","dataType":"DropDown","options":["Lloyds",{"id":3,"name":"Barclays"}," ",7,{}]},
 			{"id":"b1","name":"Odd","options":{"a":"b"}}]},
 		{"id":2,"name":"Sign","activityAttributeTemplates":null},
-		{"id":"t3","name":"Review"}]`))
-	got, notes, err := client(t, cfg).Templates(t.Context())
+		{"id":"t3","name":"Review"}]`), func(cfg *apiclient.Config) {
+		cfg.Wire.DataTypes = map[string]string{"3": "Checkbox", "text": "TextArea"}
+	}).Templates(t.Context())
 	want := []apiclient.Template{
 		{ID: "t1", Name: "Your details", Attributes: []apiclient.AttributeTemplate{
 			{ID: "a1", Name: "Born", DataType: "DateTime"},
@@ -77,13 +76,10 @@ func TestTemplatesElsewhere(t *testing.T) {
 		"a next page":            {"/items", "", `{"nextPage":"/x?page=2","items":[` + one + `]}`, "its field nextPage"},
 		"links":                  {"/items", "", `{"_links":{"next":{"href":"/x"}},"items":[` + one + `]}`, "its field next"},
 	} {
-		cfg := config(apiclient.V2)
-		cfg.Wire.Templates = c.place
-		cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		templates, _, err := against(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Link", c.header)
 			answers(200, asJSON, c.body)(w, r)
-		}))
-		templates, _, err := client(t, cfg).Templates(t.Context())
+		}, func(cfg *apiclient.Config) { cfg.Wire.Templates = c.place }).Templates(t.Context())
 		if c.want == "" && (err != nil || len(templates) != 1) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, %v; want %q", name, templates, err, c.want)
 		}

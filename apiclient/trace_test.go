@@ -66,13 +66,10 @@ func TestTrace(t *testing.T) {
 			c.Create(ctx, c.Routes().CreateLink("jane.canary@example.com", []byte("{}")))
 		}, "/funnel/v2/contacts/{contactId}/magic-link", 2},
 	}
-	cfg := config(apiclient.V2)
-	cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	c := against(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Correlation-Id", "gateway-17")
 		answers(201, "application/json", `{"contactId":"canary","redirectUrl":"https://x.example/canary-link"}`)(w, nil)
-	}))
-	trace.to(&cfg)
-	c := client(t, cfg)
+	}, trace.to)
 	ctx := apiclient.WithRow(t.Context(), 1, 7)
 	for _, r := range requests {
 		r.ask(ctx, c)
@@ -120,15 +117,13 @@ func TestTraceHidesSecrets(t *testing.T) {
 	t.Parallel()
 	var trace traced
 	const secret = "s3cret-key-1"
-	cfg := config(apiclient.V2)
-	cfg.Headers = http.Header{"X-Request-Id": {secret}}
-	cfg.Secrets = func() []string { return []string{secret} }
-	cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	c := against(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Request-Id", secret)
 		answers(201, "application/json", `{}`)(w, nil)
-	}))
-	trace.to(&cfg)
-	c := client(t, cfg)
+	}, trace.to, func(cfg *apiclient.Config) {
+		cfg.Headers = http.Header{"X-Request-Id": {secret}}
+		cfg.Secrets = func() []string { return []string{secret} }
+	})
 	c.Create(t.Context(), c.Routes().CreateLink(secret, nil))
 	if text, err := json.Marshal(trace.take()); err != nil || strings.Contains(string(text), secret) {
 		t.Errorf("%s (%v)", text, err)

@@ -21,7 +21,7 @@ func TestStatusProves(t *testing.T) {
 		}
 		return s >= 400 && s < 500 && s != 408
 	}
-	c := client(t, config(apiclient.V2))
+	c := with(t)
 	req := c.Routes().CreateClaim("c", []string{"c"}, "n")
 	for status := 200; status < 600; status++ {
 		v := c.Judge(req, apiclient.Answer{Status: status, Body: []byte(`{}`)}, nil)
@@ -103,39 +103,33 @@ func TestWhatAnAnswerMustCarry(t *testing.T) {
 // One of several ids is not known to be the right one.
 func TestOneOfSeveralIDsIsUncertain(t *testing.T) {
 	const created, uncertain = apiclient.Created, apiclient.Uncertain
-	for body, want := range map[string]apiclient.Verdict{
-		`{"data":[{"id":"a"}]}`:              {Effect: created, ID: "a"},
-		`{"data":[{"id":"a"},{"id":"b"}]}`:   {Effect: uncertain},
-		`{"data":[{"id":"a"},{"id":"a"}]}`:   {Effect: uncertain},
-		`{"data":[{"id":"a"},null]}`:         {Effect: uncertain},
-		`{"data":[{"id":"a"}],"more":[1,2]}`: {Effect: created, ID: "a"},
+	for _, tt := range []struct {
+		place, body string
+		link        bool
+		want        apiclient.Verdict
+	}{
+		{"/data/0/id", `{"data":[{"id":"a"}]}`, false, apiclient.Verdict{Effect: created, ID: "a"}},
+		{"/data/0/id", `{"data":[{"id":"a"},{"id":"b"}]}`, false, apiclient.Verdict{Effect: uncertain}},
+		{"/data/0/id", `{"data":[{"id":"a"},{"id":"a"}]}`, false, apiclient.Verdict{Effect: uncertain}},
+		{"/data/0/id", `{"data":[{"id":"a"},null]}`, false, apiclient.Verdict{Effect: uncertain}},
+		{"/data/0/id", `{"data":[{"id":"a"}],"more":[1,2]}`, false, apiclient.Verdict{Effect: created, ID: "a"}},
+		// The same holds for links: another one is another client's. Only a list inside the
+		// answer about one client has that client's links.
+		{"/0/url", `[{"url":"https://x.example/a"},{"url":"https://x.example/b"}]`, true, apiclient.Verdict{Effect: uncertain}},
+		{"/links/1/href", `{"links":[{"href":"https://x.example/self"},{"href":"https://x.example/b"}]}`, true,
+			apiclient.Verdict{Effect: created, URL: "https://x.example/b"}},
+		{"/links/1/href", `{"links":[{"href":"https://x.example/self"}]}`, true, apiclient.Verdict{Effect: uncertain}},
+		{"/links/1/href", `[{"links":[{"href":"https://x.example/a"},{"href":"https://x.example/b"}]},{}]`, true, apiclient.Verdict{Effect: uncertain}},
+		{"/links/1/href", `{"links":[{"href":"https://x.example/a"},{"href":1}]}`, true, apiclient.Verdict{Effect: uncertain}},
 	} {
-		cfg := config(apiclient.V2)
-		cfg.Wire.ContactID = "/data/0/id"
-		c := client(t, cfg)
-		if v := c.Judge(createContact(c), apiclient.Answer{Status: 201, Body: []byte(body)}, nil); v.Effect != want.Effect || v.ID != want.ID {
-			t.Errorf("%s: %s with id %q (%s); want %s with %q", body, v.Effect, v.ID, v.Reason, want.Effect, want.ID)
+		c := with(t, func(cfg *apiclient.Config) { cfg.Wire.ContactID, cfg.Wire.RedirectURL = tt.place, tt.place })
+		request := createContact(c)
+		if tt.link {
+			request = c.Routes().CreateLink("a", nil)
 		}
-	}
-	// The same holds for links: another one is somebody else's. Only a list inside the
-	// answer about one client has that client's links.
-	cfg := config(apiclient.V2)
-	cfg.Wire.RedirectURL = "/0/url"
-	c := client(t, cfg)
-	two := apiclient.Answer{Status: 201, Body: []byte(`[{"url":"https://x.example/a"},{"url":"https://x.example/b"}]`)}
-	if v := c.Judge(c.Routes().CreateLink("a", nil), two, nil); v.Effect != uncertain || v.URL != "" {
-		t.Errorf("link: %s with url %q", v.Effect, v.URL)
-	}
-	cfg.Wire.RedirectURL = "/links/1/href"
-	c = client(t, cfg)
-	for body, want := range map[string]apiclient.Verdict{
-		`{"links":[{"href":"https://x.example/self"},{"href":"https://x.example/b"}]}`:   {Effect: created, URL: "https://x.example/b"},
-		`{"links":[{"href":"https://x.example/self"}]}`:                                  {Effect: uncertain},
-		`[{"links":[{"href":"https://x.example/a"},{"href":"https://x.example/b"}]},{}]`: {Effect: uncertain},
-		`{"links":[{"href":"https://x.example/a"},{"href":1}]}`:                          {Effect: uncertain},
-	} {
-		if v := c.Judge(c.Routes().CreateLink("a", nil), apiclient.Answer{Status: 201, Body: []byte(body)}, nil); v.Effect != want.Effect || v.URL != want.URL {
-			t.Errorf("link in %s: %s with url %q (%s)", body, v.Effect, v.URL, v.Reason)
+		v := c.Judge(request, apiclient.Answer{Status: 201, Body: []byte(tt.body)}, nil)
+		if v.Effect != tt.want.Effect || v.ID != tt.want.ID || v.URL != tt.want.URL {
+			t.Errorf("%s in %s: %s with id %q and url %q (%s)", tt.place, tt.body, v.Effect, v.ID, v.URL, v.Reason)
 		}
 	}
 }
@@ -206,9 +200,7 @@ func TestRulesComeFirst(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			cfg := config(apiclient.V2)
-			cfg.Rules = []apiclient.Rule{tt.rule}
-			got := client(t, cfg).Judge(apiclient.Request{Kind: apiclient.CreateClaim}, tt.answer, nil)
+			got := with(t, func(cfg *apiclient.Config) { cfg.Rules = []apiclient.Rule{tt.rule} }).Judge(apiclient.Request{Kind: apiclient.CreateClaim}, tt.answer, nil)
 			tt.want.Ruled = tt.name != "no match"
 			if diff := cmp.Diff(tt.want, got, cmpopts.IgnoreFields(apiclient.Verdict{}, "Status", "Answer", "Detail")); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
@@ -228,7 +220,7 @@ func TestDetailIsTheServicesOwnWordsOnOneLine(t *testing.T) {
 		{"text/html", "<html>secret</html>", ""},
 		{"text/plain", long, strings.Repeat("é", 299) + "…"},
 	}
-	c := client(t, config(apiclient.V2))
+	c := with(t)
 	for _, tt := range tests {
 		v := c.Judge(apiclient.Request{Kind: apiclient.CreateClaim},
 			apiclient.Answer{Status: http.StatusBadRequest, ContentType: tt.contentType, Body: []byte(tt.body)}, nil)

@@ -1,20 +1,19 @@
 package apiclient_test
 
 import (
-	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"claimsheet/apiclient"
+	"claimsheet/apiclient/apitest"
 )
 
-// An id and a redirect url are read at the place that the environment names, or not
-// at all.
+// An id is read at the place that the environment names, or not at all, also when the answer is read
+// again from what the ledger keeps. A part of an id is never taken for an id, and a page never for text.
 func TestPlaces(t *testing.T) {
+	cut := errors.New("the connection ended")
 	const location = "/api/funnel/v2/contacts/c%2F1"
 	at := func(name, value string) http.Header { return http.Header{http.CanonicalHeaderKey(name): {value}} }
 	for _, tt := range []struct {
@@ -23,35 +22,38 @@ func TestPlaces(t *testing.T) {
 		kind, body  string
 		id          string // "" = there is none
 		why         string
+		cut         error // how reading the body ended
 	}{
-		{"bare string", "", nil, asJSON, `"abc"`, "abc", ""},
-		{"bare number", "", nil, asJSON, "17\n", "17", ""},
-		{"an object where a string was expected", "", nil, asJSON, `{"contactId":"abc"}`, "", "an object instead of an id at its top level"},
-		{"text", "text", nil, "text/plain; charset=utf-8", "\ufeff abc\r\n", "abc", ""},
-		{"text of several words", "text", nil, "text/plain", "contact created", "", "is not one word of plain text"},
-		{"text that is JSON", "text", nil, asJSON, `{"contactId":"abc"}`, "", "is JSON, not plain text"},
-		{"text that is a JSON string", "text", nil, asJSON, `"abc"`, "", "is JSON, not plain text"},
-		{"text that is a page", "text", nil, "text/html", `<html>abc</html>`, "", "is a web page"},
-		{"no text", "text", nil, "text/plain", "", "", "is empty"},
-		{"header", "header:X-Contact-Id", at("X-Contact-Id", "abc"), "", "", "abc", ""},
-		{"header, any case", "header:x-contact-id", at("X-Contact-Id", "abc"), asJSON, "{}", "abc", ""},
-		{"no such header", "header:X-Contact-Id", nil, asJSON, `{"contactId":"abc"}`, "", "has no value at header:X-Contact-Id"},
-		{"header twice", "header:X-Contact-Id", http.Header{"X-Contact-Id": {"abc", "abd"}}, "", "", "", "several values at header:X-Contact-Id"},
-		{"last segment", "header:Location", at("Location", location), "", "", "c/1", ""},
-		{"last segment of a whole url", "header:Location", at("Location", "https://x.example/a/abc?x=/y#/z"), "", "", "abc", ""},
-		{"last segment, trailing slash", "header:Location", at("Location", "/contacts/"), "", "", "", "does not end with a segment at header:Location"},
-		{"last segment, an id and a trailing slash", "header:Location", at("Location", "/contacts/7D0C0F3E-2f0e-4c53-9d25-0d4b9a0f7a11/"), "", "", "7D0C0F3E-2f0e-4c53-9d25-0d4b9a0f7a11", ""},
-		{"last segment, two trailing slashes", "header:Location", at("Location", "/contacts/7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11//"), "", "", "", "does not end with a segment"},
-		{"last segment, no path", "header:Location", at("Location", "https://x.example"), "", "", "", "does not end with a segment"},
-		{"last segment, no url", "header:Location", at("Location", "abc"), "", "", "", "does not end with a segment"},
-		{"last segment of dots", "header:Location", at("Location", "/contacts/.."), "", "", "", "is a dot segment"},
+		{"bare string", "", nil, asJSON, `"abc"`, "abc", "", nil},
+		{"bare number", "", nil, asJSON, "17\n", "17", "", nil},
+		{"an object where a string was expected", "", nil, asJSON, `{"contactId":"abc"}`, "", "an object instead of an id at its top level", nil},
+		{"text", "text", nil, "text/plain; charset=utf-8", "\ufeff abc\r\n", "abc", "", nil},
+		{"text of several words", "text", nil, "text/plain", "contact created", "", "is not one word of plain text", nil},
+		{"text that is JSON", "text", nil, asJSON, `{"contactId":"abc"}`, "", "is JSON, not plain text", nil},
+		{"text that is a JSON string", "text", nil, asJSON, `"abc"`, "", "is JSON, not plain text", nil},
+		{"text that is a page", "text", nil, "text/html", `<html>abc</html>`, "", "is a web page", nil},
+		{"no text", "text", nil, "text/plain", "", "", "is empty", nil},
+		{"header", "header:X-Contact-Id", at("X-Contact-Id", "abc"), "", "", "abc", "", nil},
+		{"header, any case", "header:x-contact-id", at("X-Contact-Id", "abc"), asJSON, "{}", "abc", "", nil},
+		{"no such header", "header:X-Contact-Id", nil, asJSON, `{"contactId":"abc"}`, "", "has no value at header:X-Contact-Id", nil},
+		{"header twice", "header:X-Contact-Id", http.Header{"X-Contact-Id": {"abc", "abd"}}, "", "", "", "several values at header:X-Contact-Id", nil},
+		{"last segment", "header:Location", at("Location", location), "", "", "c/1", "", nil},
+		{"last segment of a whole url", "header:Location", at("Location", "https://x.example/a/abc?x=/y#/z"), "", "", "abc", "", nil},
+		{"last segment, trailing slash", "header:Location", at("Location", "/contacts/"), "", "", "", "does not end with a segment at header:Location", nil},
+		{"last segment, an id and a trailing slash", "header:Location", at("Location", "/contacts/7D0C0F3E-2f0e-4c53-9d25-0d4b9a0f7a11/"), "", "", "7D0C0F3E-2f0e-4c53-9d25-0d4b9a0f7a11", "", nil},
+		{"last segment, two trailing slashes", "header:Location", at("Location", "/contacts/7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11//"), "", "", "", "does not end with a segment", nil},
+		{"last segment, no path", "header:Location", at("Location", "https://x.example"), "", "", "", "does not end with a segment", nil},
+		{"last segment, no url", "header:Location", at("Location", "abc"), "", "", "", "does not end with a segment", nil},
+		{"last segment of dots", "header:Location", at("Location", "/contacts/.."), "", "", "", "is a dot segment", nil},
+		{"text, cut", "text", nil, "text/plain", "17", "", "the connection ended", cut},
+		{"number, cut", "", nil, asJSON, "17", "", "the connection ended", cut},
+		{"half an object", "/contactId", nil, asJSON, `{"contactId":"17`, "", "the connection ended", cut},
+		{"a page of one word", "text", nil, "text/html; charset=utf-8", "OK", "", "is a web page", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			cfg := config(apiclient.V2)
-			cfg.Wire.ContactID = tt.place
-			c := client(t, cfg)
+			c := readingID(t, tt.place)
 			a := apiclient.Answer{Status: 201, Header: tt.header, ContentType: tt.kind, Body: []byte(tt.body)}
-			v := c.Judge(createContact(c), a, nil)
+			v := c.Judge(createContact(c), a, tt.cut)
 			if v.ID != tt.id || (v.Effect == apiclient.Created) != (tt.id != "") || !strings.Contains(v.Reason, tt.why) {
 				t.Errorf("%s, id %q, %s", v.Effect, v.ID, v.Reason)
 			}
@@ -59,41 +61,9 @@ func TestPlaces(t *testing.T) {
 			if again := c.Judge(createContact(c), apiclient.StoredAnswer(201, v.Answer), nil); again.ID != v.ID || again.Effect != v.Effect {
 				t.Errorf("read again from %q: %s, id %q", v.Answer, again.Effect, again.ID)
 			}
-			cfg.Wire.ContactID = "/nowhere"
-			wrong := client(t, cfg)
-			kept := wrong.Judge(createContact(wrong), a, nil).Answer
+			kept := readingID(t, "/nowhere").Judge(createContact(c), a, tt.cut).Answer
 			if later := c.Judge(createContact(c), apiclient.StoredAnswer(201, kept), nil); later.ID != tt.id {
 				t.Errorf("after the place is corrected, %q says %q", kept, later.ID)
-			}
-		})
-	}
-}
-
-// A part of an id is never taken for an id, and a page never for text, also when the
-// answer is read again from what the ledger keeps.
-func TestAPartIsNoID(t *testing.T) {
-	cut := errors.New("the connection ended")
-	for _, tt := range []struct {
-		name, place, kind, body string
-		err                     error
-		id                      string
-	}{
-		{"text", "text", "text/plain", "17", cut, ""},
-		{"number", "", "application/json", "17", cut, ""},
-		{"half an object", "/contactId", "application/json", `{"contactId":"17`, cut, ""},
-		{"page of one word", "text", "text/html; charset=utf-8", "OK", nil, ""},
-		{"whole text", "text", "text/plain", "1734", nil, "1734"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			cfg := config(apiclient.V2)
-			cfg.Wire.ContactID = tt.place
-			c := client(t, cfg)
-			v := c.Judge(createContact(c), apiclient.Answer{Status: 201, ContentType: tt.kind, Body: []byte(tt.body)}, tt.err)
-			again := c.Judge(createContact(c), apiclient.StoredAnswer(201, v.Answer), nil)
-			for when, v := range map[string]apiclient.Verdict{"at once": v, "from the ledger": again} {
-				if v.ID != tt.id || (v.Effect == apiclient.Created) != (tt.id != "") {
-					t.Errorf("%s: %s, id %q", when, v.Effect, v.ID)
-				}
 			}
 		})
 	}
@@ -109,22 +79,9 @@ func TestBodiesThatEndWithTheConnection(t *testing.T) {
 		{"object", "/contactId", "", `{"contactId":"1734"}`, "1734"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				_, _ = io.Copy(io.Discard, r.Body)
-				conn, _, err := w.(http.Hijacker).Hijack()
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				defer conn.Close()
-				_, _ = io.WriteString(conn, "HTTP/1.1 201 Created\r\nContent-Type: text/plain\r\n"+tt.head+"\r\n"+tt.body)
-			}))
-			defer server.Close()
-			cfg := config(apiclient.V2)
-			cfg.BaseURL, cfg.Wire.ContactID, cfg.Transport = server.URL, tt.place, nil
-			c := client(t, cfg)
-			a, err := c.Do(t.Context(), createContact(c))
-			if v := c.Judge(createContact(c), a, err); v.ID != tt.id {
+			reply := apitest.Bytes("HTTP/1.1 201 Created\r\nContent-Type: text/plain\r\n" + tt.head + "\r\n" + tt.body)
+			c := at(t, apitest.StartRaw(t, nil, reply).URL, func(cfg *apiclient.Config) { cfg.Wire.ContactID = tt.place })
+			if v := c.Create(t.Context(), createContact(c)); v.ID != tt.id {
 				t.Errorf("%s, id %q (%s)", v.Effect, v.ID, v.Reason)
 			}
 		})
@@ -145,9 +102,7 @@ func TestRelativeURLs(t *testing.T) {
 			"text":            {Status: 201, Body: []byte(said + "\n")},
 			"":                {Status: 201, Body: []byte(`"` + said + `"`)},
 		} {
-			cfg := config(apiclient.V2)
-			cfg.Wire.RedirectURL = place
-			c := client(t, cfg)
+			c := with(t, func(cfg *apiclient.Config) { cfg.Wire.RedirectURL = place })
 			if v := c.Judge(c.Routes().CreateLink("c-1", nil), answer, nil); v.URL != want {
 				t.Errorf("%q at %q: %q, want %q (%s)", said, place, v.URL, want, v.Reason)
 			}
@@ -158,36 +113,27 @@ func TestRelativeURLs(t *testing.T) {
 // An answer means nobody only with the value that the environment names, at the place
 // that it names, and without an id.
 func TestNobodyByContent(t *testing.T) {
-	rule := func(place, equals string) apiclient.NotFoundContent {
-		if equals == "" {
-			return apiclient.NotFoundContent{Place: place, Empty: true}
-		}
-		return apiclient.NotFoundContent{Place: place, Equals: json.RawMessage(equals)}
-	}
 	for _, tt := range []struct {
 		name    string
-		rule    apiclient.NotFoundContent
+		rule    apiclient.NotFound
 		lookup  string // lookup_contact_id
 		nobody  string
 		somehow []string // like nobody, and not
 		match   string   // of the id a
 	}{
-		{"null", rule("/contactId", "null"), "/contactId", `{"contactId":null}`, []string{`{"contactId":""}`, `{}`, `null`}, `{"contactId":"a"}`},
-		{"no items", rule("/items", ""), "/items/0/contactId", `{"items":[]}`,
+		{"null", content("/contactId", "null"), "/contactId", `{"contactId":null}`, []string{`{"contactId":""}`, `{}`, `null`}, `{"contactId":"a"}`},
+		{"no items", content("/items", ""), "/items/0/contactId", `{"items":[]}`,
 			[]string{`{"items":[{}]}`, `{"item":[]}`, `{"items":[{"contactId":"a"},{"contactId":"b"}]}`}, `{"items":[{"contactId":"a"}]}`},
-		{"not found", rule("/found", "false"), "/contactId", `{"found":false,"contactId":null}`,
+		{"not found", content("/found", "false"), "/contactId", `{"found":false,"contactId":null}`,
 			[]string{`{"found":"false","contactId":null}`, `{"found":true,"contactId":null}`, `{"found":false,"contactId":"a"}`, `{"found":false,"found":true,"contactId":null}`},
 			`{"found":true,"contactId":"a"}`},
-		{"a number", rule("/count", "0"), "/id", `{"count":0.0,"id":null}`, []string{`{"count":1,"id":null}`, `{"count":"0","id":null}`}, `{"count":1,"id":"a"}`},
-		{"a word", rule("", `"none"`), "", `"none"`, []string{`""`, `null`, `[]`, `{}`}, `"a"`},
+		{"a number", content("/count", "0"), "/id", `{"count":0.0,"id":null}`, []string{`{"count":1,"id":null}`, `{"count":"0","id":null}`}, `{"count":1,"id":"a"}`},
+		{"a word", content("", `"none"`), "", `"none"`, []string{`""`, `null`, `[]`, `{}`}, `"a"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			now := tt.nobody
-			cfg := config(apiclient.V2)
-			cfg.NotFound = apiclient.NotFound{Content: []apiclient.NotFoundContent{tt.rule}}
-			cfg.Wire.LookupContactID = &tt.lookup
-			cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answers(200, asJSON, now)(w, r) }))
-			c := client(t, cfg)
+			c := against(t, func(w http.ResponseWriter, r *http.Request) { answers(200, asJSON, now)(w, r) },
+				func(cfg *apiclient.Config) { cfg.NotFound, cfg.Wire.LookupContactID = tt.rule, &tt.lookup })
 			if err := c.LearnAbsent(t.Context(), apiclient.ByEmail); err != nil {
 				t.Fatal(err)
 			}
