@@ -22,15 +22,29 @@ import (
 // and what say makes of the request's headers.
 func echoing(t *testing.T, authorize func(*http.Request), status int, say func(h http.Header) string) *apiclient.Client {
 	t.Helper()
-	cfg := config(apiclient.V2)
-	cfg.Headers = http.Header{"X-Tenant": {"acme-limited"}}
-	cfg.Authorize = func(_ context.Context, req *http.Request) error { authorize(req); return nil }
-	cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return against(t, func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, say(r.Header))
-	}))
-	return client(t, cfg)
+	}, func(cfg *apiclient.Config) {
+		cfg.Headers = http.Header{"X-Tenant": {"acme-limited"}}
+		cfg.Authorize = func(_ context.Context, req *http.Request) error { authorize(req); return nil }
+	})
 }
+
+// echoed is what becomes of the creation of a contact there.
+func echoed(t *testing.T, authorize func(*http.Request), status int, say func(h http.Header) string) apiclient.Verdict {
+	t.Helper()
+	c := echoing(t, authorize, status, say)
+	return c.Create(t.Context(), createContact(c))
+}
+
+// key authorizes requests with a key.
+func key(secret string) func(*http.Request) {
+	return func(req *http.Request) { req.Header.Set("X-Api-Key", secret) }
+}
+
+// says is an answer that repeats nothing.
+func says(text string) func(http.Header) string { return func(http.Header) string { return text } }
 
 // A service may repeat what it was sent. What is stored or shown of its failures holds
 // neither our credentials, in any spelling, nor links. The rest stays.
@@ -38,7 +52,6 @@ func TestFailuresAreKeptWithoutSecretsAndLinks(t *testing.T) {
 	const secret = `s3cr<et/"canary"+ä`
 	quoted, _ := json.Marshal(secret)
 	bearer := func(req *http.Request) { req.Header.Set("Authorization", "Bearer "+secret) }
-	key := func(req *http.Request) { req.Header.Set("X-Api-Key", secret) }
 	basic := func(req *http.Request) { req.SetBasicAuth("intake", secret) }
 	all := func(h http.Header) string { return fmt.Sprint(h) }
 	for name, test := range map[string]struct {
@@ -46,23 +59,20 @@ func TestFailuresAreKeptWithoutSecretsAndLinks(t *testing.T) {
 		say       func(http.Header) string
 	}{
 		"bearer":          {bearer, all},
-		"api key":         {key, all},
+		"api key":         {key(secret), all},
 		"basic":           {basic, all},
-		"password alone":  {basic, func(http.Header) string { return "the password " + secret + " is wrong" }},
-		"in JSON":         {bearer, func(http.Header) string { return `{"message":"no ` + string(quoted[1:]) + `}` }},
-		"in a url":        {key, func(http.Header) string { return "see /help?key=s3cr%3Cet%2F%22canary%22%2B%C3%A4" }},
-		"at the 4 KiB":    {bearer, func(http.Header) string { return strings.Repeat("x", 4090) + secret }},
-		"link":            {bearer, func(http.Header) string { return `{"redirectUrl":"https://claims.example.com/go/canary?t=canary"}` }},
-		"link in slashes": {bearer, func(http.Header) string { return `{"u":"https:\/\/u:canary@claims.example.com\/go\/canary"}` }},
-		"link, no scheme": {bearer, func(http.Header) string {
-			return `{"message":"use claims.example/m/canary?t=1 (or claims.example:8443\/canary)"}`
-		}},
-		"link, query":   {bearer, func(http.Header) string { return "claims.example.com?t=canary" }},
-		"link in words": {bearer, func(http.Header) string { return "Go to HTTP://claims.example.com/canary, please" }},
+		"password alone":  {basic, says("the password " + secret + " is wrong")},
+		"in JSON":         {bearer, says(`{"message":"no ` + string(quoted[1:]) + `}`)},
+		"in a url":        {key(secret), says("see /help?key=s3cr%3Cet%2F%22canary%22%2B%C3%A4")},
+		"at the 4 KiB":    {bearer, says(strings.Repeat("x", 4090) + secret)},
+		"link":            {bearer, says(`{"redirectUrl":"https://claims.example.com/go/canary?t=canary"}`)},
+		"link in slashes": {bearer, says(`{"u":"https:\/\/u:canary@claims.example.com\/go\/canary"}`)},
+		"link, no scheme": {bearer, says(`{"message":"use claims.example/m/canary?t=1 (or claims.example:8443\/canary)"}`)},
+		"link, query":     {bearer, says("claims.example.com?t=canary")},
+		"link in words":   {bearer, says("Go to HTTP://claims.example.com/canary, please")},
 	} {
 		for _, status := range []int{400, 409, 500, 302} {
-			c := echoing(t, test.authorize, status, test.say)
-			v := c.Create(t.Context(), createContact(c))
+			v := echoed(t, test.authorize, status, test.say)
 			shown := fmt.Sprint(string(v.Answer), v.Detail, v.Reason, v.Hint)
 			if strings.Contains(shown, "canary") || strings.Contains(shown, "s3cr") {
 				t.Errorf("%s, %d: %s", name, status, shown)
@@ -72,10 +82,9 @@ func TestFailuresAreKeptWithoutSecretsAndLinks(t *testing.T) {
 			}
 		}
 	}
-	c := echoing(t, bearer, 422, func(h http.Header) string {
+	v := echoed(t, bearer, 422, func(h http.Header) string {
 		return `{"message":"no such postcode for ` + h.Get("X-Tenant") + `, see https://help.example.com/postcodes?id=7"}`
 	})
-	v := c.Create(t.Context(), createContact(c))
 	if diff := cmp.Diff("no such postcode for acme-limited, see https://help.example.com/***", v.Detail); diff != "" {
 		t.Errorf("detail (-want +got):\n%s", diff)
 	}
@@ -119,16 +128,14 @@ func TestSecretsAreHiddenInEverySpelling(t *testing.T) {
 	} {
 		for format, want := range map[string]string{`{"message":"no %s here"}`: `{"message":"no *** here"}`, `<p>%s</p>`: `<p>***</p>`} {
 			body := fmt.Sprintf(format, spelling)
-			c := echoing(t, func(req *http.Request) { req.Header.Set("Authorization", "Bearer "+secret) }, 422, func(http.Header) string { return body })
-			v := c.Create(t.Context(), createContact(c))
+			v := echoed(t, func(req *http.Request) { req.Header.Set("Authorization", "Bearer "+secret) }, 422, says(body))
 			lost := strings.HasPrefix(string(v.Answer), fmt.Sprintf("(not kept: %d bytes, ", len(body)))
 			if string(v.Answer) != want && !lost || lost && replaced && format[0] == '{' || strings.Contains(v.Detail, "k3y") {
 				t.Errorf("%s is kept as %s, shown as %s", body, v.Answer, v.Detail)
 			}
 		}
 		body := `{"contactId":"a","echo":"` + spelling + `"}`
-		c := echoing(t, func(req *http.Request) { req.Header.Set("X-Api-Key", secret) }, 201, func(http.Header) string { return body })
-		v := c.Create(t.Context(), createContact(c))
+		v := echoed(t, key(secret), 201, says(body))
 		lost := strings.Contains(string(v.Answer), fmt.Sprintf("(not kept: %d bytes, ", len(body)))
 		if v.ID != "a" || lost == replaced || !lost && string(v.Answer) != `{"contactId":"a","echo":"***"}` {
 			t.Errorf("a good answer is kept as %s", v.Answer)
@@ -158,8 +165,7 @@ func TestSecretsInTwoLayers(t *testing.T) {
 		for j, outer := range layers {
 			for _, format := range []string{`{"message":"no %s here"}`, "<p>%s</p>"} {
 				body := fmt.Sprintf(format, outer(inner(secret)))
-				c := echoing(t, func(req *http.Request) { req.Header.Set("X-Api-Key", secret) }, 422, func(http.Header) string { return body })
-				v := c.Create(t.Context(), createContact(c))
+				v := echoed(t, key(secret), 422, says(body))
 				if kept := string(v.Answer); !strings.Contains(kept, "***") && !strings.HasPrefix(kept, "(not kept: ") {
 					t.Errorf("layers %d and %d: %s is kept as %s", i, j, body, kept)
 				}
@@ -167,9 +173,7 @@ func TestSecretsInTwoLayers(t *testing.T) {
 		}
 	}
 	// The end of a secret and the text behind it may look like one more escape.
-	c := echoing(t, func(req *http.Request) { req.Header.Set("X-Api-Key", "k3y+canary%") }, 422,
-		func(http.Header) string { return `{"message":"k3y%2bcanary%2541"}` })
-	if v := c.Create(t.Context(), createContact(c)); !strings.HasPrefix(string(v.Answer), "(not kept: ") {
+	if v := echoed(t, key("k3y+canary%"), 422, says(`{"message":"k3y%2bcanary%2541"}`)); !strings.HasPrefix(string(v.Answer), "(not kept: ") {
 		t.Errorf("kept as %s", v.Answer)
 	}
 }
@@ -181,13 +185,11 @@ func TestWhatIsNoTextIsNotKept(t *testing.T) {
 			"k\x003\x00y\x00":        {"Content-Type": {"text/plain; charset=utf-16le"}},
 			"\x1f\x8b looks like it": {"Content-Type": {"text/plain"}, "Content-Encoding": {"gzip"}},
 		} {
-			cfg := config(apiclient.V2)
-			cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			c := against(t, func(w http.ResponseWriter, _ *http.Request) {
 				maps.Copy(w.Header(), header)
 				w.WriteHeader(status)
 				_, _ = io.WriteString(w, body)
-			}))
-			c := client(t, cfg)
+			})
 			v := c.Create(t.Context(), createContact(c))
 			if want := fmt.Sprintf("(not kept: %d bytes, text/plain)", len(body)); !strings.HasSuffix(string(v.Answer), want) || v.Detail != want {
 				t.Errorf("%d: kept %q, shown %q", status, v.Answer, v.Detail)
@@ -199,8 +201,7 @@ func TestWhatIsNoTextIsNotKept(t *testing.T) {
 // The rest of a text keeps its spelling, and half of a secret is none.
 func TestWhatIsNoSecretKeepsItsSpelling(t *testing.T) {
 	const said = `{"message":"50% of a+b \u00e4 \/ %zz %2 \\ &amp; &nothing; \ud83d\ude00 k3y%2Bcanar"}`
-	c := echoing(t, func(req *http.Request) { req.Header.Set("X-Api-Key", "k3y+canary") }, 422, func(http.Header) string { return said })
-	if v := c.Create(t.Context(), createContact(c)); string(v.Answer) != said {
+	if v := echoed(t, key("k3y+canary"), 422, says(said)); string(v.Answer) != said {
 		t.Errorf("kept as %s", v.Answer)
 	}
 }
@@ -237,10 +238,7 @@ func TestLinksAreHidden(t *testing.T) {
 		`{"message":"go to claims.example.com%2fgo%2fcanary"}`:                         "/redirectUrl",
 	} {
 		for _, status := range []int{400, 409, 500, 302} {
-			cfg := config(apiclient.V2)
-			cfg.Wire.RedirectURL = place
-			cfg.Transport = apiclient.InProcess(answers(status, "", body))
-			c := client(t, cfg)
+			c := against(t, answers(status, "", body), func(cfg *apiclient.Config) { cfg.Wire.RedirectURL = place })
 			v := c.Create(t.Context(), c.Routes().CreateLink("a", nil))
 			want := "***"
 			switch {
@@ -258,17 +256,13 @@ func TestLinksAreHidden(t *testing.T) {
 func TestRenewedTokensAreHidden(t *testing.T) {
 	token := func(n int) string { return fmt.Sprintf(`t0ken<"%d"&+/%s>`, n, strings.Repeat(`\"%`, 40)) }
 	n, say := 0, ""
-	cfg := config(apiclient.V2)
-	cfg.Secrets = func() []string { return []string{"canary<secret>"} }
-	cfg.Authorize = func(_ context.Context, req *http.Request) error {
-		req.Header.Set("Authorization", "Bearer "+token(n))
-		return nil
-	}
-	cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	c := against(t, func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(422)
 		_ = json.NewEncoder(w).Encode(map[string]string{"message": say})
-	}))
-	c := client(t, cfg)
+	}, func(cfg *apiclient.Config) {
+		cfg.Secrets = func() []string { return []string{"canary<secret>"} }
+		cfg.Authorize = func(ctx context.Context, req *http.Request) error { return bearing(token(n))(ctx, req) }
+	})
 	for n = 1; n <= 3; n++ {
 		say = "ok"
 		c.Create(t.Context(), createContact(c))
@@ -284,41 +278,27 @@ func TestRenewedTokensAreHidden(t *testing.T) {
 }
 
 // Words that only look like a link are not changed, and a hidden link is not hidden
-// again.
+// again. Where the environment reads whole texts, each word that may be a link is hidden, and the others stay.
 func TestWordsAreNoLinks(t *testing.T) {
-	for said, want := range map[string]string{
-		"and/or 1/2 05/11/2026 24/7 n/a w/o km/h.":       "",
-		"E.g. this/that, i.e. him/her; no.3/4, 1.5/2":    "",
-		"see /fields/email, body.email and v1.2/x?":      "",
-		"write to jane@example.com/office":               "",
-		"// and/or, a//b/c, 1//2":                        "",
-		"https://help.example.com/a/b and x":             "https://help.example.com/*** and x",
-		"next=//claims.example/m/1":                      "next=//claims.example/***",
-		"(claims.example/m/1), [c.example/2]":            "(claims.example/*** [c.example/***",
-		"link:claims.example:8443/m/1 url=c.example?t=1": "link:claims.example:8443/*** url=c.example/***",
-		"HTTPS://claims.example/m/1?next=x.example/2/3":  "HTTPS://claims.example/***",
+	for _, tt := range []struct{ place, said, want string }{ // a want of "" is what was said
+		{"/redirectUrl", "and/or 1/2 05/11/2026 24/7 n/a w/o km/h.", ""},
+		{"/redirectUrl", "E.g. this/that, i.e. him/her; no.3/4, 1.5/2", ""},
+		{"/redirectUrl", "see /fields/email, body.email and v1.2/x?", ""},
+		{"/redirectUrl", "write to jane@example.com/office", ""},
+		{"/redirectUrl", "// and/or, a//b/c, 1//2", ""},
+		{"/redirectUrl", "https://help.example.com/a/b and x", "https://help.example.com/*** and x"},
+		{"/redirectUrl", "next=//claims.example/m/1", "next=//claims.example/***"},
+		{"/redirectUrl", "(claims.example/m/1), [c.example/2]", "(claims.example/*** [c.example/***"},
+		{"/redirectUrl", "link:claims.example:8443/m/1 url=c.example?t=1", "link:claims.example:8443/*** url=c.example/***"},
+		{"/redirectUrl", "HTTPS://claims.example/m/1?next=x.example/2/3", "HTTPS://claims.example/***"},
+		{"text", "date must be dd/mm/yyyy", "date must be ***"},
+		{"text", `{"message":"date must be dd/mm/yyyy, not empty"}`, "date must be *** not empty"},
 	} {
-		if want == "" {
-			want = said
+		if tt.want == "" {
+			tt.want = tt.said
 		}
-		c := echoing(t, func(*http.Request) {}, 422, func(http.Header) string { return said })
-		if diff := cmp.Diff(want, c.Create(t.Context(), createContact(c)).Detail); diff != "" {
-			t.Errorf("-want +got:\n%s", diff)
-		}
-	}
-}
-
-// Where the environment reads whole texts, each word that may be a link is hidden, and the others stay.
-func TestWordsBesideALinkStay(t *testing.T) {
-	for said, want := range map[string]string{
-		"date must be dd/mm/yyyy":                          "date must be ***",
-		`{"message":"date must be dd/mm/yyyy, not empty"}`: "date must be *** not empty",
-	} {
-		cfg := config(apiclient.V2)
-		cfg.Wire.RedirectURL = "text"
-		cfg.Transport = apiclient.InProcess(answers(422, "", said))
-		c := client(t, cfg)
-		if diff := cmp.Diff(want, c.Create(t.Context(), createContact(c)).Detail); diff != "" {
+		c := against(t, answers(422, "", tt.said), func(cfg *apiclient.Config) { cfg.Wire.RedirectURL = tt.place })
+		if diff := cmp.Diff(tt.want, c.Create(t.Context(), createContact(c)).Detail); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 	}
@@ -330,13 +310,12 @@ func TestGoodAnswersAreKeptWithTheirLinks(t *testing.T) {
 	say := func(h http.Header) string {
 		return `{"contactId":"a","redirectUrl":"https://claims.example.com/go/x","echo":"` + h.Get("X-Api-Key") + `"}`
 	}
-	c := echoing(t, func(req *http.Request) { req.Header.Set("X-Api-Key", "canary-key") }, 201, say)
-	v := c.Create(t.Context(), createContact(c))
+	v := echoed(t, key("canary-key"), 201, say)
 	if want := `{"contactId":"a","redirectUrl":"https://claims.example.com/go/x","echo":"***"}`; string(v.Answer) != want {
 		t.Errorf("kept %s", v.Answer)
 	}
 	// So are its headers, without one that escapes a secret.
-	c = echoing(t, func(req *http.Request) { req.Header.Set("X-Api-Key", "canary/key") }, 201, func(http.Header) string { return `{"contactId":"a"}` })
+	c := echoing(t, key("canary/key"), 201, says(`{"contactId":"a"}`))
 	c.Create(t.Context(), createContact(c))
 	v = c.Judge(createContact(c), apiclient.Answer{Status: 201, Body: []byte(`{"contactId":"a"}`), Header: http.Header{
 		"Location": {"/contacts/a"}, "X-Echo": {"canary/key"}, "X-Escaped": {"canary%2fkey"}}}, nil)
@@ -344,7 +323,7 @@ func TestGoodAnswersAreKeptWithTheirLinks(t *testing.T) {
 		t.Errorf("kept %s", v.Answer)
 	}
 	// A key that is part of what we need mutilates nothing.
-	c = echoing(t, func(req *http.Request) { req.Header.Set("X-Api-Key", "claims") }, 201, say)
+	c = echoing(t, key("claims"), 201, say)
 	v = c.Create(t.Context(), c.Routes().CreateLink("a", nil))
 	if v.URL != "https://claims.example.com/go/x" || !strings.Contains(string(v.Answer), v.URL) {
 		t.Errorf("%s, kept %s", v.URL, v.Answer)

@@ -200,7 +200,8 @@ func TestRulesComeFirst(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := with(t, func(cfg *apiclient.Config) { cfg.Rules = []apiclient.Rule{tt.rule} }).Judge(apiclient.Request{Kind: apiclient.CreateClaim}, tt.answer, nil)
+			c := with(t, func(cfg *apiclient.Config) { cfg.Rules = []apiclient.Rule{tt.rule} })
+			got := c.Judge(apiclient.Request{Kind: apiclient.CreateClaim}, tt.answer, nil)
 			tt.want.Ruled = tt.name != "no match"
 			if diff := cmp.Diff(tt.want, got, cmpopts.IgnoreFields(apiclient.Verdict{}, "Status", "Answer", "Detail")); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
