@@ -25,9 +25,11 @@ type clockwork struct {
 	mu    sync.Mutex
 	at    []time.Duration
 	say   func(n int, at time.Duration) (status int, retryAfter string) // to the n-th request; nil: 200
+	way   time.Duration                                                 // the longest that a request is on its way
 }
 
 func (s *clockwork) RoundTrip(req *http.Request) (*http.Response, error) {
+	time.Sleep(time.Duration(rand.Int64N(int64(s.way) + 1)))
 	s.mu.Lock()
 	at := time.Since(s.start)
 	s.at = append(s.at, at)
@@ -45,10 +47,7 @@ func (s *clockwork) RoundTrip(req *http.Request) (*http.Response, error) {
 func clocked(t *testing.T, s *clockwork, change func(*apiclient.Config)) *apiclient.Client {
 	t.Helper()
 	s.start = time.Now()
-	cfg := config(apiclient.V2)
-	cfg.Transport = s
-	change(&cfg)
-	return client(t, cfg)
+	return with(t, change, func(cfg *apiclient.Config) { cfg.Transport = s })
 }
 
 // work sends n requests from several workers and returns when all are answered.
@@ -89,70 +88,38 @@ func mostInASecond(at []time.Duration) int {
 	return most
 }
 
-// No window of a second holds more requests than the rate, and hardly fewer while
-// there is work.
+// No window of a second holds more requests than the rate, and hardly fewer while there is work. At the service that
+// holds as long as the times on the way differ by at most 50 ms; and requests that wait for a new token do not all leave
+// at once when it arrives.
 func TestTheRateIsATrueCeiling(t *testing.T) {
-	for _, rate := range []float64{1, 10, 50, 2.5} {
-		for _, workers := range []int{1, 16} {
+	for _, rate := range []float64{1, 5, 10, 50, 2.5} {
+		for name, test := range map[string]struct {
+			workers    int
+			way, token time.Duration
+			full       bool // the rate is used
+		}{
+			"a worker": {1, 0, 0, false}, "16 workers": {16, 0, 0, true},
+			"on the way": {16, 50 * time.Millisecond, 0, false}, "a token": {16, 0, 10 * time.Second, false},
+		} {
 			synctest.Test(t, func(t *testing.T) {
-				s := &clockwork{}
-				c := clocked(t, s, func(cfg *apiclient.Config) { cfg.RequestsPerSecond = rate })
+				s := &clockwork{way: test.way}
+				fetched := make(chan struct{})
+				time.AfterFunc(test.token, func() { close(fetched) })
+				c := clocked(t, s, func(cfg *apiclient.Config) {
+					cfg.RequestsPerSecond = rate
+					cfg.Authorize = func(context.Context, *http.Request) error { <-fetched; return nil }
+				})
 				n := int(rate*20) + 1
-				work(t, c, workers, n)
+				work(t, c, test.workers, n)
 				if most := mostInASecond(s.at); float64(most) > max(rate, 1)+0.999 || rate == float64(int(rate)) && float64(most) > rate {
-					t.Errorf("%g a second, %d workers: %d in one second", rate, workers, most)
+					t.Errorf("%g a second, %s: %d in one second", rate, name, most)
 				}
-				if last := s.at[n-1]; workers == 16 && last > 21*time.Second+time.Millisecond {
+				if last := s.at[n-1]; test.full && last > 21*time.Second+time.Millisecond {
 					t.Errorf("%g a second: %d requests took %v, want 21s", rate, n, last)
 				}
 			})
 		}
 	}
-}
-
-// Requests do not all take the same time to the service. As long as that differs by
-// at most 50 ms, no second at the service sees more than the rate.
-func TestTheRateIsACeilingAtTheService(t *testing.T) {
-	for _, rate := range []float64{1, 5, 40} {
-		synctest.Test(t, func(t *testing.T) {
-			var mu sync.Mutex
-			var at []time.Duration
-			start := time.Now()
-			cfg := config(apiclient.V2)
-			cfg.RequestsPerSecond = rate
-			cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-				time.Sleep(time.Duration(rand.IntN(50)) * time.Millisecond) // on its way
-				mu.Lock()
-				defer mu.Unlock()
-				at = append(at, time.Since(start))
-			}))
-			work(t, client(t, cfg), 16, int(rate*20))
-			slices.Sort(at)
-			if most := mostInASecond(at); most > int(rate) {
-				t.Errorf("%d arrived in one second, want %g", most, rate)
-			}
-		})
-	}
-}
-
-// Requests that wait for a new token do not all leave at once when it arrives.
-func TestTheRateHoldsAfterATokenIsFetched(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &clockwork{}
-		fetched := make(chan struct{})
-		time.AfterFunc(10*time.Second, func() { close(fetched) })
-		c := clocked(t, s, func(cfg *apiclient.Config) {
-			cfg.RequestsPerSecond = 5
-			cfg.Authorize = func(context.Context, *http.Request) error {
-				<-fetched
-				return nil
-			}
-		})
-		work(t, c, 16, 40)
-		if most := mostInASecond(s.at); most > 5 {
-			t.Errorf("%d left in one second, want 5", most)
-		}
-	})
 }
 
 // A 429 pauses all workers for as long as it says, whatever kind of request got it.
@@ -362,10 +329,7 @@ func TestNeverMoreInFlight(t *testing.T) {
 			t.Run(fmt.Sprint(name, ", every ", busy), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					var inFlight, peak, n atomic.Int64
-					cfg := config(apiclient.V2)
-					cfg.Concurrency = most
-					change(&cfg)
-					cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					c := against(t, func(w http.ResponseWriter, _ *http.Request) {
 						peak.Store(max(peak.Load(), inFlight.Add(1)))
 						defer inFlight.Add(-1)
 						time.Sleep(100 * time.Millisecond)
@@ -375,8 +339,7 @@ func TestNeverMoreInFlight(t *testing.T) {
 							return
 						}
 						_, _ = io.WriteString(w, `{"contactId":"a"}`)
-					}))
-					c := client(t, cfg)
+					}, change, func(cfg *apiclient.Config) { cfg.Concurrency = most })
 					start := time.Now()
 					var wg sync.WaitGroup
 					for i := range workers {
@@ -417,13 +380,10 @@ func TestNeverMoreInFlight(t *testing.T) {
 // there, leaves the place to others.
 func TestASlotGivenBackLeavesItsPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cfg := config(apiclient.V2)
-		cfg.Concurrency = 1
-		cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		c := against(t, func(w http.ResponseWriter, _ *http.Request) {
 			time.Sleep(time.Second)
 			_, _ = io.WriteString(w, `{"contactId":"a"}`)
-		}))
-		c := client(t, cfg)
+		}, func(cfg *apiclient.Config) { cfg.Concurrency = 1 })
 		reserve := func() *apiclient.Slot {
 			slot, err := c.Reserve(t.Context())
 			if err != nil {
@@ -464,34 +424,29 @@ func TestACutAnswerAlsoAsksToWait(t *testing.T) {
 	}
 }
 
+// A date in Retry-After is compared with the service's own clock, however far that is from this machine's.
 func TestRetryAfter(t *testing.T) {
-	for value, want := range map[string]time.Duration{
-		"": 0, "0": 0, "120": 2 * time.Minute, "-1": 0, "soon": 0, "1.5": 0,
-		"Wed, 21 Oct 2015 07:28:00 GMT": 0, "99999999999": 8760 * time.Hour, "99999999999999999999999": 8760 * time.Hour,
-		"Fri, 31 Dec 9999 23:59:59 GMT": 8760 * time.Hour,
+	const year = 8760 * time.Hour
+	for _, tt := range []struct {
+		value, date string
+		want        time.Duration
+	}{
+		{"", "", 0}, {"0", "", 0}, {"120", "", 2 * time.Minute}, {"-1", "", 0}, {"soon", "", 0}, {"1.5", "", 0},
+		{"99999999999", "", year}, {"99999999999999999999999", "", year}, {"Fri, 31 Dec 9999 23:59:59 GMT", "", year},
+		{"Wed, 21 Oct 2015 07:28:00 GMT", "", 0},
+		{"Wed, 21 Oct 2015 07:29:30 GMT", "Wed, 21 Oct 2015 07:28:00 GMT", 90 * time.Second},
+		{"Wed, 21 Oct 1970 07:29:30 GMT", "Wed, 21 Oct 1970 07:28:00 GMT", 90 * time.Second},
+		{"Thu, 21 Oct 2100 07:29:30 GMT", "Thu, 21 Oct 2100 07:28:00 GMT", 90 * time.Second},
 	} {
 		c := against(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Retry-After", value)
+			w.Header().Set("Retry-After", tt.value)
+			if tt.date != "" {
+				w.Header().Set("Date", tt.date)
+			}
 			w.WriteHeader(http.StatusTooManyRequests)
 		})
-		if v := c.Create(t.Context(), createContact(c)); v.RetryAfter != want || v.Retry != apiclient.AfterPause {
-			t.Errorf("%q: retry %v after %v, want after %v", value, v.Retry, v.RetryAfter, want)
-		}
-	}
-}
-
-// A date in Retry-After is compared with the service's own clock, however far that
-// is from this machine's.
-func TestRetryAfterByTheirClock(t *testing.T) {
-	for _, year := range []int{1970, 2015, 2100} {
-		now := time.Date(year, 10, 21, 7, 28, 0, 0, time.UTC)
-		c := against(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Date", now.Format(http.TimeFormat))
-			w.Header().Set("Retry-After", now.Add(90*time.Second).Format(http.TimeFormat))
-			w.WriteHeader(http.StatusTooManyRequests)
-		})
-		if v := c.Create(t.Context(), createContact(c)); v.RetryAfter != 90*time.Second {
-			t.Errorf("%d: retry after %v, want 90s", year, v.RetryAfter)
+		if v := c.Create(t.Context(), createContact(c)); v.RetryAfter != tt.want || v.Retry != apiclient.AfterPause {
+			t.Errorf("%q at %q: retry %v after %v, want after %v", tt.value, tt.date, v.Retry, v.RetryAfter, tt.want)
 		}
 	}
 }
