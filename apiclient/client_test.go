@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net/http"
 	"strings"
 	"sync"
@@ -18,8 +17,6 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/apitest"
 )
-
-func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 
 func TestNewRefusesWhatMustNotBe(t *testing.T) {
 	for want, change := range map[string]func(*apiclient.Config){

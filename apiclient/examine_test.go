@@ -7,6 +7,7 @@ import (
 	"crypto/x509/pkix"
 	"fmt"
 	"io"
+	"log"
 	"math/big"
 	"net"
 	"net/http"
@@ -20,34 +21,22 @@ import (
 )
 
 // healthy is a service without any problem.
-func healthy(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	if strings.HasSuffix(r.URL.Path, "/activity-templates") {
-		_, _ = io.WriteString(w, `[{"id":"1","name":"Your details","activityAttributeTemplates":[{"id":"2","name":"DOB","dataType":"Date"},{"id":"3","name":"Note"}]}]`)
-		return
-	}
-	w.WriteHeader(http.StatusNotFound)
-	_, _ = io.WriteString(w, `{"error":"nobody"}`)
-}
+var healthy = either(answers(200, asJSON, `[{"id":"1","name":"Your details","activityAttributeTemplates":[{"id":"2","name":"DOB","dataType":"Date"},{"id":"3","name":"Note"}]}]`),
+	answers(404, asJSON, `{"error":"nobody"}`))
 
 // onTemplates is healthy, except for the templates.
-func onTemplates(h http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/activity-templates") {
-			h(w, r)
-			return
-		}
-		healthy(w, r)
-	}
-}
+func onTemplates(h http.HandlerFunc) http.HandlerFunc { return either(h, healthy) }
 
-func onLookUps(h http.HandlerFunc) http.HandlerFunc {
+// onLookUps is healthy, except for the look-ups.
+func onLookUps(h http.HandlerFunc) http.HandlerFunc { return either(healthy, h) }
+
+func either(templates, lookUps http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/activity-templates") {
-			healthy(w, r)
+			templates(w, r)
 			return
 		}
-		h(w, r)
+		lookUps(w, r)
 	}
 }
 
@@ -97,11 +86,10 @@ func TestExamineFindsEachFault(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := httptest.NewServer(test.h)
 			defer s.Close()
-			c := at(t, s.URL, func(cfg *apiclient.Config) {
-				if test.change != nil {
-					test.change(cfg)
-				}
-			})
+			c := at(t, s.URL)
+			if test.change != nil {
+				c = at(t, s.URL, test.change)
+			}
 			got, all := examine(t, c)
 			if len(got) != len(test.want) {
 				t.Fatalf("%q, want %q; all:\n%s", got, test.want, all)
@@ -127,10 +115,8 @@ func TestExamineFindsEachFault(t *testing.T) {
 func TestExamineFindsFaultsOfTheConnection(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	gone.Close()
-	plain := httptest.NewServer(http.HandlerFunc(healthy))
+	plain := httptest.NewServer(healthy)
 	t.Cleanup(plain.Close)
-	at2 := func(url string, trust func(*apiclient.Config)) *apiclient.Client { return at(t, url, trust) }
-	untrusted, _ := overTLS(t, http.HandlerFunc(healthy), soundCert, asUsual)
 	as := func(c *apiclient.Client, want ...string) func(*testing.T) {
 		return func(t *testing.T) {
 			got, all := examine(t, c)
@@ -139,22 +125,22 @@ func TestExamineFindsFaultsOfTheConnection(t *testing.T) {
 			}
 		}
 	}
-	const distrust = "fail connection: the service's certificate is not trusted"
-	t.Run("well", as(at2(overTLS(t, http.HandlerFunc(healthy), soundCert, asUsual))))
-	t.Run("unknown authority", as(at(t, untrusted), distrust))
+	trusted, trust := overTLS(t, healthy, soundCert, asUsual)
+	t.Run("well", as(at(t, trusted, trust)))
+	t.Run("unknown authority", as(at(t, trusted), "fail connection: the service's certificate is not trusted"))
 	t.Run("refused", as(at(t, gone.URL), "fail connection: the service refuses the connection"))
 	t.Run("no TLS there", as(at(t, strings.Replace(plain.URL, "http:", "https:", 1)), "fail connection: the service does not speak TLS at this address"))
 	t.Run("DNS", as(at(t, "https://nowhere.invalid"), "fail connection: the service's host name cannot be resolved"))
-	soon, trust := overTLS(t, http.HandlerFunc(healthy), endsSoon, asUsual)
+	soon, trust := overTLS(t, healthy, endsSoon, asUsual)
 	got, _ := examine(t, at(t, soon, trust))
 	if len(got) != 1 || !strings.HasPrefix(got[0], "warn connection: TLS 1.3, certificate for localhost, 127.0.0.1 until ") {
 		t.Errorf("a certificate that ends soon: %q", got)
 	}
 }
 
-// forged makes a self-signed certificate for 127.0.0.1, applies a change, and
-// returns it with the pool that trusts it.
-func forged(t *testing.T, change func(*x509.Certificate)) (tls.Certificate, *x509.CertPool) {
+// overTLS starts a server with a self-signed certificate for 127.0.0.1 that was changed, and returns what a
+// client needs to trust it.
+func overTLS(t *testing.T, h http.Handler, change func(*x509.Certificate), config func(*tls.Config)) (url string, trust func(*apiclient.Config)) {
 	t.Helper()
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"},
@@ -166,16 +152,8 @@ func forged(t *testing.T, change func(*x509.Certificate)) (tls.Certificate, *x50
 	cert := apitest.Certificate(t, template, nil)
 	pool := x509.NewCertPool()
 	pool.AddCert(cert.Leaf)
-	return cert, pool
-}
-
-// overTLS starts a server with a forged certificate, and returns what a client
-// needs to trust it.
-func overTLS(t *testing.T, h http.Handler, change func(*x509.Certificate), config func(*tls.Config)) (url string, trust func(*apiclient.Config)) {
-	t.Helper()
-	cert, pool := forged(t, change)
 	s := httptest.NewUnstartedServer(h)
-	s.Config.ErrorLog = quiet()
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
 	config(s.TLS)
 	s.StartTLS()

@@ -97,12 +97,16 @@ func createContact(c *apiclient.Client) apiclient.Request {
 	return c.Routes().CreateClient([]byte(`{"email":"jane.canary@example.com"}`), true)
 }
 
-// identity returns a certificate for 127.0.0.1 and the pool that trusts it.
-func identity(t testing.TB) (tls.Certificate, *x509.CertPool) {
+// secured returns the TLS of a service on 127.0.0.1 and what a client needs to trust it; nil for
+// plain connections.
+func secured(t testing.TB, withTLS bool) (*tls.Config, func(*apiclient.Config)) {
 	t.Helper()
+	if !withTLS {
+		return nil, func(*apiclient.Config) {}
+	}
 	s := httptest.NewTLSServer(nil)
 	defer s.Close()
 	roots := x509.NewCertPool()
 	roots.AddCert(s.Certificate())
-	return s.TLS.Certificates[0], roots
+	return &tls.Config{Certificates: s.TLS.Certificates}, func(cfg *apiclient.Config) { cfg.TLS = &tls.Config{RootCAs: roots} }
 }

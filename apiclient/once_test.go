@@ -17,18 +17,6 @@ import (
 // steps are the columns that create something.
 var steps = columns[2:]
 
-// secured returns a service's TLS and what a client needs to trust it; nil for
-// plain connections.
-func secured(t testing.TB, withTLS bool) (*tls.Config, func(*apiclient.Config)) {
-	t.Helper()
-	if !withTLS {
-		return nil, func(*apiclient.Config) {}
-	}
-	certificate, roots := identity(t)
-	return &tls.Config{Certificates: []tls.Certificate{certificate}},
-		func(cfg *apiclient.Config) { cfg.TLS = &tls.Config{RootCAs: roots} }
-}
-
 // A reused connection ends after the service has read the second request: here
 // net/http sends a request again if it has any reason to.
 func TestAKeptConnectionThatEndsMultipliesNothing(t *testing.T) {

@@ -2,7 +2,6 @@ package apiclient_test
 
 import (
 	"context"
-	"crypto/tls"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -16,21 +15,13 @@ import (
 	"claimsheet/apiclient/apitest"
 )
 
-// behind returns a client of a TLS service that is reached through a proxy.
-func behind(t *testing.T, service *apitest.Raw, proxy *apiclient.Proxy, trust *tls.Config) *apiclient.Client {
-	t.Helper()
-	return at(t, service.URL, func(cfg *apiclient.Config) {
-		cfg.TLS, cfg.Proxy, cfg.ConnectTimeout = trust, proxy, 2*time.Second
-	})
-}
-
 // TestWithoutATunnelNothingIsSent checks every way in which a tunnel is not opened:
 // it proves that the request was not sent, and says whether another attempt can do
-// better.
+// better. The service's certificate is checked inside the tunnel, so a proxy that reads
+// the traffic is found out.
 func TestWithoutATunnelNothingIsSent(t *testing.T) {
 	t.Parallel()
-	pair, roots := identity(t)
-	config, trust := &tls.Config{Certificates: []tls.Certificate{pair}}, &tls.Config{RootCAs: roots}
+	config, trust := secured(t, true)
 	status := func(line string) func(*http.Request) string {
 		return func(*http.Request) string { return "HTTP/1.1 " + line + "\r\nContent-Length: 5\r\n\r\nwords" }
 	}
@@ -39,6 +30,7 @@ func TestWithoutATunnelNothingIsSent(t *testing.T) {
 	for name, c := range map[string]struct {
 		url    string // "" starts a proxy
 		answer func(*http.Request) string
+		trust  func(*apiclient.Config) // nil trusts the service
 		stop   bool
 		reason string
 		hint   string
@@ -60,8 +52,9 @@ func TestWithoutATunnelNothingIsSent(t *testing.T) {
 			reason: "the proxy"},
 		"more than an answer": {answer: func(*http.Request) string { return "HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 201 Created\r\n\r\n" },
 			reason: "the proxy sent more than an answer"},
-		"silence":          {answer: func(*http.Request) string { <-silent; return "" }, reason: "did not open a connection within the time allowed"},
-		"tunnel to an end": {answer: func(*http.Request) string { return "HTTP/1.1 200 OK\r\n\r\n" }, reason: "the connection failed before the request was sent"},
+		"silence":           {answer: func(*http.Request) string { <-silent; return "" }, reason: "did not open a connection within the time allowed"},
+		"tunnel to an end":  {answer: func(*http.Request) string { return "HTTP/1.1 200 OK\r\n\r\n" }, reason: "the connection failed before the request was sent"},
+		"reads the traffic": {trust: func(*apiclient.Config) {}, stop: true, reason: "the service's certificate is not trusted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -74,8 +67,11 @@ func TestWithoutATunnelNothingIsSent(t *testing.T) {
 			if name == "silence" {
 				limit = 100 * time.Millisecond
 			}
-			client := at(t, service.URL, func(cfg *apiclient.Config) {
-				cfg.TLS, cfg.Proxy, cfg.ConnectTimeout = trust, &apiclient.Proxy{URL: url}, limit
+			if c.trust == nil {
+				c.trust = trust
+			}
+			client := at(t, service.URL, c.trust, func(cfg *apiclient.Config) {
+				cfg.Proxy, cfg.ConnectTimeout = &apiclient.Proxy{URL: url}, limit
 			})
 			v := client.Create(t.Context(), createContact(client))
 			if v.Effect != apiclient.NotSent || v.Stop != c.stop || !strings.Contains(v.Reason, c.reason) || !strings.Contains(v.Hint, c.hint) {
@@ -92,19 +88,6 @@ func TestWithoutATunnelNothingIsSent(t *testing.T) {
 				t.Errorf("a look-up: %+v", err)
 			}
 		})
-	}
-}
-
-// The service's certificate is checked inside the tunnel, so a proxy that reads the
-// traffic is found out.
-func TestAProxyThatReadsTheTrafficIsNotTrusted(t *testing.T) {
-	t.Parallel()
-	pair, _ := identity(t)
-	service := apitest.StartRaw(t, &tls.Config{Certificates: []tls.Certificate{pair}}, apitest.Whole("201 Created", `{"contactId":"a"}`))
-	client := behind(t, service, &apiclient.Proxy{URL: apitest.StartProxy(t, nil).URL}, nil)
-	v := client.Create(t.Context(), createContact(client))
-	if v.Effect != apiclient.NotSent || !v.Stop || v.Reason != "the service's certificate is not trusted" || service.Arrived() != 0 {
-		t.Errorf("%+v, %d arrived", v, service.Arrived())
 	}
 }
 
@@ -156,8 +139,8 @@ func TestCheckProxyURL(t *testing.T) {
 // N-7: the only proxy is the one of the environment, and it learns host and port of
 // the service and nothing else.
 func TestN7_OnlyTheEnvironmentsProxy(t *testing.T) {
-	pair, roots := identity(t)
-	service := apitest.StartRaw(t, &tls.Config{Certificates: []tls.Certificate{pair}}, apitest.Whole("201 Created", `{"contactId":"a"}`))
+	server, trust := secured(t, true)
+	service := apitest.StartRaw(t, server, apitest.Whole("201 Created", `{"contactId":"a"}`))
 	var other atomic.Int64
 	named := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { other.Add(1) }))
 	t.Cleanup(named.Close)
@@ -170,8 +153,8 @@ func TestN7_OnlyTheEnvironmentsProxy(t *testing.T) {
 		}
 		return ""
 	})
-	client := at(t, service.URL, func(cfg *apiclient.Config) {
-		cfg.TLS, cfg.Proxy = &tls.Config{RootCAs: roots}, &apiclient.Proxy{URL: proxy.URL}
+	client := at(t, service.URL, trust, func(cfg *apiclient.Config) {
+		cfg.Proxy = &apiclient.Proxy{URL: proxy.URL}
 		cfg.Authorize = func(_ context.Context, r *http.Request) error {
 			r.Header.Set("Authorization", "Bearer canary")
 			r.URL.RawQuery += "&key=canary"
