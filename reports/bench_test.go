@@ -57,10 +57,7 @@ func BenchmarkWorkbook(b *testing.B) {
 }
 
 func size(b *testing.B, path string) {
-	info, err := os.Stat(path)
-	if err != nil {
-		b.Fatal(err)
-	}
+	info := must(os.Stat(path))(b)
 	b.ReportMetric(float64(info.Size())/1e6, "MB")
 }
 

@@ -19,10 +19,7 @@ import (
 // names are the entries of a folder, hidden ones too.
 func names(t *testing.T, folder string) []string {
 	t.Helper()
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must(os.ReadDir(folder))(t)
 	var list []string
 	for _, e := range entries {
 		list = append(list, e.Name())
@@ -75,22 +72,13 @@ func TestFileIsPrivateAndDigested(t *testing.T) {
 	if err := os.WriteFile(path, []byte("the old file"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	w, err := writeWorkbook(path, loans())
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must(writeWorkbook(path, loans()))(t)
+	data := must(os.ReadFile(path))(t)
 	sum := sha256.Sum256(data)
 	if diff := cmp.Diff(reports.Written{Path: path, Digest: hex.EncodeToString(sum[:])}, w); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must(os.Stat(path))(t)
 	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode != 0o600 {
 		t.Errorf("the file's mode is %o", mode)
 	}
@@ -109,10 +97,7 @@ func TestWorkbookIsNotLostWhenItsNameIsHeld(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w, err := writeWorkbook(path, loans())
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must(writeWorkbook(path, loans()))(t)
 	if want := filepath.Join(dir, "leads.results.3.xlsx"); w.Path != want {
 		t.Errorf("written to %s, want %s", w.Path, want)
 	}

@@ -21,15 +21,9 @@ func TestWriteList(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, want 0600 (%v)", info.Mode(), err)
 	}
-	f, err := excelize.OpenFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(excelize.OpenFile(path))(t)
 	defer f.Close()
-	got, err := f.GetRows("Templates")
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(f.GetRows("Templates"))(t)
 	want := [][]string{{"Template", "Attribute", "Type"}, {"Your details", "", "=1+1"}, {"", "Date of birth", "Date"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)

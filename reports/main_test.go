@@ -8,3 +8,21 @@ import (
 )
 
 func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
+
+// must is the value of a call that must succeed: must(os.ReadFile(path))(t).
+func must[V any](value V, err error) func(fatal) V {
+	return func(t fatal) V {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}
+
+// fatal is a test, rapid's or Go's.
+type fatal interface {
+	Helper()
+	Fatal(...any)
+	Fatalf(string, ...any)
+}

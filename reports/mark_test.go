@@ -19,10 +19,7 @@ const propertiesHead = `<?xml version="1.0" encoding="UTF-8"?>` + "\n"
 func archiveOf(t *testing.T, parts ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "book.xlsx")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(os.Create(path))(t)
 	z := zip.NewWriter(f)
 	for i := 0; i < len(parts); i += 2 {
 		w, err := z.Create(parts[i])
@@ -42,21 +39,12 @@ func archiveOf(t *testing.T, parts ...string) string {
 // partsOf are the parts of a zip file as they are stored, by name.
 func partsOf(t *testing.T, path string) map[string]string {
 	t.Helper()
-	z, err := zip.OpenReader(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := must(zip.OpenReader(path))(t)
 	defer z.Close()
 	parts := map[string]string{}
 	for _, f := range z.File {
-		r, err := f.OpenRaw()
-		if err != nil {
-			t.Fatal(err)
-		}
-		data, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(f.OpenRaw())(t)
+		data := must(io.ReadAll(r))(t)
 		parts[f.Name] = string(data)
 	}
 	return parts

@@ -97,14 +97,8 @@ func colours(t *testing.T, pdf, name string) map[string]int {
 	}
 	seen := map[string]int{}
 	for _, page := range pages {
-		data, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		picture, err := png.Decode(bytes.NewReader(data))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must(os.ReadFile(page))(t)
+		picture := must(png.Decode(bytes.NewReader(data)))(t)
 		for y := range picture.Bounds().Dy() {
 			for x := range picture.Bounds().Dx() {
 				r, g, b, _ := picture.At(x, y).RGBA()

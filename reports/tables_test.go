@@ -124,14 +124,8 @@ func TestEveryInvalidCellIsMarked(t *testing.T) {
 
 func ground(t *testing.T, f *excelize.File, sheet, ref string) string {
 	t.Helper()
-	id, err := f.GetCellStyle(sheet, ref)
-	if err != nil {
-		t.Fatal(err)
-	}
-	style, err := f.GetStyle(id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must(f.GetCellStyle(sheet, ref))(t)
+	style := must(f.GetStyle(id))(t)
 	return strings.Join(style.Fill.Color, " ")
 }
 
@@ -172,10 +166,7 @@ func TestFailedRowsAreProblems(t *testing.T) {
 		return result.Row{Row: n + 1, Status: []result.Status{result.Done, result.Uncertain, result.Failed}[n-1], Error: "refused", Advice: "correct it"}
 	})
 	_, f := written(t, b)
-	got, err := f.GetRows("Problems")
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(f.GetRows("Problems"))(t)
 	want := [][]string{{"'Jo''s leads'!3", "refused", "", "correct it", "uncertain"}, {"'Jo''s leads'!4", "refused", "", "correct it", "failed"}}
 	if diff := cmp.Diff(want, got[1:]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -211,10 +202,7 @@ func TestErrorsOfRowsAreReadable(t *testing.T) {
 	b.Rows = each(rows...)
 	_, f := written(t, b)
 	style := func(ref string) *excelize.Alignment {
-		id, err := f.GetCellStyle("Results", ref)
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := must(f.GetCellStyle("Results", ref))(t)
 		s, err := f.GetStyle(id)
 		if err != nil || s.Alignment == nil {
 			t.Fatalf("%s has no alignment (error %v)", ref, err)

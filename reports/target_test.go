@@ -83,10 +83,7 @@ func TestTarget(t *testing.T) {
 		return path
 	}
 	digest := func(path string) string {
-		w, err := writeWorkbook(path, loans())
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must(writeWorkbook(path, loans()))(t)
 		return w.Digest
 	}
 	results, plan, folder := book(false), book(true), t.TempDir()
@@ -141,10 +138,7 @@ func TestEditedWorkbookIsKept(t *testing.T) {
 	folder := filepath.Dir(path)
 	before, _ := os.ReadFile(path)
 	for _, name := range []string{"leads.results-20261120T230509.xlsx", "leads.results-20261120T230509.2.xlsx"} {
-		place, err := reports.Target(path, false, "", moment)
-		if err != nil {
-			t.Fatal(err)
-		}
+		place := must(reports.Target(path, false, "", moment))(t)
 		b := loans()
 		records, looks := b.Records, 0
 		b.Records = func(yield func(cell.Record, error) bool) {
@@ -181,10 +175,7 @@ func TestResultsBesideAHeldWorkbook(t *testing.T) {
 	path, _ := written(t, loans())
 	before, _ := os.ReadFile(path)
 	place := reports.Placement{Path: path, Aside: filepath.Join(filepath.Dir(path), "nowhere", "a.xlsx")}
-	w, err := place.Write(noted(loans()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must(place.Write(noted(loans())))(t)
 	if want := filepath.Join(filepath.Dir(path), "leads.results.2.xlsx"); w.Path != want || w.Aside != "" {
 		t.Errorf("written to %+v, want %s", w, want)
 	}

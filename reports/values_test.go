@@ -39,10 +39,7 @@ func column(t *testing.T, f *excelize.File, rows int) []string {
 	var got []string
 	for row := range rows {
 		ref, _ := excelize.CoordinatesToCellName(1, row+2)
-		value, err := f.GetCellValue("Results", ref, excelize.Options{RawCellValue: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		value := must(f.GetCellValue("Results", ref, excelize.Options{RawCellValue: true}))(t)
 		got = append(got, value)
 	}
 	return got
@@ -139,10 +136,7 @@ func quotedStyles(t *testing.T, path string) map[int]bool {
 // ownColumn is column A below the header as the importer reads it.
 func ownColumn(t fatal, path string) []string {
 	t.Helper()
-	r, err := sheet.Open(path, sheet.Options{Name: "Results"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(sheet.Open(path, sheet.Options{Name: "Results"}))(t)
 	defer r.Close()
 	var got []string
 	for record, err := range r.Records() {
@@ -157,13 +151,6 @@ func ownColumn(t fatal, path string) []string {
 	return got
 }
 
-// fatal is a test, rapid's or Go's.
-type fatal interface {
-	Helper()
-	Fatal(...any)
-	Fatalf(string, ...any)
-}
-
 // Any text comes back as it was: control characters and what no XML may hold
 // too. An empty text is no cell, and bytes that are no UTF-8 are no text.
 func TestAnyTextComesBack(t *testing.T) {
@@ -176,10 +163,7 @@ func TestAnyTextComesBack(t *testing.T) {
 		for _, s := range texts {
 			cells = append(cells, cell.Cell{Kind: cell.Text, Raw: s, Shown: s})
 		}
-		w, err := writeWorkbook(dir+"/a.xlsx", sheetOf(cells...))
-		if err != nil {
-			rt.Fatal(err)
-		}
+		w := must(writeWorkbook(dir+"/a.xlsx", sheetOf(cells...)))(rt)
 		if diff := cmp.Diff(texts, ownColumn(rt, w.Path)); diff != "" {
 			rt.Errorf("(-want +got):\n%s", diff)
 		}
@@ -236,10 +220,7 @@ func TestDateSystems(t *testing.T) {
 		moment := time.Date(2026, 11, 20, 2, 30, 7, 0, time.FixedZone("", 3600))
 		b.Steps = each(result.Step{Number: 1, Step: "client", At: moment})
 		_, f := written(t, b)
-		props, err := f.GetWorkbookProps()
-		if err != nil {
-			t.Fatal(err)
-		}
+		props := must(f.GetWorkbookProps())(t)
 		if got := props.Date1904 != nil && *props.Date1904; got != date1904 {
 			t.Errorf("date system 1904: got %v, want %v", got, date1904)
 		}
@@ -269,18 +250,9 @@ func TestLongTextsAreCutVisibly(t *testing.T) {
 // partOf is a part of a workbook.
 func partOf(t *testing.T, path, name string) string {
 	t.Helper()
-	archive, err := zip.OpenReader(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	archive := must(zip.OpenReader(path))(t)
 	defer archive.Close()
-	part, err := archive.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := io.ReadAll(part)
-	if err != nil {
-		t.Fatal(err)
-	}
+	part := must(archive.Open(name))(t)
+	all := must(io.ReadAll(part))(t)
 	return string(all)
 }

@@ -147,10 +147,7 @@ func written(t *testing.T, b reports.Workbook) (string, *excelize.File) {
 
 func open(t *testing.T, path string) *excelize.File {
 	t.Helper()
-	f, err := excelize.OpenFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(excelize.OpenFile(path))(t)
 	t.Cleanup(func() { f.Close() })
 	return f
 }
@@ -161,10 +158,7 @@ func dump(t *testing.T, f *excelize.File) string {
 	var b strings.Builder
 	for _, sheet := range f.GetSheetList() {
 		fmt.Fprintf(&b, "== %s\n", sheet)
-		rows, err := f.GetRows(sheet, excelize.Options{RawCellValue: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := must(f.GetRows(sheet, excelize.Options{RawCellValue: true}))(t)
 		for r, row := range rows {
 			for c, value := range row {
 				if value != "" {
@@ -180,20 +174,11 @@ func dump(t *testing.T, f *excelize.File) string {
 // kind is a cell's type and number format.
 func kind(t *testing.T, f *excelize.File, sheet, ref string) string {
 	t.Helper()
-	typ, err := f.GetCellType(sheet, ref)
-	if err != nil {
-		t.Fatal(err)
-	}
+	typ := must(f.GetCellType(sheet, ref))(t)
 	name := map[excelize.CellType]string{excelize.CellTypeUnset: "number", excelize.CellTypeBool: "bool",
 		excelize.CellTypeError: "error", excelize.CellTypeInlineString: "text"}[typ]
-	id, err := f.GetCellStyle(sheet, ref)
-	if err != nil {
-		t.Fatal(err)
-	}
-	style, err := f.GetStyle(id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must(f.GetCellStyle(sheet, ref))(t)
+	style := must(f.GetStyle(id))(t)
 	if style.CustomNumFmt != nil {
 		return name + " " + *style.CustomNumFmt
 	}
@@ -212,10 +197,7 @@ func golden(t *testing.T, name, got string) {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(os.ReadFile(path))(t)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("not as in %s (-want +got):\n%s", path, diff)
 	}
@@ -244,10 +226,7 @@ func TestWorkbook(t *testing.T) {
 		b.Summary.DryRun, b.Steps = true, each(planned()...)
 		_, f := written(t, b)
 		golden(t, "plan.golden", dump(t, f))
-		comments, err := f.GetComments("Results")
-		if err != nil {
-			t.Fatal(err)
-		}
+		comments := must(f.GetComments("Results"))(t)
 		var got []string
 		for _, c := range comments {
 			got = append(got, c.Cell+": "+c.Text)
@@ -261,10 +240,7 @@ func TestWorkbook(t *testing.T) {
 		b := loans()
 		b.Contacts, b.Rows = true, shownWithContacts(b.Rows)
 		_, f := written(t, b)
-		rows, err := f.GetRows("Results")
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := must(f.GetRows("Results"))(t)
 		if got := strings.Join(rows[0][9:12], "|") + "\n" + rows[1][10]; got != "redirectUrl|contacts|Failed step\npartner: p-1, broker: p-2" {
 			t.Errorf("the columns beside the url are %q", got)
 		}
