@@ -28,8 +28,6 @@ func TestPicture(t *testing.T) {
 			t.Skipf("%s is not here (LibreOffice and poppler-utils are needed)", program)
 		}
 	}
-	plan := loans()
-	plan.Summary.DryRun, plan.Steps = true, each(planned()...)
 	cases := map[string]struct {
 		book  reports.Workbook
 		shows []string
@@ -38,7 +36,7 @@ func TestPicture(t *testing.T) {
 		"results": {loans(), []string{"Leads!E6", "ann@example.test", "00124", "£1,500.50", "01/05/1980", "https://go.example.test/1",
 			"uncertain", "claim/loan/A1", "2026-11-20 02:01:07", "nightly-loans"},
 			[]string{"C6EFCE", "FFC7CE", "FFEB9C"}},
-		"plan": {plan, []string{"Leads!E6", "#REF!", "magic link", "“Agreement details” on claim loan/A1", "Requests a run would send"},
+		"plan": {plan(), []string{"Leads!E6", "#REF!", "magic link", "“Agreement details” on claim loan/A1", "Requests a run would send"},
 			[]string{"FFC7CE"}},
 	}
 	dir := t.TempDir()

@@ -18,9 +18,6 @@ import (
 // first tab is the one that a person sees: the problems, if there are any.
 func TestTables(t *testing.T) {
 	t.Parallel()
-	b := loans()
-	plan := loans()
-	plan.Summary.DryRun, plan.Steps = true, each(planned()...)
 	well := loans()
 	well.Problems, well.Summary.Rows = nil, result.Counts{Total: 5, Done: 5}
 	for name, c := range map[string]struct {
@@ -28,8 +25,8 @@ func TestTables(t *testing.T) {
 		tabs    []string
 		filters []string
 	}{
-		"results":          {b, []string{"Problems", "Results", "Steps", "Summary"}, []string{"'Problems'!$A$1:$E$4", "'Results'!$A$1:$N$6", "'Steps'!$A$1:$I$5"}},
-		"plan":             {plan, []string{"Problems", "Results", "Plan", "Summary"}, []string{"'Problems'!$A$1:$E$4", "'Results'!$A$1:$N$6", "'Plan'!$A$1:$G$4"}},
+		"results":          {loans(), []string{"Problems", "Results", "Steps", "Summary"}, []string{"'Problems'!$A$1:$E$4", "'Results'!$A$1:$N$6", "'Steps'!$A$1:$I$5"}},
+		"plan":             {plan(), []string{"Problems", "Results", "Plan", "Summary"}, []string{"'Problems'!$A$1:$E$4", "'Results'!$A$1:$N$6", "'Plan'!$A$1:$G$4"}},
 		"without problems": {well, []string{"Results", "Steps", "Summary"}, []string{"'Results'!$A$1:$N$6", "'Steps'!$A$1:$I$5"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -113,8 +110,8 @@ func TestEveryInvalidCellIsMarked(t *testing.T) {
 		t.Error("A2 is marked, and nothing is wrong with it")
 	}
 	for ref, want := range map[string]string{"A2": "'Results'!B2", "A1101": "'Results'!B1101"} {
-		if _, place, err := f.GetCellHyperLink("Problems", ref); err != nil || place != want {
-			t.Errorf("Problems!%s leads to %q, want %q (error %v)", ref, place, want, err)
+		if place := leadsTo(t, f, ref); place != want {
+			t.Errorf("Problems!%s leads to %q, want %q", ref, place, want)
 		}
 	}
 	if shown, _ := f.GetCellValue("Problems", "A1101"); shown != "'Jo''s leads'!B1101" {
@@ -124,9 +121,14 @@ func TestEveryInvalidCellIsMarked(t *testing.T) {
 
 func ground(t *testing.T, f *excelize.File, sheet, ref string) string {
 	t.Helper()
-	id := must(f.GetCellStyle(sheet, ref))(t)
-	style := must(f.GetStyle(id))(t)
-	return strings.Join(style.Fill.Color, " ")
+	return strings.Join(styleOf(t, f, sheet, ref).Fill.Color, " ")
+}
+
+// leadsTo is the place to which a cell of the sheet Problems is a link.
+func leadsTo(t *testing.T, f *excelize.File, ref string) string {
+	t.Helper()
+	_, place, err := f.GetCellHyperLink("Problems", ref)
+	return must(place, err)(t)
 }
 
 // A problem is a link to its cell in the workbook: the source's header may be in any
@@ -144,11 +146,7 @@ func TestProblemsLeadToTheirCells(t *testing.T) {
 	_, f := written(t, b)
 	var got []string
 	for _, ref := range []string{"A2", "A3", "A4", "A5", "A6", "A7"} {
-		_, place, err := f.GetCellHyperLink("Problems", ref)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got = append(got, place)
+		got = append(got, leadsTo(t, f, ref))
 	}
 	if diff := cmp.Diff([]string{"'Results'!B5", "'Results'!A3", "", "'Results'!A2", "", ""}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -171,8 +169,8 @@ func TestFailedRowsAreProblems(t *testing.T) {
 	if diff := cmp.Diff(want, got[1:]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if _, place, err := f.GetCellHyperLink("Problems", "A2"); err != nil || place != "'Results'!C3" {
-		t.Errorf("the first leads to %q (error %v)", place, err)
+	if place := leadsTo(t, f, "A2"); place != "'Results'!C3" {
+		t.Errorf("the first leads to %q", place)
 	}
 }
 
@@ -201,21 +199,13 @@ func TestErrorsOfRowsAreReadable(t *testing.T) {
 	rows[1].Error = strings.Repeat("word ", 24)
 	b.Rows = each(rows...)
 	_, f := written(t, b)
-	style := func(ref string) *excelize.Alignment {
-		id := must(f.GetCellStyle("Results", ref))(t)
-		s, err := f.GetStyle(id)
-		if err != nil || s.Alignment == nil {
-			t.Fatalf("%s has no alignment (error %v)", ref, err)
-		}
-		return s.Alignment
-	}
 	for row, want := range map[int]float64{2: 15, 3: 45} {
 		if got, err := f.GetRowHeight("Results", row); err != nil || got != want {
 			t.Errorf("row %d is %v high, want %v (error %v)", row, got, want, err)
 		}
 	}
 	for ref, wraps := range map[string]bool{"A3": false, "G3": false, "L3": true, "M3": true} {
-		if a := style(ref); a.Vertical != "top" || a.WrapText != wraps {
+		if a := styleOf(t, f, "Results", ref).Alignment; a == nil || a.Vertical != "top" || a.WrapText != wraps {
 			t.Errorf("%s is aligned %+v", ref, a)
 		}
 	}

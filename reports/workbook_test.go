@@ -116,6 +116,13 @@ func planned() []result.Step {
 	}
 }
 
+// plan is the dry run of loans.
+func plan() reports.Workbook {
+	b := loans()
+	b.Summary.DryRun, b.Steps = true, each(planned()...)
+	return b
+}
+
 func writeWorkbook(path string, b reports.Workbook) (reports.Written, error) {
 	return reports.Placement{Path: path}.Write(noted(b))
 }
@@ -177,8 +184,7 @@ func kind(t *testing.T, f *excelize.File, sheet, ref string) string {
 	typ := must(f.GetCellType(sheet, ref))(t)
 	name := map[excelize.CellType]string{excelize.CellTypeUnset: "number", excelize.CellTypeBool: "bool",
 		excelize.CellTypeError: "error", excelize.CellTypeInlineString: "text"}[typ]
-	id := must(f.GetCellStyle(sheet, ref))(t)
-	style := must(f.GetStyle(id))(t)
+	style := styleOf(t, f, sheet, ref)
 	if style.CustomNumFmt != nil {
 		return name + " " + *style.CustomNumFmt
 	}
@@ -186,6 +192,12 @@ func kind(t *testing.T, f *excelize.File, sheet, ref string) string {
 		return fmt.Sprintf("%s #%d", name, style.NumFmt)
 	}
 	return name
+}
+
+// styleOf is the style of a cell.
+func styleOf(t *testing.T, f *excelize.File, sheet, ref string) *excelize.Style {
+	t.Helper()
+	return must(f.GetStyle(must(f.GetCellStyle(sheet, ref))(t)))(t)
 }
 
 // golden compares with a file of testdata, or rewrites it.
@@ -222,9 +234,7 @@ func TestWorkbook(t *testing.T) {
 		golden(t, "results.golden", dump(t, f))
 	})
 	t.Run("plan", func(t *testing.T) {
-		b := loans()
-		b.Summary.DryRun, b.Steps = true, each(planned()...)
-		_, f := written(t, b)
+		_, f := written(t, plan())
 		golden(t, "plan.golden", dump(t, f))
 		comments := must(f.GetComments("Results"))(t)
 		var got []string
