@@ -209,10 +209,7 @@ func must[V any](value V, err error) func(testing.TB) V {
 // sent is what a request carries after Authorize.
 func sent(t *testing.T, c apiclient.Config) http.Header {
 	t.Helper()
-	req, err := http.NewRequest(http.MethodGet, "https://uat.example.com/x", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must(http.NewRequest(http.MethodGet, "https://uat.example.com/x", nil))(t)
 	if c.Authorize != nil {
 		if err := c.Authorize(t.Context(), req); err != nil {
 			t.Fatal(err)
@@ -263,10 +260,7 @@ func TestConfigFetchesSecretsFromEverywhere(t *testing.T) {
 }
 
 func TestConfigRunsProgramsBesideTheFile(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must(filepath.EvalSymlinks(t.TempDir()))(t)
 	playProgram(t)
 	t.Chdir(filepath.Dir(dir))
 	base := filepath.Base(dir) // the file is named by a relative path

@@ -43,10 +43,7 @@ func (a authority) issue(t *testing.T) (cert, key string) {
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}, &a.Certificate)
-	pkcs8, err := x509.MarshalPKCS8PrivateKey(issued.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pkcs8 := must(x509.MarshalPKCS8PrivateKey(issued.PrivateKey))(t)
 	return encode("CERTIFICATE", issued.Leaf.Raw), encode("PRIVATE KEY", pkcs8)
 }
 
@@ -65,10 +62,7 @@ func (a authority) serveTLS(t *testing.T, h http.Handler) *httptest.Server {
 func (a authority) start(t *testing.T, h http.Handler, clients bool) *httptest.Server {
 	t.Helper()
 	cert, key := a.issue(t)
-	pair, err := tls.X509KeyPair([]byte(cert), []byte(key))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair := must(tls.X509KeyPair([]byte(cert), []byte(key)))(t)
 	pool := x509.NewCertPool()
 	pool.AddCert(a.Leaf)
 	s := httptest.NewUnstartedServer(h)

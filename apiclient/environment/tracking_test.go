@@ -35,10 +35,7 @@ func TestWebhookProof(t *testing.T) {
 		mac.Write([]byte(message))
 		return hex.EncodeToString(mac.Sum(nil))
 	}
-	raw, err := hex.DecodeString(signature("hunter2", body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must(hex.DecodeString(signature("hunter2", body)))(t)
 	const signed = "header: X-Signature, secret: env:HOOK"
 	tests := []struct {
 		name, keys string

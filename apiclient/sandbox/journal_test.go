@@ -58,10 +58,7 @@ func TestFilesArePrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	open(t, dir)
 	for path, want := range map[string]os.FileMode{dir: 0o700, filepath.Join(dir, "service.jsonl"): 0o600} {
-		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := must(os.Stat(path))(t)
 		if got := info.Mode().Perm(); got != want {
 			t.Errorf("%s has mode %o, want %o", path, got, want)
 		}
