@@ -80,14 +80,16 @@ func TestEveryKindOfAuthOverEveryConnection(t *testing.T) {
 		"oauth2":        {`type: oauth2, token_url: "%s", client_id: me, client_secret: env:CANARY`, is("Authorization", "Bearer token-1")},
 		"oauth2 params": {`type: oauth2, token_url: "%s", client_id: me, client_secret: env:CANARY, style: params`, is("Authorization", "Bearer token-1")},
 	}
+	own := func(t *testing.T, h http.Handler) *httptest.Server { return a.serve(t, h, false) }
+	clients := func(t *testing.T, h http.Handler) *httptest.Server { return a.serve(t, h, true) }
 	connections := map[string]struct {
 		serve func(*testing.T, http.Handler) *httptest.Server
 		keys  string
 	}{
 		"loopback http":      {serve, ""},
-		"own authority":      {a.serveOwn, "    tls: {ca: ca.pem}\n"},
-		"client certificate": {a.serveTLS, "    tls: {cert: client.pem, key: client.key, ca: ca.pem}\n"},
-		"proxy":              {a.serveOwn, "    tls: {ca: ca.pem}\n    proxy: PROXY\n"},
+		"own authority":      {own, "    tls: {ca: ca.pem}\n"},
+		"client certificate": {clients, "    tls: {cert: client.pem, key: client.key, ca: ca.pem}\n"},
+		"proxy":              {own, "    tls: {ca: ca.pem}\n    proxy: PROXY\n"},
 	}
 	for kind, k := range kinds {
 		for connection, via := range connections {
@@ -124,12 +126,6 @@ func TestEveryKindOfAuthOverEveryConnection(t *testing.T) {
 			})
 		}
 	}
-}
-
-// serveOwn starts a server with a certificate of the authority.
-func (a authority) serveOwn(t *testing.T, h http.Handler) *httptest.Server {
-	t.Helper()
-	return a.start(t, h, false)
 }
 
 // A token is renewed before it expires, here at half its life, and is not sent

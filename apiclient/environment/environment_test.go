@@ -295,15 +295,20 @@ func TestConfigReportsSecretsThatCannotBeHad(t *testing.T) {
 		program + "flood":      "printed more than 64 KiB",
 		program + "print":      "what the program prints is empty",
 	} {
-		keys := "    auth: {type: bearer, token: '" + ref + "'}\n"
-		_, err := only(t, dir, keys).Config(t.Context(), apiclient.V2)
-		var list problem.List
-		if !errors.As(err, &list) || len(list) != 1 || !strings.Contains(list[0].Message, want) || list[0].Where.Line != 4 {
-			t.Errorf("%s: %v, want one problem at line 4 with %q", ref, err, want)
-		}
-		if strings.Contains(fmt.Sprint(err), canary) {
-			t.Errorf("%s: a secret shows: %v", ref, err)
-		}
+		wantProblem(t, dir, "    auth: {type: bearer, token: '"+ref+"'}\n", want)
+	}
+}
+
+// wantProblem expects one problem with the Config of an entry, at the first of these keys, that shows no secret.
+func wantProblem(t *testing.T, dir, keys, want string) {
+	t.Helper()
+	_, err := only(t, dir, keys).Config(t.Context(), apiclient.V2)
+	var list problem.List
+	if !errors.As(err, &list) || len(list) != 1 || !strings.Contains(list[0].Message, want) || list[0].Where.Line != 4 {
+		t.Errorf("%s: %v, want one problem at line 4 with %q", keys, err, want)
+	}
+	if strings.Contains(fmt.Sprint(err), canary) {
+		t.Errorf("%s: a secret shows: %v", keys, err)
 	}
 }
 
@@ -336,31 +341,30 @@ func TestConfigReportsEverythingAtOnce(t *testing.T) {
 
 func TestLoadReadsEverySetting(t *testing.T) {
 	e := must(must(environment.Load("testdata/ok/full.yaml"))(t).Choose(""))(t)
-	want := environment.Limits{RequestsPerSecond: 50, Concurrency: 16, Timeout: 90 * time.Second}
-	if diff := cmp.Diff(want, e.Limits); diff != "" {
-		t.Errorf("limits (-want +got):\n%s", diff)
+	type settings struct {
+		Limits     environment.Limits
+		Wire       apiclient.Wire
+		NotFound   apiclient.NotFound
+		Rules      []apiclient.Rule
+		Repeatable []apiclient.Kind
 	}
-	wire := apiclient.Wire{
-		ClientID: "/data/id", ContactID: "/data/0/id", ClaimID: "/claim~1id", RedirectURL: "/url",
-		DataTypes: map[string]string{"Money": "Currency"}, Options: "/meta/options", LookupClientID: new("/client/id"), LookupContactID: new(""),
-		LookupAgree: map[string]string{"email": "/email", "name.first": "/firstName"},
-		LinkBody:    []byte(`{"z":1,"a":[true,null,"x",1.50],"m":{"d":"2020-01-01"}}`),
+	want := settings{
+		environment.Limits{RequestsPerSecond: 50, Concurrency: 16, Timeout: 90 * time.Second},
+		apiclient.Wire{
+			ClientID: "/data/id", ContactID: "/data/0/id", ClaimID: "/claim~1id", RedirectURL: "/url",
+			DataTypes: map[string]string{"Money": "Currency"}, Options: "/meta/options", LookupClientID: new("/client/id"), LookupContactID: new(""),
+			LookupAgree: map[string]string{"email": "/email", "name.first": "/firstName"},
+			LinkBody:    []byte(`{"z":1,"a":[true,null,"x",1.50],"m":{"d":"2020-01-01"}}`),
+		},
+		apiclient.NotFound{Stated: true, Status: []int{404, 204}},
+		[]apiclient.Rule{
+			{Status: 409, Pointer: "/code", Matches: `^EXISTS\d$`, Means: "done", Hint: "It is there already"},
+			{Matches: "maintenance", Means: "retry"},
+		},
+		[]apiclient.Kind{apiclient.CreateLink, apiclient.CreateClient},
 	}
-	if diff := cmp.Diff(wire, e.Wire); diff != "" {
-		t.Errorf("wire (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(apiclient.NotFound{Stated: true, Status: []int{404, 204}}, e.NotFound); diff != "" {
-		t.Errorf("not_found (-want +got):\n%s", diff)
-	}
-	rules := []apiclient.Rule{
-		{Status: 409, Pointer: "/code", Matches: `^EXISTS\d$`, Means: "done", Hint: "It is there already"},
-		{Matches: "maintenance", Means: "retry"},
-	}
-	if diff := cmp.Diff(rules, e.Rules); diff != "" {
-		t.Errorf("errors (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]apiclient.Kind{apiclient.CreateLink, apiclient.CreateClient}, e.Repeatable); diff != "" {
-		t.Errorf("repeatable (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, settings{e.Limits, e.Wire, e.NotFound, e.Rules, e.Repeatable}); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

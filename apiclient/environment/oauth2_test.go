@@ -177,7 +177,7 @@ func TestOAuth2Failures(t *testing.T) {
 
 // The endpoint's certificate must be trusted; that of every connection is in the tests of auth.
 func TestOAuth2WithoutTheAuthority(t *testing.T) {
-	c := oauth2(t, newAuthority(t).serveTLS(t, &tokenServer{answer: lasting(3600)}).URL, "")
+	c := oauth2(t, newAuthority(t).serve(t, &tokenServer{answer: lasting(3600)}, true).URL, "")
 	err := c.Authorize(t.Context(), httptest.NewRequest(http.MethodGet, "/", nil))
 	if f, ok := errors.AsType[*apiclient.Failure](err); !ok || !f.Stop || f.Reason != "the token endpoint's certificate is not trusted" {
 		t.Errorf("%v", err)

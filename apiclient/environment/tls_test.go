@@ -5,19 +5,16 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"errors"
 	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/apitest"
-	"claimsheet/mapping/problem"
 )
 
 // authority is a certificate authority of our own.
@@ -51,15 +48,9 @@ func encode(kind string, der []byte) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 }
 
-// serveTLS starts a server that wants a client certificate of the authority.
-func (a authority) serveTLS(t *testing.T, h http.Handler) *httptest.Server {
-	t.Helper()
-	return a.start(t, h, true)
-}
-
-// start starts a server with a certificate of the authority. With clients, the
+// serve starts a server with a certificate of the authority. With clients, the
 // server requires a client certificate of the authority.
-func (a authority) start(t *testing.T, h http.Handler, clients bool) *httptest.Server {
+func (a authority) serve(t *testing.T, h http.Handler, clients bool) *httptest.Server {
 	t.Helper()
 	cert, key := a.issue(t)
 	pair := must(tls.X509KeyPair([]byte(cert), []byte(key)))(t)
@@ -97,13 +88,6 @@ func TestConfigReportsTLSFilesThatCannotBeUsed(t *testing.T) {
 		"ca: text.pem":                      "there is no certificate in",
 		"ca: absent.pem":                    "there is no such file",
 	} {
-		_, err := only(t, dir, "    tls: {"+keys+"}\n").Config(t.Context(), apiclient.V2)
-		var list problem.List
-		if !errors.As(err, &list) || len(list) != 1 || list[0].Where.Line != 4 || !strings.Contains(list[0].Message, want) {
-			t.Errorf("%s: %v, want one problem at line 4 with %q", keys, err, want)
-		}
-		if err != nil && strings.Contains(err.Error(), canary) {
-			t.Errorf("%s: the file's text shows: %v", keys, err)
-		}
+		wantProblem(t, dir, "    tls: {"+keys+"}\n", want)
 	}
 }
