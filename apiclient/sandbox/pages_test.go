@@ -34,10 +34,8 @@ func browse(t testing.TB, h http.Handler, path string, form url.Values) page {
 	}
 	r.Header.Set("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	root := must(html.Parse(w.Body))(t)
-	return page{w.Code, w.Header(), root}
+	w := ask(h, r)
+	return page{w.Code, w.Header(), must(html.Parse(w.Body))(t)}
 }
 
 // wantPage expects a page on which a person reads texts, and not others.
@@ -176,8 +174,7 @@ func play(t *testing.T, dir, all string) *scene {
 	o := options(t, dir)
 	o.Templates = []byte(`[` + strings.Join([]string{template(details, "Your details", form[5]), template(agreement, "Agreement", form[8]), template(sign, "Sign", form...),
 		template(bank, "Bank"), template(identity, "Identity", `{"id":"`+passed+`","name":`+name("Passed")+`,"dataType":"Checkbox"}`)}, ",") + `]`)
-	service := must(sandbox.New(o))(t)
-	t.Cleanup(func() { service.Close() })
+	service := start(t, o)
 	s := &scene{Service: service}
 	cid := post(t, service, v1Clients+"?leadRedirect=true", `{"email":`+name("cid@example.com")+`}`)
 	s.cid, s.cidsLink = cid["clientId"], pathOf(t, cid["redirectUrl"])
@@ -305,7 +302,8 @@ func TestFormIsRead(t *testing.T) {
 // Only the current step can be sent, and what could not be stored is said.
 func TestRefusedForms(t *testing.T) {
 	t.Parallel()
-	s := play(t, t.TempDir(), "")
+	dir := t.TempDir()
+	s := play(t, dir, "")
 	for _, c := range []struct {
 		path, typed string
 		want        int
@@ -326,6 +324,11 @@ func TestRefusedForms(t *testing.T) {
 		t.Errorf("unwritten: %d %s", p.status, text(p.root))
 	}
 	same(t, "the current step", "Sign", get(t, s, s.annsLink)["startsAt"])
+	again := open(t, dir) // an activity whose template is gone with other reference data stays as it is
+	if p := browse(t, again, s.form, url.Values{}); p.status != http.StatusUnprocessableEntity || !strings.Contains(text(p.root), "--templates FILE") {
+		t.Errorf("without its template: %d %s", p.status, text(p.root))
+	}
+	same(t, "the current step", "Sign", get(t, again, s.annsLink)["startsAt"])
 }
 
 // What clients complete is there for the others and after a restart.
@@ -346,19 +349,6 @@ func TestClientsCompleteActivities(t *testing.T) {
 	want = []string{"5 of 5 steps completed", "Nothing is waiting for you", "Completed by Bob on", "Bobby"}
 	wantPage(t, browse(t, again, s.annsLink, nil), want, "again")
 	wantPage(t, browse(t, again, again.Dashboard()+"/clients/"+s.ann, nil), []string{"Entered by the client Bob", "back-filled", "Bobby"}, "again")
-}
-
-// An activity whose template is gone with other reference data stays as it is.
-func TestFormWithoutItsTemplate(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	s := play(t, dir, "")
-	s.Close()
-	again := open(t, dir)
-	if p := browse(t, again, s.form, url.Values{}); p.status != http.StatusUnprocessableEntity || !strings.Contains(text(p.root), "--templates FILE") {
-		t.Errorf("%d %s", p.status, text(p.root))
-	}
-	same(t, "the current step", "Sign", get(t, again, s.annsLink)["startsAt"])
 }
 
 // Of two forms that are sent at the same moment, one completes the activity.
@@ -492,8 +482,7 @@ func TestC10_FormsOfOtherSitesAreRefused(t *testing.T) {
 				r.Header.Set(name, value)
 			}
 		}
-		w := httptest.NewRecorder()
-		s.ServeHTTP(w, r)
+		w := ask(s, r)
 		if completed := get(t, s, s.annsLink)["startsAt"] != "Sign"; w.Code != c.want || completed != (c.want == http.StatusSeeOther) {
 			t.Errorf("Origin %q, Sec-Fetch-Site %q: %d, completed %t", c.origin, c.site, w.Code, completed)
 		}

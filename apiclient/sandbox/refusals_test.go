@@ -74,26 +74,24 @@ type brokenOff struct{}
 
 func (brokenOff) Read([]byte) (int, error) { return 0, errors.New("reset") }
 
-func TestBodyThatBreaksOff(t *testing.T) {
+// A body that cannot be read is refused, and creates nothing.
+func TestBodiesThatCannotBeRead(t *testing.T) {
 	s := open(t, "")
-	r := httptest.NewRequest("POST", v2+"/contacts", io.MultiReader(strings.NewReader(`{"a":1`), brokenOff{}))
-	r.Header.Set("Content-Type", "application/json")
-	w := httptest.NewRecorder()
-	s.ServeHTTP(w, r)
-	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "body-incomplete") || len(s.Snapshot().Clients) != 0 {
-		t.Errorf("a body that breaks off: %d %s", w.Code, w.Body)
-	}
-}
-
-func TestCompressedBody(t *testing.T) {
-	s := open(t, "")
-	r := httptest.NewRequest("POST", v2+"/contacts", strings.NewReader(`{"a":1}`))
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Content-Encoding", "gzip")
-	w := httptest.NewRecorder()
-	s.ServeHTTP(w, r)
-	if w.Code != http.StatusUnsupportedMediaType || !strings.Contains(w.Body.String(), "content-encoding") {
-		t.Errorf("a body declared as gzip: %d %s", w.Code, w.Body)
+	for code, c := range map[string]struct {
+		body     io.Reader
+		encoding string
+		status   int
+	}{
+		"body-incomplete":  {io.MultiReader(strings.NewReader(`{"a":1`), brokenOff{}), "", http.StatusBadRequest},
+		"content-encoding": {strings.NewReader(`{"a":1}`), "gzip", http.StatusUnsupportedMediaType},
+	} {
+		r := httptest.NewRequest("POST", v2+"/contacts", c.body)
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Content-Encoding", c.encoding)
+		w := ask(s, r)
+		if w.Code != c.status || !strings.Contains(w.Body.String(), code) || len(s.Snapshot().Clients) != 0 {
+			t.Errorf("%s: %d %s", code, w.Code, w.Body)
+		}
 	}
 }
 
@@ -122,9 +120,7 @@ func TestCredentials(t *testing.T) {
 	}
 	r := httptest.NewRequest("GET", v2+"/activity-templates", nil)
 	r.Header.Set("Authorization", "Bearer sesame")
-	w := httptest.NewRecorder()
-	s.ServeHTTP(w, r)
-	if w.Code != http.StatusOK {
+	if w := ask(s, r); w.Code != http.StatusOK {
 		t.Errorf("with credentials: %d %s", w.Code, w.Body)
 	}
 }
@@ -154,19 +150,18 @@ func TestRefusalsKeepValuesToThemselves(t *testing.T) {
 }
 
 func TestReferenceDataMustBeSound(t *testing.T) {
-	const a = `"id":"` + details + `"`
-	for name, templates := range map[string]string{
-		"not JSON":            `[`,
-		"not a list":          `{}`,
-		"id is no UUID":       `[{"id":"1"}]`,
-		"id twice":            `[{` + a + `},{` + a + `}]`,
-		"attribute id":        `[{` + a + `,"activityAttributeTemplates":[{"id":"1"}]}]`,
-		"attribute twice":     `[{` + a + `,"activityAttributeTemplates":[{` + a + `},{` + a + `}]}]`,
-		"unheard-of datatype": `[{` + a + `,"activityAttributeTemplates":[{` + a + `,"dataType":"Colour"}]}]`,
-		"empty":               ``,
+	const a, printed = `"id":"` + details + `"`, "claimsheet templates --json"
+	for templates, says := range map[string]string{ // what New's error names
+		`{}`: printed, `{"templates":null}`: printed, `{"templates":[null]}`: printed, `{"templates":{}}`: printed, `"templates"`: printed, ``: printed,
+		`[`:                         "",
+		`[{"id":"1"}]`:              "", // not a UUID
+		`[{` + a + `},{` + a + `}]`: "",
+		`[{` + a + `,"activityAttributeTemplates":[{"id":"1"}]}]`:                      "",
+		`[{` + a + `,"activityAttributeTemplates":[{` + a + `},{` + a + `}]}]`:         "",
+		`[{` + a + `,"activityAttributeTemplates":[{` + a + `,"dataType":"Colour"}]}]`: "",
 	} {
-		if _, err := sandbox.New(sandbox.Options{Templates: []byte(templates)}); err == nil {
-			t.Errorf("%s: New took the templates", name)
+		if _, err := sandbox.New(sandbox.Options{Templates: []byte(templates)}); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("templates %s: %v, want an error with %q", templates, err, says)
 		}
 	}
 }

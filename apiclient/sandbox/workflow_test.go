@@ -16,11 +16,9 @@ func openFlow(t *testing.T, dir string, orders ...string) *sandbox.Service {
 	t.Helper()
 	o := options(t, dir)
 	for _, text := range orders {
-		w := must(sandbox.ParseWorkflow(text))(t)
-		o.Workflows = append(o.Workflows, w)
+		o.Workflows = append(o.Workflows, must(sandbox.ParseWorkflow(text))(t))
 	}
-	s := start(t, o)
-	return s
+	return start(t, o)
 }
 
 // The workflow goes on behind what a client completes, on the same claim, past what is
@@ -118,8 +116,7 @@ func TestParseWorkflow(t *testing.T) {
 	} {
 		o := options(t, "")
 		for text := range strings.SplitSeq(orders, "|") {
-			w := must(sandbox.ParseWorkflow(text))(t)
-			o.Workflows = append(o.Workflows, w)
+			o.Workflows = append(o.Workflows, must(sandbox.ParseWorkflow(text))(t))
 		}
 		if _, err := sandbox.New(o); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", orders, err)
