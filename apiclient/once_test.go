@@ -17,6 +17,25 @@ import (
 // steps are the columns that create something.
 var steps = columns[2:]
 
+// afterOne starts a service that answers the first request, one of a column, well, and the second one, which must come
+// on the same connection, by a reply.
+func afterOne(t *testing.T, withTLS bool, col column, second apitest.RawReply) (*apitest.Raw, *apiclient.Client) {
+	t.Helper()
+	server, trust := secured(t, withTLS)
+	var first atomic.Pointer[net.TCPConn]
+	s := apitest.StartRaw(t, server, func(v apitest.RawRequest) bool {
+		if v.Attempt == 1 {
+			first.Store(v.TCP)
+			return sound(col)(v)
+		}
+		if v.TCP != first.Load() {
+			t.Errorf("TLS %v, %s: the connection was not kept", withTLS, col.name)
+		}
+		return second(v)
+	})
+	return s, at(t, s.URL, trust)
+}
+
 // A reused connection ends after the service has read the second request: here
 // net/http sends a request again if it has any reason to.
 func TestAKeptConnectionThatEndsMultipliesNothing(t *testing.T) {
@@ -24,19 +43,7 @@ func TestAKeptConnectionThatEndsMultipliesNothing(t *testing.T) {
 	for name, end := range ends {
 		for _, withTLS := range []bool{false, true} {
 			for _, col := range steps {
-				server, trust := secured(t, withTLS)
-				var first atomic.Pointer[net.TCPConn]
-				s := apitest.StartRaw(t, server, func(v apitest.RawRequest) bool {
-					if v.Attempt == 1 {
-						first.Store(v.TCP)
-						return sound(col)(v)
-					}
-					if v.TCP != first.Load() {
-						t.Errorf("%s, %s: the connection was not kept", name, col.name)
-					}
-					return end(v)
-				})
-				c := at(t, s.URL, trust)
+				s, c := afterOne(t, withTLS, col, end)
 				got := []string{col.attempt(t.Context(), c, ""), col.attempt(t.Context(), c, "")}
 				if got[0] != "created" || got[1] != "uncertain" || s.Arrived() != 2 {
 					t.Errorf("%s, TLS %v, %s: %q, %d arrived; want created, uncertain, 2", name, withTLS, col.name, got, s.Arrived())
@@ -53,21 +60,8 @@ func TestALinkWithoutABodyIsSentOnce(t *testing.T) {
 	ends := map[string]apitest.RawReply{"answered": sound(link), "closed": apitest.Bytes(""), "reset": apitest.ThenReset(apitest.Bytes(""))}
 	for name, end := range ends {
 		for _, withTLS := range []bool{false, true} {
-			server, trust := secured(t, withTLS)
 			seen := make(chan *http.Request, 8)
-			var first atomic.Pointer[net.TCPConn]
-			s := apitest.StartRaw(t, server, func(v apitest.RawRequest) bool {
-				if v.Attempt == 1 {
-					first.Store(v.TCP)
-					return sound(contact)(v) // leaves a connection behind
-				}
-				if v.TCP != first.Load() {
-					t.Errorf("%s, TLS %v: the connection was not kept", name, withTLS)
-				}
-				seen <- v.Request
-				return end(v)
-			})
-			c := at(t, s.URL, trust)
+			s, c := afterOne(t, withTLS, contact, func(v apitest.RawRequest) bool { seen <- v.Request; return end(v) })
 			if got := contact.attempt(t.Context(), c, ""); got != "created" {
 				t.Fatal(got)
 			}
