@@ -1,7 +1,6 @@
 package apiclient_test
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -42,48 +41,36 @@ const tracedID = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"
 func TestTrace(t *testing.T) {
 	t.Parallel()
 	var trace traced
-	requests := []struct {
-		name string
-		ask  func(ctx context.Context, c *apiclient.Client)
-		path string
-		sent int
-	}{
-		{"look-up", func(ctx context.Context, c *apiclient.Client) {
-			_, _ = c.Find(ctx, apiclient.ByEmail, "jane.canary@example.com")
-		}, "/funnel/v2/contacts/by-email/{email}", 0},
-		{"look-up by phone", func(ctx context.Context, c *apiclient.Client) { _, _ = c.Find(ctx, apiclient.ByPhone, "+447911999001") }, "/funnel/v2/contacts/by-phone/{phone}", 0},
-		{"contact", func(ctx context.Context, c *apiclient.Client) { c.Create(ctx, createContact(c)) }, "/funnel/v2/contacts?isAdministrator=true", 35},
-		{"claim", func(ctx context.Context, c *apiclient.Client) {
-			c.Create(ctx, c.Routes().CreateClaim(tracedID, nil, "canary"))
-		}, "/funnel/v2/claims", 96},
-		{"activity", func(ctx context.Context, c *apiclient.Client) {
-			c.Create(ctx, c.Routes().CreateActivity("", tracedID, apiclient.Activity{}))
-		}, "/funnel/v2/activities?claimId={claimId}", 63},
-		{"link", func(ctx context.Context, c *apiclient.Client) {
-			c.Create(ctx, c.Routes().CreateLink(tracedID, []byte("{}")))
-		}, "/funnel/v2/contacts/{contactId}/magic-link", 2},
-		{"a name for an id", func(ctx context.Context, c *apiclient.Client) {
-			c.Create(ctx, c.Routes().CreateLink("jane.canary@example.com", []byte("{}")))
-		}, "/funnel/v2/contacts/{contactId}/magic-link", 2},
-	}
 	c := against(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Correlation-Id", "gateway-17")
 		answers(201, "application/json", `{"contactId":"canary","redirectUrl":"https://x.example/canary-link"}`)(w, nil)
 	}, trace.to)
-	ctx := apiclient.WithRow(t.Context(), 1, 7)
-	for _, r := range requests {
-		r.ask(ctx, c)
+	r := c.Routes()
+	for _, tt := range []struct {
+		request apiclient.Request
+		path    string
+		sent    int
+	}{
+		{r.FindByEmail("jane.canary@example.com"), "/funnel/v2/contacts/by-email/{email}", 0},
+		{r.FindByPhone("+447911999001"), "/funnel/v2/contacts/by-phone/{phone}", 0},
+		{createContact(c), "/funnel/v2/contacts?isAdministrator=true", 35},
+		{r.CreateClaim(tracedID, nil, "canary"), "/funnel/v2/claims", 96},
+		{r.CreateActivity("", tracedID, apiclient.Activity{}), "/funnel/v2/activities?claimId={claimId}", 63},
+		{r.CreateLink(tracedID, []byte("{}")), "/funnel/v2/contacts/{contactId}/magic-link", 2},
+		{r.CreateLink("jane.canary@example.com", []byte("{}")), "/funnel/v2/contacts/{contactId}/magic-link", 2}, // a name for an id
+	} {
+		_, _ = c.Do(apiclient.WithRow(t.Context(), 1, 7), tt.request)
 		got := trace.take()
 		if len(got) != 1 {
-			t.Fatalf("%s: %d exchanges, want 1", r.name, len(got))
+			t.Fatalf("%s: %d exchanges, want 1", tt.path, len(got))
 		}
 		e := got[0]
-		if e.Path != r.path || e.Sent != r.sent || e.Status != 201 || e.Received != 68 || e.Row != 7 || e.Sheet != 1 || e.AnswerID != "gateway-17" ||
+		if e.Path != tt.path || e.Sent != tt.sent || e.Status != 201 || e.Received != 68 || e.Row != 7 || e.Sheet != 1 || e.AnswerID != "gateway-17" ||
 			len(e.RequestID) != 36 || e.Time.IsZero() || e.Took.Whole <= 0 || e.Failure != "" {
-			t.Errorf("%s: %+v", r.name, e)
+			t.Errorf("%s: %+v", tt.path, e)
 		}
 		if text, err := json.Marshal(e); err != nil || strings.Contains(strings.ToLower(string(text)), "canary") || strings.Contains(string(text), "911999001") {
-			t.Errorf("%s: %s (%v)", r.name, text, err)
+			t.Errorf("%s: %s (%v)", tt.path, text, err)
 		}
 	}
 }
