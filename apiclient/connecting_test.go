@@ -113,30 +113,34 @@ func (s *wired) clients(t *testing.T, n int, change func(i int, cfg *apiclient.C
 	return all
 }
 
-// No second at the service sees more requests than the rate, however long connections take
-// to open and whether they are kept; and the rate is used nevertheless.
+// No second at the service sees more requests than the rate, however long connections take to open, whether they are
+// kept, and also where they open at the same moment; and the rate is used nevertheless.
 func TestTheRateHoldsWhereConnectionsAreSlow(t *testing.T) {
-	testform.OnlyLong(t)
-	upTo := func(d time.Duration) func() time.Duration {
-		return func() time.Duration { return time.Duration(rand.Int64N(int64(d))) }
+	upTo := func(d time.Duration) func(time.Time) time.Duration {
+		return func(time.Time) time.Duration { return time.Duration(rand.Int64N(int64(d))) }
 	}
 	closing := func(_ int, w http.ResponseWriter) { w.Header().Set("Connection", "close") }
 	for name, opens := range map[string]struct {
-		time func() time.Duration
+		time func(start time.Time) time.Duration
 		says func(int, http.ResponseWriter)
 	}{
+		"all after 3s":         {func(start time.Time) time.Duration { return time.Until(start.Add(3 * time.Second)) }, nil},
 		"up to 1.5s":           {upTo(1500 * time.Millisecond), nil},
-		"300ms, never kept":    {func() time.Duration { return 300 * time.Millisecond }, closing},
+		"300ms, never kept":    {func(time.Time) time.Duration { return 300 * time.Millisecond }, closing},
 		"up to 1s, never kept": {upTo(time.Second), closing},
 	} {
+		if !*testform.Long && name != "all after 3s" {
+			continue
+		}
 		for _, test := range []struct {
 			processes int
 			rate      float64
 			used      float64 // of the rate
-		}{{1, 10, 0.75}, {1, 1, 0.75}, {1, 0.2, 0.75}, {3, 20, 0.4}, {3, 2, 0.4}} {
+		}{{1, 5, 0.75}, {2, 5, 0.4}, {1, 10, 0.75}, {1, 1, 0.75}, {1, 0.2, 0.75}, {3, 20, 0.4}, {3, 2, 0.4}} {
 			t.Run(fmt.Sprintf("%s, %d processes, %g a second", name, test.processes, test.rate), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s := wire(t, &wired{opens: opens.time, says: opens.says})
+					start := time.Now()
+					s := wire(t, &wired{opens: func() time.Duration { return opens.time(start) }, says: opens.says})
 					all := s.clients(t, test.processes, func(_ int, cfg *apiclient.Config) {
 						cfg.RequestsPerSecond, cfg.Concurrency = test.rate, 24
 					})
@@ -156,21 +160,6 @@ func TestTheRateHoldsWhereConnectionsAreSlow(t *testing.T) {
 				})
 			})
 		}
-	}
-}
-
-// Requests whose connections open at the same moment do not leave together.
-func TestConnectionsThatOpenTogether(t *testing.T) {
-	for _, processes := range []int{1, 2} {
-		synctest.Test(t, func(t *testing.T) {
-			start := time.Now()
-			s := wire(t, &wired{opens: func() time.Duration { return time.Until(start.Add(3 * time.Second)) }})
-			all := s.clients(t, processes, func(_ int, cfg *apiclient.Config) { cfg.RequestsPerSecond = 5 })
-			workAll(t, all, 12, 12)
-			if most := mostInASecond(s.arrivals()); most > 5 {
-				t.Errorf("%d processes: %d in one second: %v", processes, most, s.arrivals())
-			}
-		})
 	}
 }
 
