@@ -64,12 +64,8 @@ func refusals(admin, plain, claim, client string) []refusal {
 	add("look-up of an unknown phone", "GET", v1Clients+"/by-phone/0", "")
 	add("unknown redirect url", "GET", "/start/NONE", "")
 
-	claimBody := func(administrator, claimants, name string) {
-		list[len(list)-1].body = `{"administratorId":` + administrator + `,"claimants":` + claimants + `,"claimName":` + name + `}`
-	}
 	addClaim := func(name, administrator, claimants, claimName string) {
-		add(name, "POST", v2+"/claims", "")
-		claimBody(administrator, claimants, claimName)
+		add(name, "POST", v2+"/claims", `{"administratorId":`+administrator+`,"claimants":`+claimants+`,"claimName":`+claimName+`}`)
 	}
 	q := func(s string) string { return `"` + s + `"` }
 	add("claim with an unknown field", "POST", v2+"/claims", `{"name":"Loan"}`)
