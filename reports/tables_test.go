@@ -192,10 +192,7 @@ func TestLongProblemsAreReadable(t *testing.T) {
 func TestErrorsOfRowsAreReadable(t *testing.T) {
 	t.Parallel()
 	b := loans()
-	var rows []result.Row
-	for r := range b.Rows {
-		rows = append(rows, r)
-	}
+	rows := rowsOf(b)
 	rows[1].Error = strings.Repeat("word ", 24)
 	b.Rows = each(rows...)
 	_, f := written(t, b)
