@@ -72,6 +72,9 @@ func (col column) attempt(ctx context.Context, c *apiclient.Client, pad string) 
 	}
 	v := c.Create(ctx, col.request(c.Routes(), pad))
 	words := string(v.Effect) + retries[v.Retry]
+	if id := v.ID + v.URL; id != "" && id != soundID {
+		words += ", id " + id
+	}
 	if v.RetryAfter > 0 {
 		words += ", wait " + v.RetryAfter.String()
 	}
@@ -287,6 +290,9 @@ func newFaults(t *testing.T) faults {
 		"two matches in an object": {answer: saying("200", `{"contactId":["a","b"]}`)},
 	}
 }
+
+// soundID is the id or url of an answer that is sound.
+const soundID = "https://a.example"
 
 // sound is the answer to a request that succeeds.
 func sound(col column) apitest.RawReply { return withID("201", `"https://a.example"`)(col) }

@@ -116,7 +116,7 @@ func TestHTTP2IsNeverSpoken(t *testing.T) {
 			other.Store(r.Proto + " " + r.TLS.NegotiatedProtocol)
 		}
 		w.WriteHeader(http.StatusCreated)
-		_, _ = io.WriteString(w, `{"contactId":"a","claimId":"a","id":"a","redirectUrl":"https://a.example"}`)
+		_, _ = io.WriteString(w, `{"contactId":"https://a.example","claimId":"https://a.example","id":"a","redirectUrl":"https://a.example"}`)
 	}))
 	s.EnableHTTP2 = true
 	s.StartTLS()
