@@ -29,9 +29,7 @@ func BenchmarkWorkbook(b *testing.B) {
 			b.ReportAllocs()
 			path := filepath.Join(dir, fmt.Sprint(dryRun, ".xlsx"))
 			for b.Loop() {
-				if _, err := writeWorkbook(path, benchWorkbook(count, dryRun)); err != nil {
-					b.Fatal(err)
-				}
+				must(writeWorkbook(path, benchWorkbook(count, dryRun)))(b)
 			}
 			size(b, path)
 		}
@@ -41,9 +39,7 @@ func BenchmarkWorkbook(b *testing.B) {
 	b.Run("small", func(b *testing.B) { // what a workbook costs besides its rows
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := writeWorkbook(filepath.Join(dir, "small.xlsx"), loans()); err != nil {
-				b.Fatal(err)
-			}
+			must(writeWorkbook(filepath.Join(dir, "small.xlsx"), loans()))(b)
 		}
 	})
 	b.Run("excelize", func(b *testing.B) {
@@ -130,39 +126,34 @@ func benchRecords(count int) iter.Seq2[cell.Record, error] {
 
 // streamed writes the sheet Results of a workbook with excelize.
 func streamed(b *testing.B, path string, book reports.Workbook) {
-	must := func(err error) {
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
 	f := excelize.NewFile()
 	defer f.Close()
 	w, err := f.NewStreamWriter("Sheet1")
-	must(err)
+	noError(b, err)
 	styles := map[string]int{"": 0}
 	row := 0
 	for record, err := range book.Records {
-		must(err)
+		noError(b, err)
 		row++
 		line := make([]any, 0, 28)
 		for _, c := range record.Cells {
 			if _, ok := styles[c.Format]; !ok {
 				styles[c.Format], err = f.NewStyle(&excelize.Style{CustomNumFmt: &c.Format})
-				must(err)
+				noError(b, err)
 			}
 			out := excelize.Cell{StyleID: styles[c.Format], Value: c.Raw}
 			switch c.Kind {
 			case cell.Number, cell.Date:
 				out.Value, err = strconv.ParseFloat(c.Raw, 64)
-				must(err)
+				noError(b, err)
 			case cell.Bool:
 				out.Value = c.Raw == "1"
 			}
 			line = append(line, out)
 		}
 		line = append(line, "done", benchID(row), benchID(row), "https://go.example.test/"+benchID(row), nil, nil, nil, row)
-		must(w.SetRow("A"+strconv.Itoa(row), line))
+		noError(b, w.SetRow("A"+strconv.Itoa(row), line))
 	}
-	must(w.Flush())
-	must(f.SaveAs(path))
+	noError(b, w.Flush())
+	noError(b, f.SaveAs(path))
 }

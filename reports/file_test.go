@@ -46,9 +46,7 @@ func TestNothingIsWrittenAfterAnError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "leads.results.xlsx")
-			if err := os.WriteFile(path, []byte("the old file"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.WriteFile(path, []byte("the old file"), 0o600))
 			b := loans()
 			spoil(&b)
 			place := reports.Placement{Path: path, Aside: filepath.Join(dir, "edited.xlsx")}
@@ -69,9 +67,7 @@ func TestFileIsPrivateAndDigested(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "leads.results.xlsx")
-	if err := os.WriteFile(path, []byte("the old file"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, []byte("the old file"), 0o644))
 	w := must(writeWorkbook(path, loans()))(t)
 	data := must(os.ReadFile(path))(t)
 	sum := sha256.Sum256(data)
@@ -93,9 +89,7 @@ func TestWorkbookIsNotLostWhenItsNameIsHeld(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "leads.results.xlsx")
 	for _, held := range []string{path, filepath.Join(dir, "leads.results.2.xlsx")} {
-		if err := os.Mkdir(held, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Mkdir(held, 0o700))
 	}
 	w := must(writeWorkbook(path, loans()))(t)
 	if want := filepath.Join(dir, "leads.results.3.xlsx"); w.Path != want {

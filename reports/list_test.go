@@ -15,9 +15,7 @@ func TestWriteList(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "list.xlsx")
 	rows := [][]string{{"Your details", "", "=1+1"}, {"", "Date of birth", "Date"}}
-	if err := reports.WriteList(path, "Templates", []string{"Template", "Attribute", "Type"}, rows); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, reports.WriteList(path, "Templates", []string{"Template", "Attribute", "Type"}, rows))
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, want 0600 (%v)", info.Mode(), err)
 	}

@@ -13,10 +13,16 @@ func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
 func must[V any](value V, err error) func(fatal) V {
 	return func(t fatal) V {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		return value
+	}
+}
+
+// noError ends a test that an error makes pointless.
+func noError(t fatal, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

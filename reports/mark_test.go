@@ -26,13 +26,9 @@ func archiveOf(t *testing.T, parts ...string) string {
 		if err == nil {
 			_, err = io.WriteString(w, parts[i+1])
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 	}
-	if err := errors.Join(z.Close(), f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(z.Close(), f.Close()))
 	return path
 }
 
@@ -62,9 +58,7 @@ func TestMark(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := archiveOf(t, "[Content_Types].xml", "<Types/>", "docProps/custom.xml", propertiesHead+custom, "xl/sheet.xml", strings.Repeat("cells ", 1000))
-			if err := os.Chmod(path, 0o640); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.Chmod(path, 0o640))
 			before := partsOf(t, path)
 			refused := errors.New("no")
 			if err := reports.Mark(path, map[string]string{"claimsheet.open": "first"}, func(string) error { return refused }); !errors.Is(err, refused) {
@@ -75,9 +69,7 @@ func TestMark(t *testing.T) {
 			}
 			for _, value := range []string{"first", "a <second> & last"} {
 				var said string
-				if err := reports.Mark(path, map[string]string{"claimsheet.open": value, "claimsheet.gone": ""}, func(digest string) error { said = digest; return nil }); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, reports.Mark(path, map[string]string{"claimsheet.open": value, "claimsheet.gone": ""}, func(digest string) error { said = digest; return nil }))
 				if digest, err := safefile.Digest(path); err != nil || digest != said {
 					t.Errorf("the digest is %s, said was %s (%v)", digest, said, err)
 				}

@@ -103,9 +103,7 @@ func colours(t *testing.T, pdf, name string) map[string]int {
 				seen[fmt.Sprintf("%02X%02X%02X", r>>8, g>>8, b>>8)]++
 			}
 		}
-		if err := os.WriteFile(filepath.Join(*pictures, filepath.Base(page)), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(filepath.Join(*pictures, filepath.Base(page)), data, 0o600))
 	}
 	return seen
 }

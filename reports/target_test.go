@@ -35,21 +35,15 @@ func TestIsOurs(t *testing.T) {
 	}
 	check("as written", path, want)
 
-	if err := f.SetCellValue("Results", "A2", "edited"); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, f.SetCellValue("Results", "A2", "edited"))
 	edited := filepath.Join(t.TempDir(), "edited.xlsx")
-	if err := f.SaveAs(edited); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, f.SaveAs(edited))
 	check("edited", edited, want)
 
 	check("a workbook of somebody else", foreign(t), nil)
 	for name, content := range map[string]string{"empty": "", "text": "a,b\n1,2\n"} {
 		path := filepath.Join(t.TempDir(), "a.xlsx")
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path, []byte(content), 0o600))
 		check(name, path, nil)
 	}
 	if _, _, err := reports.IsOurs(filepath.Join(t.TempDir(), "missing.xlsx")); !errors.Is(err, os.ErrNotExist) {
@@ -63,12 +57,8 @@ func foreign(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "foreign.xlsx")
 	f := excelize.NewFile()
 	defer f.Close()
-	if err := f.SetCustomProps(excelize.CustomProperty{Name: "Department", Value: "Claims"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.SaveAs(path); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, f.SetCustomProps(excelize.CustomProperty{Name: "Department", Value: "Claims"}))
+	noError(t, f.SaveAs(path))
 	return path
 }
 
@@ -162,9 +152,7 @@ func TestEditedWorkbookIsKept(t *testing.T) {
 		if now, err := safefile.Digest(path); err != nil || now != w.Digest {
 			t.Errorf("the new workbook's digest is %s, want %s (%v)", now, w.Digest, err)
 		}
-		if err := os.WriteFile(path, before, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path, before, 0o600))
 	}
 }
 
@@ -189,9 +177,7 @@ func TestDroppedProperties(t *testing.T) {
 	t.Parallel()
 	path, f := written(t, loans())
 	f.Pkg.Store("docProps/custom.xml", []byte(`<Properties xmlns="http://schemas.openxmlformats.org/officeDocument/2006/custom-properties"/>`))
-	if err := f.SaveAs(path); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, f.SaveAs(path))
 	binding, ours, err := reports.IsOurs(path)
 	if err != nil || !ours || binding[reports.DroppedProperty] == "" || binding["claimsheet.ledger"] != "L1" || binding["claimsheet.environment"] == "" {
 		t.Errorf("ours %t, %v (error %v)", ours, binding, err)

@@ -41,9 +41,7 @@ func TestWriteSummary(t *testing.T) {
 	}
 	var b strings.Builder
 	for _, c := range cases {
-		if err := reports.WriteSummary(&b, c.summary, c.ending); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, reports.WriteSummary(&b, c.summary, c.ending))
 		b.WriteString("----\n")
 	}
 	golden(t, "summary.golden", b.String())
@@ -54,9 +52,7 @@ func TestP9_FileNamesInSummaries(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	s := result.Summary{Environment: "uat", Results: "a\nStopped: \x1b[2Jforged\u0085.xlsx", Rows: result.Counts{Total: 1, Failed: 1}}
-	if err := reports.WriteSummary(&b, s, reports.NextSteps{Rerun: []string{"claimsheet", "rerun"}}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, reports.WriteSummary(&b, s, reports.NextSteps{Rerun: []string{"claimsheet", "rerun"}}))
 	if text := b.String(); strings.Contains(text, "\nStopped") || strings.ContainsAny(text, "\x1b\u0085") || !strings.Contains(text, "forged") {
 		t.Errorf("the summary is %q", text)
 	}
@@ -65,9 +61,7 @@ func TestP9_FileNamesInSummaries(t *testing.T) {
 func TestWriteObject(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	if err := reports.WriteObject(&b, loans().Summary); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, reports.WriteObject(&b, loans().Summary))
 	counts := `{"total":5,"done":1,"failed":1,"uncertain":1,"invalid":1,"skipped":1,"unchanged":0,"changed":0,"notStarted":0,"planned":0}`
 	clients := `{"total":4,"done":1,"failed":1,"uncertain":1,"invalid":1,"skipped":0,"unchanged":0,"changed":0,"notStarted":0,"planned":0}`
 	want := `{"run":"5b1c7b0e-6c3f-4d2e-9d8a-2f1f6f3c9a10","environment":"uat","dryRun":false,"rows":` + counts + `,"clients":` + clients +

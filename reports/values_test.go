@@ -124,9 +124,7 @@ func quotedStyles(t *testing.T, path string) map[int]bool {
 			Quoted bool `xml:"quotePrefix,attr"`
 		} `xml:"cellXfs>xf"`
 	}
-	if err := xml.Unmarshal([]byte(partOf(t, path, "xl/styles.xml")), &sheet); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, xml.Unmarshal([]byte(partOf(t, path, "xl/styles.xml")), &sheet))
 	styles := map[int]bool{}
 	for i, c := range sheet.Cells {
 		styles[i] = c.Quoted
@@ -141,9 +139,7 @@ func ownColumn(t fatal, path string) []string {
 	defer r.Close()
 	var got []string
 	for record, err := range r.Records() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if c := record.Cell(0); c.Kind != cell.Text {
 			t.Fatalf("row %d is of kind %v", record.Row, c.Kind)
 		}

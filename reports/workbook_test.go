@@ -205,9 +205,7 @@ func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	want := must(os.ReadFile(path))(t)
 	if diff := cmp.Diff(string(want), got); diff != "" {
