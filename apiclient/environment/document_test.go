@@ -155,9 +155,7 @@ func FuzzLoad(f *testing.F) {
 func write(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -190,9 +188,7 @@ func TestSchema(t *testing.T) {
 func golden(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	if diff := cmp.Diff(string(must(os.ReadFile(path))(t)), got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", path, diff)

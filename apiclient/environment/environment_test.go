@@ -199,10 +199,16 @@ func only(t *testing.T, dir, keys string) *environment.Environment {
 func must[V any](value V, err error) func(testing.TB) V {
 	return func(t testing.TB) V {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		return value
+	}
+}
+
+// noError ends a test that an error makes pointless.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -211,9 +217,7 @@ func sent(t *testing.T, c apiclient.Config) http.Header {
 	t.Helper()
 	req := must(http.NewRequest(http.MethodGet, "https://uat.example.com/x", nil))(t)
 	if c.Authorize != nil {
-		if err := c.Authorize(t.Context(), req); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.Authorize(t.Context(), req))
 	}
 	return req.Header
 }
@@ -227,9 +231,7 @@ func TestConfigFetchesSecretsFromEverywhere(t *testing.T) {
 	playProgram(t)
 	t.Setenv("CANARY", canary+"\n")
 	if runtime.GOOS != "windows" {
-		if err := os.Symlink("token", filepath.Join(dir, "link")); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Symlink("token", filepath.Join(dir, "link")))
 	} else {
 		write(t, dir, "link", canary)
 	}
@@ -396,9 +398,7 @@ func TestP1_ExposedFilesAreWarnedOf(t *testing.T) {
 		write(t, dir, name, canary)
 	}
 	for _, name := range []string{"open", "client.key"} {
-		if err := os.Chmod(filepath.Join(dir, name), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Chmod(filepath.Join(dir, name), 0o644))
 	}
 	e := only(t, dir, "    auth: {type: bearer, token: file:open}\n    headers: {X-Key: file:shut, X-Other: file:absent}\n"+
 		"    tls: {cert: client.pem, key: client.key}\n")

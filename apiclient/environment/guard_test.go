@@ -32,9 +32,7 @@ func TestGuard(t *testing.T) {
 		request := func(spoil func(*http.Request)) *http.Request {
 			r := httptest.NewRequest(http.MethodPost, "/funnel/v2/contacts?isAdministrator=true", nil)
 			r.Header = cfg.Headers.Clone()
-			if err := cfg.Authorize(t.Context(), r); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, cfg.Authorize(t.Context(), r))
 			spoil(r)
 			return r
 		}
