@@ -15,9 +15,7 @@ func TestBuiltInTemplates(t *testing.T) {
 		ID         string
 		Attributes []struct{ ID, DataType string } `json:"activityAttributeTemplates"`
 	}
-	if err := json.Unmarshal(send(s, "GET", v2+"/activity-templates", "", "").Body.Bytes(), &templates); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(send(s, "GET", v2+"/activity-templates", "", "").Body.Bytes(), &templates))
 	value := map[string]string{
 		"Text": `"stringValue":"x"`, "TextArea": `"stringValue":"x"`, "DropDown": `"stringValue":"x"`, "Checkbox": `"boolValue":false`,
 		"Date": `"dateTimeValue":"1980-05-01T00:00:00Z"`, "DateTime": `"dateTimeValue":"1980-05-01T09:00:00Z"`,

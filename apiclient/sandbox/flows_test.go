@@ -135,9 +135,7 @@ func TestTemplates(t *testing.T) {
 		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != http.StatusOK {
 			t.Fatalf("GET %s: %d, %v", path, w.Code, err)
 		}
-		if err := json.Unmarshal(o.Templates, &want); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.Unmarshal(o.Templates, &want))
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("GET %s (-want +got):\n%s", path, diff)
 		}

@@ -68,9 +68,7 @@ func FuzzFile(f *testing.F) {
 	f.Add([]byte("\n"))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "service.jsonl"), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(filepath.Join(dir, "service.jsonl"), content, 0o600))
 		s, err := sandbox.New(options(t, dir))
 		if err != nil {
 			return

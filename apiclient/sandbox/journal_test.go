@@ -32,9 +32,7 @@ func TestRestartSeesTheSame(t *testing.T) {
 	first := open(t, dir)
 	contact := populate(t, first)
 	before := first.Snapshot()
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, first.Close())
 
 	second := open(t, dir)
 	if diff := cmp.Diff(before, second.Snapshot()); diff != "" {
@@ -82,9 +80,7 @@ func TestTornTail(t *testing.T) {
 		t.Fatal("one creation did not add one line to the file")
 	}
 	for cut := len(whole); cut < len(more); cut++ {
-		if err := os.WriteFile(file, more[:cut], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(file, more[:cut], 0o600))
 		s := must(sandbox.New(options(t, dir)))(t)
 		if diff := cmp.Diff(before, s.Snapshot()); diff != "" {
 			t.Fatalf("cut at byte %d (-want +got):\n%s", cut, diff)
@@ -123,9 +119,7 @@ func TestDamageIsRefused(t *testing.T) {
 		"client without data":   `{"client":{"id":"1","version":"v2","data":7,"created":"2026-03-01T12:00:00Z"}}` + "\n",
 		"last line, though bad": string(whole) + "jane@example.com\n",
 	} {
-		if err := os.WriteFile(file, []byte(damaged), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(file, []byte(damaged), 0o600))
 		_, err := sandbox.New(options(t, dir))
 		if err == nil {
 			t.Errorf("%s: New took the file", name)
@@ -136,9 +130,7 @@ func TestDamageIsRefused(t *testing.T) {
 		}
 	}
 	earlier := strings.ReplaceAll(string(whole), `{"client"`, `{"by":"claimsheet run/7","client"`)
-	if err := os.WriteFile(file, []byte(earlier), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(file, []byte(earlier), 0o600))
 	if _, err := sandbox.New(options(t, dir)); err != nil {
 		t.Errorf("a file that an earlier version wrote: %v", err)
 	}
@@ -166,9 +158,7 @@ func TestNothingIsCreatedUnwritten(t *testing.T) {
 	})
 	t.Run("closed", func(t *testing.T) {
 		s := open(t, dir)
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.Close())
 		if err := s.Close(); err != nil {
 			t.Errorf("closing twice: %v", err)
 		}

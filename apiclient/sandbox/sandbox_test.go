@@ -51,10 +51,16 @@ func start(t testing.TB, o sandbox.Options) *sandbox.Service {
 func must[V any](value V, err error) func(testing.TB) V {
 	return func(t testing.TB) V {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		return value
+	}
+}
+
+// noError ends a test that an error makes pointless.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -140,9 +146,7 @@ func golden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(file, []byte(got), 0o600))
 	}
 	if diff := cmp.Diff(string(must(os.ReadFile(file))(t)), got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", file, diff)

@@ -48,9 +48,7 @@ func TestC4_ServesThisMachineOnly(t *testing.T) {
 	s := open(t, "")
 	addr, stop := serve(t, s)
 	_, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, c := range []struct {
 		name, host, header, value string
 		status                    int
