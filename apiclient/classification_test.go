@@ -351,9 +351,7 @@ type tableRow struct {
 func readTable(t *testing.T) []tableRow {
 	t.Helper()
 	text, err := os.ReadFile(classification)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var header []string
 	var rows []tableRow
 	for line := range strings.Lines(string(text)) {

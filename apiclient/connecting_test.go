@@ -36,9 +36,7 @@ type wired struct {
 func wire(t *testing.T, s *wired) *wired {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	s.start, s.address, s.conns = time.Now(), l.Addr().String(), make(chan net.Conn)
 	server := &http.Server{Handler: s}
 	ended := make(chan struct{})
@@ -200,9 +198,7 @@ func TestAPauseThatBeginsWhileAConnectionOpens(t *testing.T) {
 						synctest.Wait()
 						time.Sleep(100 * time.Millisecond)
 						slot, err := other.Reserve(t.Context())
-						if err != nil {
-							t.Fatal(err)
-						}
+						noError(t, err)
 						wg.Go(func() {
 							if v := other.CreateReserved(t.Context(), slot, createContact(other)); v.Effect != apiclient.NotSent || v.Retry != apiclient.AfterPause || !strings.Contains(v.Reason, "asks to wait") {
 								t.Errorf("%+v", v)

@@ -47,9 +47,7 @@ var uncut = cut{after: 1 << 20}
 func cutAttempt(t *testing.T, p *cuttingProxy, col column, c cut) string {
 	client := at(t, p.URL)
 	if p.cutNext(uncut); col.kind == apiclient.FindClient {
-		if err := client.LearnAbsent(t.Context(), apiclient.ByEmail); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, client.LearnAbsent(t.Context(), apiclient.ByEmail))
 	}
 	p.cutNext(c)
 	return col.attempt(t.Context(), client, "")

@@ -29,12 +29,18 @@ func config(v apiclient.Version) apiclient.Config {
 	}
 }
 
-func client(t testing.TB, cfg apiclient.Config) *apiclient.Client {
+// noError ends a test that an error makes pointless.
+func noError(t testing.TB, err error) {
 	t.Helper()
-	c, err := apiclient.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func client(t testing.TB, cfg apiclient.Config) *apiclient.Client {
+	t.Helper()
+	c, err := apiclient.New(cfg)
+	noError(t, err)
 	return c
 }
 
@@ -66,14 +72,10 @@ func answers(status int, contentType, body string) http.HandlerFunc {
 func golden(t *testing.T, file, got string) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(file, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s (-want +got; -update rewrites it):\n%s", file, diff)
 	}

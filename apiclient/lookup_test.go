@@ -266,9 +266,7 @@ func TestEachLookUpLearnsForItself(t *testing.T) {
 		answers(404, asJSON, apitest.NobodyBody)(w, r)
 	})
 	for _, by := range []apiclient.By{apiclient.ByEmail, apiclient.ByPhone} {
-		if err := c.LearnAbsent(t.Context(), by); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.LearnAbsent(t.Context(), by))
 		if found, err := c.Find(t.Context(), by, "x"); err != nil || !found.Absent {
 			t.Errorf("by %s: %+v, %v", by, found, err)
 		}

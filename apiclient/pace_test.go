@@ -386,9 +386,7 @@ func TestASlotGivenBackLeavesItsPlace(t *testing.T) {
 		}, func(cfg *apiclient.Config) { cfg.Concurrency = 1 })
 		reserve := func() *apiclient.Slot {
 			slot, err := c.Reserve(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			return slot
 		}
 		unused := reserve()

@@ -32,9 +32,7 @@ func TestInProcessIsLikeASocket(t *testing.T) {
 	direct := against(t, h)
 	for _, req := range everyRequest(socket.Routes()) {
 		want, err := socket.Do(t.Context(), req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		got, err := direct.Do(t.Context(), req)
 		for _, ofTheSocket := range []string{"Date", "Content-Length"} {
 			want.Header.Del(ofTheSocket)

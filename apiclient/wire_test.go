@@ -134,9 +134,7 @@ func TestNobodyByContent(t *testing.T) {
 			now := tt.nobody
 			c := against(t, func(w http.ResponseWriter, r *http.Request) { answers(200, asJSON, now)(w, r) },
 				func(cfg *apiclient.Config) { cfg.NotFound, cfg.Wire.LookupContactID = tt.rule, &tt.lookup })
-			if err := c.LearnAbsent(t.Context(), apiclient.ByEmail); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, c.LearnAbsent(t.Context(), apiclient.ByEmail))
 			find := func(body string) (apiclient.Found, error) {
 				now = body
 				return c.Find(t.Context(), apiclient.ByEmail, "jane@example.com")
