@@ -9,8 +9,6 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"claimsheet/importer/result"
 	"claimsheet/mapping/cell"
 	"claimsheet/reports"
@@ -56,9 +54,7 @@ func TestNothingIsWrittenAfterAnError(t *testing.T) {
 			if got, _ := os.ReadFile(path); string(got) != "the old file" {
 				t.Error("the old file was changed")
 			}
-			if diff := cmp.Diff([]string{"leads.results.xlsx"}, names(t, dir)); diff != "" {
-				t.Errorf("folder (-want +got):\n%s", diff)
-			}
+			same(t, "folder", []string{"leads.results.xlsx"}, names(t, dir))
 		})
 	}
 }
@@ -71,16 +67,12 @@ func TestFileIsPrivateAndDigested(t *testing.T) {
 	w := must(writeWorkbook(path, loans()))(t)
 	data := must(os.ReadFile(path))(t)
 	sum := sha256.Sum256(data)
-	if diff := cmp.Diff(reports.Written{Path: path, Digest: hex.EncodeToString(sum[:])}, w); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	same(t, "written", reports.Written{Path: path, Digest: hex.EncodeToString(sum[:])}, w)
 	info := must(os.Stat(path))(t)
 	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode != 0o600 {
 		t.Errorf("the file's mode is %o", mode)
 	}
-	if diff := cmp.Diff([]string{"leads.results.xlsx"}, names(t, dir)); diff != "" {
-		t.Errorf("folder (-want +got):\n%s", diff)
-	}
+	same(t, "folder", []string{"leads.results.xlsx"}, names(t, dir))
 }
 
 // A folder stands for a file that cannot be replaced.

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
 
 	"claimsheet/reports"
@@ -23,9 +22,7 @@ func TestWriteList(t *testing.T) {
 	defer f.Close()
 	got := must(f.GetRows("Templates"))(t)
 	want := [][]string{{"Template", "Attribute", "Type"}, {"Your details", "", "=1+1"}, {"", "Date of birth", "Date"}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("rows (-want +got):\n%s", diff)
-	}
+	same(t, "rows", want, got)
 	if formula, _ := f.GetCellFormula("Templates", "C2"); formula != "" {
 		t.Errorf("a text has become the formula %q", formula)
 	}

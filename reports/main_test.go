@@ -4,6 +4,8 @@ import (
 	"os"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"claimsheet/importer/testform"
 )
 
@@ -31,4 +33,12 @@ type fatal interface {
 	Helper()
 	Fatal(...any)
 	Fatalf(string, ...any)
+}
+
+// same expects that two values are equal.
+func same(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
 }

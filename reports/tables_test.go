@@ -31,9 +31,7 @@ func TestTables(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, f := written(t, c.book)
-			if diff := cmp.Diff(append(c.tabs, "Claimsheet"), f.GetSheetList()); diff != "" {
-				t.Errorf("tabs (-want +got):\n%s", diff)
-			}
+			same(t, "tabs", append(c.tabs, "Claimsheet"), f.GetSheetList())
 			if visible, err := f.GetSheetVisible("Claimsheet"); err != nil || visible {
 				t.Error("the sheet that repeats the properties is not hidden")
 			}
@@ -70,9 +68,7 @@ func TestStatusColours(t *testing.T) {
 	for n := range statuses {
 		got = append(got, ground(t, f, "Results", fmt.Sprint("C", n+2)))
 	}
-	if diff := cmp.Diff([]string{"C6EFCE", "C6EFCE", "FFC7CE", "FFC7CE", "FFEB9C", "FFEB9C", "E7E6E6", "E7E6E6", "DDEBF7"}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	same(t, "colours", []string{"C6EFCE", "C6EFCE", "FFC7CE", "FFC7CE", "FFEB9C", "FFEB9C", "E7E6E6", "E7E6E6", "DDEBF7"}, got)
 }
 
 // invalidWorkbook is a dry run's of so many rows, the cell B of each being invalid.
@@ -148,9 +144,7 @@ func TestProblemsLeadToTheirCells(t *testing.T) {
 	for _, ref := range []string{"A2", "A3", "A4", "A5", "A6", "A7"} {
 		got = append(got, leadsTo(t, f, ref))
 	}
-	if diff := cmp.Diff([]string{"'Results'!B5", "'Results'!A3", "", "'Results'!A2", "", ""}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	same(t, "links", []string{"'Results'!B5", "'Results'!A3", "", "'Results'!A2", "", ""}, got)
 }
 
 // Rows that failed or are uncertain are on the sheet Problems too, each with a link to
@@ -166,9 +160,7 @@ func TestFailedRowsAreProblems(t *testing.T) {
 	_, f := written(t, b)
 	got := must(f.GetRows("Problems"))(t)
 	want := [][]string{{"'Jo''s leads'!3", "refused", "", "correct it", "uncertain"}, {"'Jo''s leads'!4", "refused", "", "correct it", "failed"}}
-	if diff := cmp.Diff(want, got[1:]); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	same(t, "rows", want, got[1:])
 	if place := leadsTo(t, f, "A2"); place != "'Results'!C3" {
 		t.Errorf("the first leads to %q", place)
 	}

@@ -113,9 +113,7 @@ func TestTarget(t *testing.T) {
 			if errors.As(err, &p); p.Code != c.code || (err != nil) != (c.code != "") {
 				t.Fatalf("got error %v, want code %q", err, c.code)
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			same(t, "placement", c.want, got)
 		})
 	}
 }

@@ -60,9 +60,7 @@ func TestNumbersKeepTheirLiteral(t *testing.T) {
 		"9007199254740993", "12345678901234567890", "7.7E+25", "1e-7", "1.50", "-12.25", ".5", "5.", "1", "-1.5e-7", "+.5", "1E+05"}
 	literals := append(slices.Clone(numbers), ".", "-", "1e", "e5", "0x10", "NaN", "1,5", "1 ", "--1", "1<2")
 	_, f := written(t, sheetOf(cellsOf(cell.Number, literals...)...))
-	if diff := cmp.Diff(literals, column(t, f, len(literals))); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	same(t, "numbers", literals, column(t, f, len(literals)))
 	for row, literal := range literals {
 		typ := must(f.GetCellType("Results", fmt.Sprint("A", row+2)))(t)
 		if number := row < len(numbers); (typ == excelize.CellTypeUnset) != number {
@@ -94,12 +92,8 @@ func TestX4_TextStaysText(t *testing.T) {
 		quoted[p] = true
 	}
 	path, f := written(t, sheetOf(cellsOf(cell.Text, payloads...)...))
-	if diff := cmp.Diff(payloads, column(t, f, len(payloads))); diff != "" {
-		t.Errorf("as excelize reads them (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(payloads, ownColumn(t, path)); diff != "" {
-		t.Errorf("as we read them (-want +got):\n%s", diff)
-	}
+	same(t, "as excelize reads them", payloads, column(t, f, len(payloads)))
+	same(t, "as we read them", payloads, ownColumn(t, path))
 	if xml := partOf(t, path, "xl/worksheets/sheet1.xml"); strings.Contains(xml, "<f>") || strings.Contains(xml, "<f ") {
 		t.Error("a text became a formula")
 	}
@@ -179,9 +173,7 @@ func TestErrorValues(t *testing.T) {
 	_, f := written(t, sheetOf(
 		cell.Cell{Kind: cell.Error, Raw: "#DIV/0!"}, cell.Cell{Kind: cell.Error, Raw: "#SPILL!"},
 		cell.Cell{Kind: cell.Error, Raw: "Err:502"}, cell.Cell{Kind: cell.Uncomputed}))
-	if diff := cmp.Diff([]string{"#DIV/0!", "#VALUE!", "#VALUE!", "#N/A"}, column(t, f, 4)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	same(t, "errors", []string{"#DIV/0!", "#VALUE!", "#VALUE!", "#N/A"}, column(t, f, 4))
 }
 
 // The source's serials mean the same days, and our own moments are right, in
@@ -201,9 +193,7 @@ func TestDateSystems(t *testing.T) {
 		if got := props.Date1904 != nil && *props.Date1904; got != date1904 {
 			t.Errorf("date system 1904: got %v, want %v", got, date1904)
 		}
-		if diff := cmp.Diff([]string{"29342", "29342.5"}, column(t, f, 2)); diff != "" {
-			t.Errorf("serials (-want +got):\n%s", diff)
-		}
+		same(t, "serials", []string{"29342", "29342.5"}, column(t, f, 2))
 		// 14 is the short date in the reader's own order.
 		if got := kind(t, f, "Results", "A2") + ", " + kind(t, f, "Results", "A3"); got != "number #14, number d mmm yyyy" {
 			t.Errorf("formats: got %s", got)

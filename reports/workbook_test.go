@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
 
 	"claimsheet/importer/result"
@@ -208,9 +207,7 @@ func golden(t *testing.T, name, got string) {
 		noError(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	want := must(os.ReadFile(path))(t)
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("not as in %s (-want +got):\n%s", path, diff)
-	}
+	same(t, path, string(want), got)
 }
 
 // rowsOf are the rows of a workbook, for a test to change.
@@ -236,9 +233,7 @@ func TestWorkbook(t *testing.T) {
 			got = append(got, c.Cell+": "+c.Text)
 		}
 		want := []string{"E4: Opt in is an error value; expected yes or no\nmend the formula"}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("comments (-want +got):\n%s", diff)
-		}
+		same(t, "comments", want, got)
 	})
 	t.Run("contacts", func(t *testing.T) {
 		b := loans()
