@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer/testform"
@@ -72,9 +70,7 @@ func TestLoadTakesGoodFiles(t *testing.T) {
 // would match every answer.
 func TestLoadLeavesOutEmptyRules(t *testing.T) {
 	e := only(t, t.TempDir(), "    errors:\n      -\n      - {status: 409, means: failed}\n      - ~\n")
-	if diff := cmp.Diff([]apiclient.Rule{{Status: 409, Means: "failed"}}, e.Rules); diff != "" {
-		t.Errorf("rules (-want +got):\n%s", diff)
-	}
+	same(t, "rules", []apiclient.Rule{{Status: 409, Means: "failed"}}, e.Rules)
 }
 
 func TestLoadWithoutAFile(t *testing.T) {
@@ -190,7 +186,5 @@ func golden(t *testing.T, path, got string) {
 	if *update {
 		noError(t, os.WriteFile(path, []byte(got), 0o644))
 	}
-	if diff := cmp.Diff(string(must(os.ReadFile(path))(t)), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
+	same(t, path, string(must(os.ReadFile(path))(t)), got)
 }

@@ -97,9 +97,7 @@ func TestForClaimType(t *testing.T) {
 	} {
 		e := must(f.Choose("uat"))(t)
 		o := must(e.ForClaimType(name))(t)
-		if diff := cmp.Diff(want, view{o.CaseID, o.WorkflowTemplateIdentifier, o.TemplateIDs}); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", name, diff)
-		}
+		same(t, name, want, view{o.CaseID, o.WorkflowTemplateIdentifier, o.TemplateIDs})
 		if len(e.TemplateIDs) != 2 || e.CaseID != own {
 			t.Errorf("%q changed the environment itself", name)
 		}
@@ -183,9 +181,7 @@ environments:
 9:9: wire.lookup_agree compares the client field “name.first” before an existing client is reused, and the mapping does not fill it [unfilled-field]
     add it to client.fields of the mapping, or take it out of lookup_agree
 `
-	if diff := cmp.Diff(want, regexp.MustCompile(`(?m)^/.*\.yaml:`).ReplaceAllString(got, "")); diff != "" {
-		t.Errorf("problems (-want +got):\n%s", diff)
-	}
+	same(t, "problems", want, regexp.MustCompile(`(?m)^/.*\.yaml:`).ReplaceAllString(got, ""))
 }
 
 // only loads a file whose one entry has the given keys, and chooses it.
@@ -201,6 +197,14 @@ func must[V any](value V, err error) func(testing.TB) V {
 		t.Helper()
 		noError(t, err)
 		return value
+	}
+}
+
+// same expects that two values are equal.
+func same(t testing.TB, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
 
@@ -365,9 +369,7 @@ func TestLoadReadsEverySetting(t *testing.T) {
 		},
 		[]apiclient.Kind{apiclient.CreateLink, apiclient.CreateClient},
 	}
-	if diff := cmp.Diff(want, settings{e.Limits, e.Wire, e.NotFound, e.Rules, e.Repeatable}); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	same(t, "settings", want, settings{e.Limits, e.Wire, e.NotFound, e.Rules, e.Repeatable})
 }
 
 func TestConfigOfAPlainEntryHasTheDefaults(t *testing.T) {
@@ -380,9 +382,7 @@ func TestConfigOfAPlainEntryHasTheDefaults(t *testing.T) {
 		Timeout: 120 * time.Second, Concurrency: 8,
 		Wire: apiclient.DefaultWire(), NotFound: apiclient.DefaultNotFound(),
 	}
-	if diff := cmp.Diff(want, c); diff != "" {
-		t.Errorf("Config (-want +got):\n%s", diff)
-	}
+	same(t, "Config", want, c)
 	if e.Limits.Concurrency != 8 {
 		t.Errorf("concurrency %d, want 8", e.Limits.Concurrency)
 	}
@@ -410,9 +410,7 @@ func TestP1_ExposedFilesAreWarnedOf(t *testing.T) {
 		"4 world-readable chmod o-r " + filepath.Join(dir, "open"),
 		"6 world-readable chmod o-r " + filepath.Join(dir, "client.key"),
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("warnings (-want +got):\n%s", diff)
-	}
+	same(t, "warnings", want, got)
 }
 
 // A rule of not_found means what is written; one without a pointer keeps the default of
@@ -428,8 +426,6 @@ func TestNotFoundIsReadAsWritten(t *testing.T) {
 			Empty: true, Content: []apiclient.NotFoundContent{{Place: "/a", Equals: []byte("null")}}},
 	} {
 		want.Stated = true
-		if diff := cmp.Diff(want, only(t, t.TempDir(), "    not_found: "+text+"\n").NotFound); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", text, diff)
-		}
+		same(t, text, want, only(t, t.TempDir(), "    not_found: "+text+"\n").NotFound)
 	}
 }

@@ -12,8 +12,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"claimsheet/apiclient"
 )
 
@@ -83,15 +81,11 @@ func TestOAuth2SendsTheSecretAsAsked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &tokenServer{answer: lasting(3600)}
 			got := sent(t, oauth2(t, serve(t, s).URL+"/token?tenant=a", test.more))
-			if diff := cmp.Diff(http.Header{"Authorization": {test.wantToken}}, got); diff != "" {
-				t.Errorf("headers (-want +got):\n%s", diff)
-			}
+			same(t, "headers", http.Header{"Authorization": {test.wantToken}}, got)
 			if got := s.seen.Get("Authorization"); got != test.basic {
 				t.Errorf("the endpoint saw Authorization %q, want %q", got, test.basic)
 			}
-			if diff := cmp.Diff(test.form, s.form); diff != "" {
-				t.Errorf("form (-want +got):\n%s", diff)
-			}
+			same(t, "form", test.form, s.form)
 		})
 	}
 }

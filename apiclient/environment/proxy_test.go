@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/apitest"
 	"claimsheet/mapping/problem"
@@ -45,9 +43,7 @@ func TestTokensThroughAProxy(t *testing.T) {
 		}
 	}
 	basic := " Basic " + base64.StdEncoding.EncodeToString([]byte("intake:"+canary))
-	if diff := cmp.Diff([]string{"CONNECT example.com:443" + basic, "CONNECT example.com:8443" + basic}, proxy.Asked()); diff != "" {
-		t.Errorf("the proxy was asked (-want +got):\n%s", diff)
-	}
+	same(t, "the proxy was asked", []string{"CONNECT example.com:443" + basic, "CONNECT example.com:8443" + basic}, proxy.Asked())
 
 	refuse = "HTTP/1.1 403 Forbidden\r\n\r\n"
 	v := create(t.Context(), connect(t, dir, "https://example.com:8443", keys))
@@ -69,16 +65,12 @@ func TestProxyCredentials(t *testing.T) {
 	t.Setenv("CANARY", canary)
 	const keys = "    proxy: {url: 'http://proxy.example.com:3128', username: intake, password: env:CANARY}\n"
 	e := only(t, t.TempDir(), keys)
-	if diff := cmp.Diff([]string{"password (env:CANARY)"}, e.Secrets()); diff != "" {
-		t.Errorf("secrets (-want +got):\n%s", diff)
-	}
+	same(t, "secrets", []string{"password (env:CANARY)"}, e.Secrets())
 	cfg := must(e.Config(t.Context(), apiclient.V2))(t)
 	if name, password := cfg.Proxy.Credentials(); name != "intake" || password != canary || cfg.Proxy.URL != "http://proxy.example.com:3128" {
 		t.Errorf("%s, %s, %+v", name, password, cfg.Proxy)
 	}
-	if diff := cmp.Diff([]string{canary}, cfg.Secrets()); diff != "" {
-		t.Errorf("what is hidden (-want +got):\n%s", diff)
-	}
+	same(t, "what is hidden", []string{canary}, cfg.Secrets())
 	t.Setenv("CANARY", "")
 	t.Setenv("NAME", "a:b")
 	_, err := only(t, t.TempDir(), strings.Replace(keys, "intake", "env:NAME", 1)).Config(t.Context(), apiclient.V2)
