@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"claimsheet/apiclient/sandbox"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // The flows of the service document, as an integrator would send them by hand.
@@ -136,9 +134,7 @@ func TestTemplates(t *testing.T) {
 			t.Fatalf("GET %s: %d, %v", path, w.Code, err)
 		}
 		noError(t, json.Unmarshal(o.Templates, &want))
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("GET %s (-want +got):\n%s", path, diff)
-		}
+		same(t, path, want, got)
 	}
 }
 

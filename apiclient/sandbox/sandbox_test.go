@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"claimsheet/apiclient/sandbox"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -148,9 +146,7 @@ func golden(t *testing.T, name, got string) {
 	if *update {
 		noError(t, os.WriteFile(file, []byte(got), 0o600))
 	}
-	if diff := cmp.Diff(string(must(os.ReadFile(file))(t)), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
+	same(t, file, string(must(os.ReadFile(file))(t)), got)
 }
 
 // shown returns a snapshot as text that is the same in every run.
