@@ -12,8 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/apitest"
 )
@@ -56,9 +54,7 @@ func TestHeadersOfARequest(t *testing.T) {
 		h.Del("X-Request-Id")
 		want := http.Header{"Accept": {"application/json"}, "Content-Type": {"application/json"},
 			"User-Agent": {"claimsheet/1"}, "X-Tenant": {"acme"}, "Authorization": {"Bearer t"}}
-		if diff := cmp.Diff(want, h); diff != "" {
-			t.Errorf("-want +got:\n%s", diff)
-		}
+		equal(t, "headers", want, h)
 	}
 	if len(ids) != 2 || ids[""] {
 		t.Errorf("2 requests have the ids %v", ids)
@@ -77,9 +73,7 @@ func TestADryRunSendsNothingButGETs(t *testing.T) {
 			t.Errorf("%s %s: %v", req.Method, req.Route, err)
 		}
 	}
-	if diff := cmp.Diff(map[apiclient.Kind]int{apiclient.ReadTemplates: 1, apiclient.FindClient: 2}, c.Sent()); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	equal(t, "sent", map[apiclient.Kind]int{apiclient.ReadTemplates: 1, apiclient.FindClient: 2}, c.Sent())
 	if hits != 3 || authorised != 3 {
 		t.Errorf("%d hits, %d authorised; want 3", hits, authorised)
 	}

@@ -29,6 +29,14 @@ func config(v apiclient.Version) apiclient.Config {
 	}
 }
 
+// equal expects that two values are equal.
+func equal(t testing.TB, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
 // noError ends a test that an error makes pointless.
 func noError(t testing.TB, err error) {
 	t.Helper()
@@ -76,9 +84,7 @@ func golden(t *testing.T, file, got string) {
 	}
 	want, err := os.ReadFile(file)
 	noError(t, err)
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got; -update rewrites it):\n%s", file, diff)
-	}
+	equal(t, file, string(want), got)
 }
 
 // at returns a v2 client of the service at a url.

@@ -148,9 +148,7 @@ func TestN7_OnlyTheEnvironmentsProxy(t *testing.T) {
 		t.Setenv(name, named.URL)
 	}
 	proxy := apitest.StartProxy(t, func(r *http.Request) string {
-		if diff := cmp.Diff(http.Header{"User-Agent": {"claimsheet"}}, r.Header); diff != "" {
-			t.Errorf("what the proxy can read (-want +got):\n%s", diff)
-		}
+		equal(t, "what the proxy can read", http.Header{"User-Agent": {"claimsheet"}}, r.Header)
 		return ""
 	})
 	client := at(t, service.URL, trust, func(cfg *apiclient.Config) {

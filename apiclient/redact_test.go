@@ -85,9 +85,7 @@ func TestFailuresAreKeptWithoutSecretsAndLinks(t *testing.T) {
 	v := echoed(t, bearer, 422, func(h http.Header) string {
 		return `{"message":"no such postcode for ` + h.Get("X-Tenant") + `, see https://help.example.com/postcodes?id=7"}`
 	})
-	if diff := cmp.Diff("no such postcode for acme-limited, see https://help.example.com/***", v.Detail); diff != "" {
-		t.Errorf("detail (-want +got):\n%s", diff)
-	}
+	equal(t, "detail", "no such postcode for acme-limited, see https://help.example.com/***", v.Detail)
 }
 
 // A service may spell what it repeats in several ways. The secret is replaced as it is, as
@@ -298,9 +296,7 @@ func TestWordsAreNoLinks(t *testing.T) {
 			tt.want = tt.said
 		}
 		c := against(t, answers(422, "", tt.said), func(cfg *apiclient.Config) { cfg.Wire.RedirectURL = tt.place })
-		if diff := cmp.Diff(tt.want, c.Create(t.Context(), createContact(c)).Detail); diff != "" {
-			t.Errorf("-want +got:\n%s", diff)
-		}
+		equal(t, tt.said, tt.want, c.Create(t.Context(), createContact(c)).Detail)
 	}
 }
 

@@ -43,9 +43,7 @@ func TestTemplates(t *testing.T) {
 		t.Errorf("%v; -want +got:\n%s", err, diff)
 	}
 	wantNotes := []string{`the data type "text_area" of "Your details/Rich" is not known and is ignored: set wire.data_types`}
-	if diff := cmp.Diff(wantNotes, notes); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	equal(t, "notes", wantNotes, notes)
 }
 
 // TestOptionsElsewhere: the options of a DropDown are read where the environment says that they are.
