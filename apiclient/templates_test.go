@@ -104,8 +104,4 @@ func TestTemplatesAreParsedStrictly(t *testing.T) {
 			t.Errorf("%s: %v; want an error with %q", body, err, want)
 		}
 	}
-	_, _, err := against(t, answers(401, asJSON, `[]`)).Templates(t.Context())
-	if f, ok := err.(*apiclient.Failure); !ok || !f.Stop {
-		t.Errorf("a 401: %v, want a failure that stops", err)
-	}
 }

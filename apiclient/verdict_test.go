@@ -40,10 +40,6 @@ func TestStatusProves(t *testing.T) {
 			t.Errorf("HTTP %d: retry is %v, want %v", status, v.Retry, retry)
 		}
 	}
-	early := c.Judge(req, apiclient.Answer{Status: 408, Early: true}, nil)
-	if early.Effect != apiclient.Refused {
-		t.Errorf("408 before the request was complete: %s, want refused", early.Effect)
-	}
 }
 
 func TestWhatAnAnswerMustCarry(t *testing.T) {
