@@ -128,8 +128,7 @@ func benchRecords(count int) iter.Seq2[cell.Record, error] {
 func streamed(b *testing.B, path string, book reports.Workbook) {
 	f := excelize.NewFile()
 	defer f.Close()
-	w, err := f.NewStreamWriter("Sheet1")
-	noError(b, err)
+	w := must(f.NewStreamWriter("Sheet1"))(b)
 	styles := map[string]int{"": 0}
 	row := 0
 	for record, err := range book.Records {

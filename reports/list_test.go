@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/xuri/excelize/v2"
-
 	"claimsheet/reports"
 )
 
@@ -18,8 +16,7 @@ func TestWriteList(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, want 0600 (%v)", info.Mode(), err)
 	}
-	f := must(excelize.OpenFile(path))(t)
-	defer f.Close()
+	f := open(t, path)
 	got := must(f.GetRows("Templates"))(t)
 	want := [][]string{{"Template", "Attribute", "Type"}, {"Your details", "", "=1+1"}, {"", "Date of birth", "Date"}}
 	same(t, "rows", want, got)

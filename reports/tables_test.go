@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
 
 	"claimsheet/importer/result"
@@ -166,17 +165,19 @@ func TestFailedRowsAreProblems(t *testing.T) {
 	}
 }
 
+// heights are those of the first two rows below the header of a sheet.
+func heights(t *testing.T, f *excelize.File, sheet string) []float64 {
+	t.Helper()
+	return []float64{must(f.GetRowHeight(sheet, 2))(t), must(f.GetRowHeight(sheet, 3))(t)}
+}
+
 // A problem's line is as high as its texts ask for.
 func TestLongProblemsAreReadable(t *testing.T) {
 	t.Parallel()
 	b := loans()
 	b.Problems = problem.List{problem.New("code", "%s", strings.Repeat("word ", 24)).Hinted("a\nb\nc"), problem.New("code", "short")}
 	_, f := written(t, b)
-	for row, want := range map[int]float64{2: 45, 3: 15} {
-		if got, err := f.GetRowHeight("Problems", row); err != nil || got != want {
-			t.Errorf("row %d is %v high, want %v (error %v)", row, got, want, err)
-		}
-	}
+	same(t, "heights", []float64{45, 15}, heights(t, f, "Problems"))
 }
 
 // What is wrong with a row, and what to do about it, can be read when the workbook is
@@ -188,11 +189,7 @@ func TestErrorsOfRowsAreReadable(t *testing.T) {
 	rows[1].Error = strings.Repeat("word ", 24)
 	b.Rows = each(rows...)
 	_, f := written(t, b)
-	for row, want := range map[int]float64{2: 15, 3: 45} {
-		if got, err := f.GetRowHeight("Results", row); err != nil || got != want {
-			t.Errorf("row %d is %v high, want %v (error %v)", row, got, want, err)
-		}
-	}
+	same(t, "heights", []float64{15, 45}, heights(t, f, "Results"))
 	for ref, wraps := range map[string]bool{"A3": false, "G3": false, "L3": true, "M3": true} {
 		if a := styleOf(t, f, "Results", ref).Alignment; a == nil || a.Vertical != "top" || a.WrapText != wraps {
 			t.Errorf("%s is aligned %+v", ref, a)
@@ -212,19 +209,13 @@ func TestPartsOfAMistakeAreMarked(t *testing.T) {
 	b.Problems, b.Summary.Rows.Failed, b.Summary.Rows.Uncertain = problem.List{at("A4"), part}, 0, 0
 	_, f := written(t, b)
 	var listed []string
-	rows, err := f.GetRows("Problems")
-	for _, row := range rows {
+	for _, row := range must(f.GetRows("Problems"))(t) {
 		listed = append(listed, row[0])
 	}
-	if diff := cmp.Diff([]string{"Where", "Leads!A4", "Leads!5", "Leads!8"}, listed); diff != "" || err != nil {
-		t.Errorf("listed (-want +got), error %v:\n%s", err, diff)
-	}
-	comments, err := f.GetComments("Results")
+	same(t, "listed", []string{"Where", "Leads!A4", "Leads!5", "Leads!8"}, listed)
 	var marked []string
-	for _, c := range comments {
+	for _, c := range must(f.GetComments("Results"))(t) {
 		marked = append(marked, c.Cell)
 	}
-	if diff := cmp.Diff([]string{"A2", "B2"}, marked); diff != "" || err != nil {
-		t.Errorf("marked (-want +got), error %v:\n%s", err, diff)
-	}
+	same(t, "marked", []string{"A2", "B2"}, marked)
 }
