@@ -66,22 +66,14 @@ var moment = time.Date(2026, 11, 20, 23, 5, 9, 0, time.UTC)
 
 func TestTarget(t *testing.T) {
 	t.Parallel()
-	book := func(dryRun bool) string {
-		b := loans()
-		b.Summary.DryRun = dryRun
-		path, _ := written(t, b)
-		return path
-	}
-	digest := func(path string) string {
-		w := must(writeWorkbook(path, loans()))(t)
-		return w.Digest
-	}
-	results, plan, folder := book(false), book(true), t.TempDir()
+	folder := t.TempDir()
+	results, _ := written(t, loans())
+	dry, _ := written(t, plan())
 	link := filepath.Join(folder, "link.xlsx")
 	if err := os.Symlink(results, link); err != nil {
 		t.Skip(err)
 	}
-	known := digest(results)
+	known := must(writeWorkbook(results, loans()))(t).Digest
 	aside := filepath.Join(filepath.Dir(results), "leads.results-20261120T230509.xlsx")
 	free := filepath.Join(folder, "free.xlsx")
 
@@ -98,8 +90,8 @@ func TestTarget(t *testing.T) {
 		"results edited since":          {path: results, digest: "another", want: reports.Placement{Path: results, Aside: aside}},
 		"results nobody remembers":      {path: results, want: reports.Placement{Path: results, Aside: aside}},
 		"a plan over results":           {path: results, dryRun: true, digest: known, code: "output-is-results"},
-		"a plan over a plan":            {path: plan, dryRun: true, want: reports.Placement{Path: plan}},
-		"results over a plan":           {path: plan, want: reports.Placement{Path: plan}},
+		"a plan over a plan":            {path: dry, dryRun: true, want: reports.Placement{Path: dry}},
+		"results over a plan":           {path: dry, want: reports.Placement{Path: dry}},
 		"somebody else's":               {path: foreign(t), code: "output-exists"},
 		"a folder":                      {path: folder, code: "output-not-a-file"},
 		"a link":                        {path: link, code: "output-not-a-file"},
