@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // Eight clients at once: each finds its own things complete and in order, also after
@@ -56,7 +54,5 @@ func TestConcurrentUse(t *testing.T) {
 		t.Errorf("%d different ids, want %d", len(ids), workers*rounds)
 	}
 	s.Close()
-	if diff := cmp.Diff(snap, open(t, dir).Snapshot()); diff != "" {
-		t.Errorf("after a restart (-before +after):\n%s", diff)
-	}
+	same(t, "after a restart", snap, open(t, dir).Snapshot())
 }

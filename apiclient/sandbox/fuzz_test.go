@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"claimsheet/apiclient/sandbox"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // Any body either succeeds or is refused with a reason, and a refused one creates
@@ -76,8 +74,6 @@ func FuzzFile(f *testing.F) {
 		newContact(t, s)
 		before := shown(t, s)
 		s.Close()
-		if diff := cmp.Diff(before, shown(t, open(t, dir))); diff != "" {
-			t.Errorf("read again (-before +after):\n%s", diff)
-		}
+		same(t, "read again", before, shown(t, open(t, dir)))
 	})
 }

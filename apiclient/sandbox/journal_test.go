@@ -35,9 +35,7 @@ func TestRestartSeesTheSame(t *testing.T) {
 	noError(t, first.Close())
 
 	second := open(t, dir)
-	if diff := cmp.Diff(before, second.Snapshot()); diff != "" {
-		t.Errorf("after a restart (-before +after):\n%s", diff)
-	}
+	same(t, "after a restart", before, second.Snapshot())
 	if got := get(t, second, v2+"/contacts/by-email/jane@example.com")["contactId"]; got != contact {
 		t.Errorf("look-up after a restart: %s, want %s", got, contact)
 	}
@@ -146,9 +144,7 @@ func TestNothingIsCreatedUnwritten(t *testing.T) {
 		if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), `"store"`) {
 			t.Errorf("create: %d %s, want 500 with the code store", w.Code, w.Body)
 		}
-		if diff := cmp.Diff(before, s.Snapshot()); diff != "" {
-			t.Errorf("created all the same:\n%s", diff)
-		}
+		same(t, "created all the same", before, s.Snapshot())
 	}
 	t.Run("two services in a folder", func(t *testing.T) {
 		one, other := open(t, dir), open(t, dir)
