@@ -4,19 +4,15 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"flag"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/apiclient"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // config returns a complete environment, for a test to change.
 func config(v apiclient.Version) apiclient.Config {
@@ -75,16 +71,6 @@ func answers(status int, contentType, body string) http.HandlerFunc {
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, body)
 	}
-}
-
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		noError(t, os.WriteFile(file, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	noError(t, err)
-	equal(t, file, string(want), got)
 }
 
 // at returns a v2 client of the service at a url.
