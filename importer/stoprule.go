@@ -28,9 +28,9 @@ const (
 	// many uncertain outcomes in a row pause it.
 	forbiddenInARow = 3
 	ambiguousInARow = 3
-	// doubtsWithoutOne is how many steps of a kind may become uncertain while
-	// not one is created: a person has to decide about each of them.
-	doubtsWithoutOne = 10
+	// doubtsInARow is how many steps of a kind may become uncertain while not one is
+	// created between them: a person has to decide about each.
+	doubtsInARow = 10
 	// firstClients is how many clients, the first of the run, must be refused alike
 	// before the mapping counts as wrong, and not the clients.
 	firstClients = 3
@@ -45,17 +45,16 @@ const (
 // are invalid and steps that were uncertain before the run are not in them. They are not safe for
 // concurrent use.
 type StopRules struct {
-	Through   int                       // clients that are finished: something was sent for them, or they were looked up
-	Failed    int                       // clients of Through that failed
-	First     []int                     // the 4xx of each of the first clients, 0 for none
-	Forbidden int                       // 403 in a row
-	Ambiguous int                       // uncertain outcomes in a row
-	Taken     map[mapping.StepKind]int  // answers in a row that hold what another step has
-	Doubts    map[mapping.StepKind]int  // uncertain outcomes of a kind of step, until one is created
-	Proven    map[mapping.StepKind]bool // kinds of step of which one was created
-	Pauses    int                       // how often to wait until the service answers a GET again
-	Stop      string                    // why the run stops; "" while it goes on
-	Added     map[string]int            // how many observations of each process are in the rules
+	Through   int                      // clients that are finished: something was sent for them, or they were looked up
+	Failed    int                      // clients of Through that failed
+	First     []int                    // the 4xx of each of the first clients, 0 for none
+	Forbidden int                      // 403 in a row
+	Ambiguous int                      // uncertain outcomes in a row
+	Taken     map[mapping.StepKind]int // answers in a row that hold what another step has
+	Doubts    map[mapping.StepKind]int // uncertain outcomes of a kind of step since one was created
+	Pauses    int                      // how often to wait until the service answers a GET again
+	Stop      string                   // why the run stops; "" while it goes on
+	Added     map[string]int           // how many observations of each process are in the rules
 
 	Sent map[string]map[apiclient.Kind]int // how many requests each worker has sent
 }
@@ -111,7 +110,7 @@ func (o observation) mayStop(through int) bool {
 // Stop keeps the first reason.
 func (r *StopRules) observe(o observation, most MaxFailures) (why string) {
 	if r.Taken == nil {
-		r.Taken, r.Doubts, r.Proven = map[mapping.StepKind]int{}, map[mapping.StepKind]int{}, map[mapping.StepKind]bool{}
+		r.Taken, r.Doubts = map[mapping.StepKind]int{}, map[mapping.StepKind]int{}
 	}
 	switch o.of {
 	case ofVerdict:
@@ -122,14 +121,14 @@ func (r *StopRules) observe(o observation, most MaxFailures) (why string) {
 	case ofAllowed:
 		r.Forbidden = 0
 	case ofStep, ofFound:
-		switch {
-		case o.effect == apiclient.Created || r.Proven[o.kind]:
-			r.Proven[o.kind], r.Doubts[o.kind] = true, 0
-		case o.effect == apiclient.Uncertain:
+		switch o.effect {
+		case apiclient.Created:
+			r.Doubts[o.kind] = 0
+		case apiclient.Uncertain:
 			r.Doubts[o.kind]++
 		}
-		if d := r.Doubts[o.kind]; d >= doubtsWithoutOne && o.of == ofStep {
-			why = fmt.Sprintf("%d steps of the kind %s are uncertain and none was created: the environment is wrong, or the service is faulty", d, o.kind)
+		if d := r.Doubts[o.kind]; d >= doubtsInARow && o.of == ofStep {
+			why = fmt.Sprintf("%d steps of the kind %s are uncertain, and none was created between them: the environment is wrong, or the service is faulty", d, o.kind)
 		}
 	case ofAnswer:
 		if r.Taken[o.kind] = inARow(r.Taken[o.kind], o.bad); r.Taken[o.kind] >= takenInARow {

@@ -529,7 +529,7 @@ func (p *group) unexplained(m *member) string {
 	case m.code == 3 && (cut || m.counts[paused] > 0) && (saysLost.MatchString(m.said) || saysNoServer.MatchString(m.said)):
 		return ""
 	case m.code == 3 && (m.refused >= firstRefused && strings.Contains(m.said, "was refused with HTTP") || m.refused >= 4 && strings.Contains(m.said, "--max-failures") ||
-		m.unclear >= 10 && strings.Contains(m.said, "none was created")):
+		m.unclear >= 10 && strings.Contains(m.said, "none was created between them")):
 		return ""
 	case m.code != 0 && m.code != 1 && m.code != 4:
 		return "nothing that has happened to it explains this"
