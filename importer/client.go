@@ -331,16 +331,16 @@ func (r *clientRun) judge(d decision, v *apiclient.Verdict) (event ledger.Event,
 }
 
 // projected is the outcome of a step that is not done, by what became of the last attempt: by the
-// answer that the ledger keeps, or by the words in its place (see wordsOf). When the run was stopped,
-// an attempt of an earlier run says nothing.
+// answer that the ledger keeps, or by the words in its place (see ledger.Words). When the run was
+// stopped, an attempt of an earlier run says nothing.
 func (r *clientRun) projected(ctx context.Context, d decision) (stepOutcome, error) {
 	known, stopped := d.known, ctx.Err() != nil
 	if known.To == "" || stopped && !slices.Contains(r.job.Runs, known.Run) {
 		return r.job.notStarted(ctx, d, ""), nil
 	}
 	v, err := apiclient.Verdict{Effect: apiclient.Refused, Status: known.Event.Status}, error(nil)
-	why, advice, hasWords := strings.Cut(string(known.Answer), "\n")
-	switch hasWords = hasWords && v.Status == 0 && known.Via == ""; {
+	why, advice, hasWords := known.Words()
+	switch {
 	case v.Status == 0:
 		v.Effect = apiclient.NotSent
 	case r.job.Service != nil:
@@ -359,10 +359,6 @@ func (r *clientRun) projected(ctx context.Context, d decision) (stepOutcome, err
 	}
 	return o, err
 }
-
-// wordsOf is what the ledger keeps in place of an answer where a look-up or the sheet decided: why
-// the step is not done, and what to do.
-func wordsOf(why, advice string) []byte { return []byte(why + "\n" + advice) }
 
 // withoutSteps settles plans for which nothing is sent, whatever the service
 // knows: left out, or with problems. It returns nil for other plans.
@@ -429,8 +425,11 @@ func (r *clientRun) takeIDsOfDone() {
 	for i := range r.decisions {
 		d := &r.decisions[i]
 		byRun := slices.Contains(r.job.Runs, d.known.Run)
-		if d.action == undecided && byRun && r.job.mode == projects {
+		switch open := d.action == undecided && r.job.mode == projects; {
+		case open && byRun:
 			d.action = send // what became of it in the run; see projected
+		case open && d.known.NotFound:
+			d.advice = adviceNotFound // as reconcile has it until it decides
 		}
 		if d.known.To != ledger.Done {
 			continue

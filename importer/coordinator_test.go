@@ -155,7 +155,22 @@ func TestRowsOfWorkers(t *testing.T) {
 				job.Binding, job.Concurrency, job.MaxFailures = binding, 1, importer.MaxFailures{Percent: 100}
 				job.LookAgain = []time.Duration{time.Millisecond}
 				service.AddClient("c2@example.com", "c2@example.com", "")
+				for _, to := range []ledger.State{ledger.Sent, ledger.Uncertain} { // in an earlier run; a look-up did not find it then
+					e := ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Environment: "e", Space: "email", Client: "c12@example.com"}, Step: "client"},
+						Kind: ledger.KindClient, To: to, Run: "r0", At: time.Now(), NotFound: to == ledger.Uncertain}
+					if to == ledger.Sent {
+						e.Data = []byte(`{"values":[{"name":"email","value":"c12@example.com"}],"lookup":{"email":"c12@example.com","asked":["email c12@example.com"]}}`)
+					} else {
+						e.Reason = "no answer that says whether it was created; a look-up finds nobody yet"
+					}
+					if err := known.Append(e); err != nil {
+						t.Fatal(err)
+					}
+				}
+				sent := map[string]bool{}
 				service.Play(func(c apitest.Call) apitest.Fault {
+					sent[c.Step] = true
+					of := regexp.MustCompile("c1[01]").FindString(c.Path + c.Query)
 					switch {
 					case c.Step == "client c3@example.com":
 						return apitest.Answer(apitest.JSON(422, `{"message":"the surname is missing"}`))
@@ -171,7 +186,13 @@ func TestRowsOfWorkers(t *testing.T) {
 						return apitest.CreateThen(apitest.JSON(201, `{"contactId":"`+c.Client+`"}`))
 					case c.Step == "client c9@example.com": // the id of another client
 						return apitest.CreateThen(apitest.JSON(201, `{"contactId":"c8@example.com"}`))
-					case c.Step == "claim c10@example.com/Loan A":
+					case c.Step == "client c10@example.com":
+						return apitest.Answer(apitest.JSON(409, `{"message":"there is one"}`))
+					case c.Step == "client c11@example.com":
+						return apitest.Answer(apitest.JSON(500, `{"message":"a hiccup"}`))
+					case c.Kind == "lookup" && sent["client "+of+"@example.com"]: // the id of another client
+						return apitest.Answer(apitest.JSON(200, `{"contactId":"c8@example.com"}`))
+					case c.Step == "claim c13@example.com/Loan A":
 						return apitest.Answer(apitest.JSON(401, `{"message":"who are you?"}`))
 					}
 					return apitest.Fault{}
@@ -185,15 +206,15 @@ func TestRowsOfWorkers(t *testing.T) {
 					}
 					defer d.worker.Leave()
 				}
-				if err := job.Do(t.Context(), busyPlans(binding, 12)); !errors.Is(err, importer.ErrStopped) {
+				if err := job.Do(t.Context(), busyPlans(binding, 15)); !errors.Is(err, importer.ErrStopped) {
 					t.Errorf("the run ends with %v", err)
 				}
 				report := &importer.Job{Runs: job.Runs, Environment: "e", Binding: binding, Ledger: known, Drafts: newDrafts(t)}
-				if _, _, err := report.Project(t.Context(), busyPlans(binding, 12)); err != nil {
+				if _, _, err := report.Project(t.Context(), busyPlans(binding, 15)); err != nil {
 					t.Fatal(err)
 				}
 				rows, again := rowsOf(t, job), rowsOf(t, report)
-				for i, row := range again[:9] {
+				for i, row := range again[:12] {
 					if row.Status != rows[i].Status || row.ClientID != rows[i].ClientID {
 						t.Errorf("the report has %+v, the run %+v", row, rows[i])
 					}

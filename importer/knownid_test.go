@@ -158,7 +158,9 @@ func TestKnownIDs(t *testing.T) {
 		"emptied":                   {lookup, ofSheet("K1", "client", id1), nil, []string{"K1||||"}, []string{"done " + id1 + " []"}, "0 0 1"},
 		"a corrected claim": {lookup, ofSheet("K1", "claim/loan/A", id2), nil, []string{"K1||" + id1 + "|A|" + id3},
 			[]string{"failed " + id1 + " [" + id2 + "] the sheet gives the id " + id3 + ", and the ledger has " + id2 + " for this claim"}, "0 0 0"},
-		"refused before":          {lookup, step("K1", "client", "", ledger.Refused, ""), nil, []string{"K1||" + id1 + "||"}, []string{"done " + id1 + " []"}, "0 0 1"},
+		"refused before": {lookup, step("K1", "client", "", ledger.Refused, ""), nil, []string{"K1||" + id1 + "||"}, []string{"done " + id1 + " []"}, "0 0 1"},
+		"left out before": {"existing: skip, " + lookup, append(step("K2", "client", id1, ledger.Done, ledger.ViaAnswer), ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Client: "K1"}, Step: "client"},
+			Kind: ledger.KindClient, To: ledger.Refused, ID: id1, Reason: "the service knows this client already, so its rows were left out"}), nil, []string{"K1||" + id1 + "||"}, []string{"done " + id1 + " []"}, "0 0 1"},
 		"in doubt":                {"existing: create", step("K1", "client", "", ledger.Uncertain, ""), nil, []string{"K1||" + id1 + "||"}, []string{"uncertain  [] "}, "0 0 0"},
 		"given up":                {"existing: create", append(step("K1", "client", "", ledger.Uncertain, ""), step("K1", "client", "", ledger.Closed, ledger.ViaByHand)[1:]...), nil, []string{"K1||" + id1 + "||"}, []string{"failed  [] it was given up"}, "0 0 0"},
 		"another's in the ledger": {lookup, step("K2", "client", id1, ledger.Done, ledger.ViaAnswer), nil, []string{"K1||" + id1 + "||"}, []string{"done " + id1 + " []"}, "0 0 1"}, // it is that client, whatever the key

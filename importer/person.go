@@ -332,7 +332,7 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 	case first.action == rejected:
 		r.lookedUp = true
 		event := r.event(*first, ledger.Refused)
-		event.Reason, event.ID, event.Answer = first.saying, first.lookup.id, wordsOf(first.why, first.advice)
+		event.Reason, event.ID, event.Answer = first.saying, first.lookup.id, ledger.Words(first.why, first.advice)
 		return r.record(event)
 	case first.lookup.id == "":
 		return nil
@@ -441,7 +441,7 @@ func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (o 
 	event, clash, err := r.job.foundInDoubt(r.plan, id, v.URL)
 	if err != nil || clash != "" {
 		if n := len(r.pending); n > 0 && v.Status/100 != 2 { // a 2xx answer is kept
-			r.pending[n-1].Answer = wordsOf(clash, adviceWhoIsIt)
+			r.pending[n-1].Answer = ledger.Words(clash, adviceWhoIsIt)
 		}
 		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: clash, reason: reasonClash, Advice: adviceWhoIsIt}, false, err
 	}
@@ -633,10 +633,10 @@ func (j *Job) sentLookup(plan mapping.Plan, d decision) sentLookup {
 
 // ownerOfKnownID makes the plan one of the client who has, in the ledger, the id that the sheet gives,
 // whatever the row's key, and returns what the ledger knows of that client. If the ledger has a
-// client under the row's own key, nothing changes.
+// client under the row's own key for whom something was sent or found, nothing changes.
 func (r *clientRun) ownerOfKnownID(known map[string]ledger.Step) (map[string]ledger.Step, error) {
 	j := r.job
-	if !givesID(r.plan) || known[string(mapping.ClientStep)].To != "" {
+	if own := known[string(mapping.ClientStep)]; !givesID(r.plan) || own.To != "" && (own.To != ledger.Refused || own.Attempts > 0) {
 		return known, nil
 	}
 	holder, isKnown, err := j.Ledger.StepWithID(uninterrupted, ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Environment: j.Environment}}, Kind: ledger.KindClient, ID: r.plan.Steps[0].KnownID})
@@ -670,7 +670,7 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: why, Advice: advice}, nil
 	case why != "":
 		failed := r.event(d, ledger.Refused)
-		failed.Reason, failed.Answer = "nothing was created: see the workbook", wordsOf(why, advice)
+		failed.Reason, failed.Answer = "nothing was created: see the workbook", ledger.Words(why, advice)
 		r.pending = append(r.pending, failed)
 		return stepOutcome{Step: d.step, Status: result.Failed, Error: why, Advice: advice}, nil
 	}

@@ -300,6 +300,29 @@ func TestP7_ForgetErasesOneClient(t *testing.T) {
 	expect(t, s.must(2, "history", "--forget", "Customer-A", "--yes"), "[erased-before]")
 }
 
+// TestForgetErasesWhatOthersSayOfAClient: no file of the state folder says any more that the row of another client was refused
+// because of a client who is erased.
+func TestForgetErasesWhatOthersSayOfAClient(t *testing.T) {
+	t.Parallel()
+	s := canaryDesk(t)
+	s.mapping(strings.Replace(canaryMapping, "existing: create", "lookup: {email: E-mail}", 1))
+	s.mustRun(0)
+	id := column(s.results(), "contactId")[0]
+	s.canarySheet("Canaryname", "Customer-A", "Customer-C")
+	s.service.Play(func(c apitest.Call) (f apitest.Fault) {
+		if c.Kind == "lookup" && strings.Contains(c.Path+c.Query, "customer-c") {
+			f = apitest.Answer(apitest.JSON(200, `{"contactId":"`+id+`"}`))
+		}
+		return f
+	})
+	s.mustRun(1)
+	expect(t, column(s.results(), "Error")[1], "“Customer-A”")
+	s.must(0, "history", "--forget", "Customer-A", "--yes")
+	if left := s.leaks("Customer-A"); len(left) > 0 {
+		t.Errorf("after the erasure there are left: %q", left)
+	}
+}
+
 // report writes the report of a run, the latest if none is named, to again.xlsx.
 func (s *scene) report(run ...string) string {
 	s.t.Helper()

@@ -104,9 +104,9 @@ var ErrUnsettled = errors.New("a step of the client is uncertain")
 // Forget erases a client: it replaces the key by a keyed hash, which Erasures
 // recognises, replaces the names of the steps by hashes, and removes everything else
 // but kinds, states, ids and times. It takes the copies of sheets from all runs of the client's
-// environment: the client may be in any of them. at is the time of the erasure. When it returns,
-// the ledger's files hold nothing of the client; the caller removes the copies. n is how many steps
-// the client had.
+// environment, and the Words of all steps: the client may be in any of them. at is the time of the
+// erasure. When it returns, the ledger's files hold nothing of the client; the caller removes the
+// copies. n is how many steps the client had.
 func (l *Ledger) Forget(owner ClientKey, at time.Time) (n int, err error) {
 	err = l.submit(func(t *transaction) error {
 		n, err = t.forgetClient(owner, at)
@@ -152,8 +152,10 @@ func (t *transaction) forgetClient(owner ClientKey, at time.Time) (n int, err er
 	_, err1 := t.exec(`UPDATE clients SET client = ? WHERE id = ?`, tombstone{at, secret, hashOf(secret, owner)}.String(), client.client)
 	_, err2 := t.exec(`DELETE FROM addresses WHERE client = ?`, client.client)
 	_, err3 := t.exec(`UPDATE runs SET kept_input = '' WHERE environment = ?`, owner.Environment)
+	_, err4 := t.exec(`UPDATE steps SET answer = NULL WHERE substr(answer, 1, 1) = ?`, []byte(wordsHead))
+	_, err5 := t.exec(`UPDATE history SET answer = NULL WHERE substr(answer, 1, 1) = ?`, []byte(wordsHead))
 	t.forget()
-	return len(steps), errors.Join(err1, err2, err3, t.forgetTracked(client.client))
+	return len(steps), errors.Join(err1, err2, err3, err4, err5, t.forgetTracked(client.client))
 }
 
 // secret returns the secret of the ledger's tombstones, or a new one.

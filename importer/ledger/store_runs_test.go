@@ -173,6 +173,13 @@ func (s store) testForget(t *testing.T) {
 		t.Errorf("while a claim is open: got %v, want ErrUnsettled", err)
 	}
 	do(t, l.Append(life(open, ledger.Refused)...))
+	other := of("jim@example.com", "", "client")
+	for _, e := range []ledger.Event{life(other, ledger.Refused)[0], life(other, ledger.Sent)[0], life(other, ledger.Refused)[0]} {
+		if e.To == ledger.Refused {
+			e.Answer = ledger.Words("the client of the key “jane@example.com” has the same e-mail address", "Correct it.")
+		}
+		do(t, l.Append(e))
+	}
 	startRuns(t, l, func(r *ledger.Run) { r.KeptInput = r.ID }, "r1")
 	startRuns(t, l, func(r *ledger.Run) { r.KeptInput, r.Environment = r.ID, elsewhere }, "elsewhere")
 	same(t, "steps", must(l.Forget(id.ClientKey, noon))(t), 2)
@@ -186,6 +193,11 @@ func (s store) testForget(t *testing.T) {
 	for _, step := range left {
 		if step.Data != nil || step.Answer != nil || step.URL != "" || step.Digest != "" {
 			t.Errorf("a %s step keeps something of the client", step.Kind)
+		}
+	}
+	for _, e := range must(l.Events(t.Context(), other))(t) {
+		if len(e.Answer) > 0 {
+			t.Errorf("the step of another client keeps %q", e.Answer)
 		}
 	}
 	for key, want := range map[string]int{"jane@example.com": 1, "JANE@example.com": 1, "john@example.com": 0} {

@@ -156,13 +156,27 @@ type Event struct {
 	// does not find it either, long enough after At, may send it again.
 	NotFound bool
 	// Answer is the whole body of a 2xx answer, so that it can be parsed again with a
-	// corrected wire pointer; of another answer its beginning. Without Status it is in words
-	// why the step is not done and, on the next line, what to do.
+	// corrected wire pointer; of another answer its beginning; or Words.
 	Answer []byte
 	// ID is the id of what was created; URL its redirect url, a credential.
 	ID  string
 	URL string
 }
+
+// Words is what an event has in place of an answer where a look-up or the sheet decided: why the step is
+// not done, and what to do. They may name another client, so Forget removes those of all clients.
+func Words(why, advice string) []byte { return []byte(wordsHead + why + "\n" + advice) }
+
+// Words returns what the function Words was given. ok is false for any other answer, and where something
+// else was recorded since.
+func (e Event) Words() (why, advice string, ok bool) {
+	words, ok := strings.CutPrefix(string(e.Answer), wordsHead)
+	why, advice, _ = strings.Cut(words, "\n")
+	return why, advice, ok && e.Via == own && !e.NotFound
+}
+
+// wordsHead begins Words. No service begins an answer with it.
+const wordsHead = "\x00"
 
 // Step is a step's current state. To, At, Run, Via and Reason
 // are those of its last event; Data and Digest those of the last event that has
