@@ -428,7 +428,7 @@ func (r *clientRun) takeIDsOfDone() {
 		switch open := d.action == undecided && r.job.mode == projects; {
 		case open && byRun:
 			d.action = send // what became of it in the run; see projected
-		case open && d.known.NotFound:
+		case open && d.known.NotFound && (d.step.Contact != nil || r.job.ifKnown(r.plan) != mapping.Create):
 			d.advice = adviceNotFound // as reconcile has it until it decides
 		}
 		if d.known.To != ledger.Done {

@@ -313,8 +313,11 @@ func (r *clientRun) note(events []ledger.Event) {
 			s = r.steps[e.StepID.Step]
 		}
 		id := cmp.Or(e.ID, s.ID)
-		if e.To == ledger.Sent {
+		switch e.To {
+		case ledger.Sent:
 			s.Attempts, id = s.Attempts+1, ""
+		case ledger.Refused:
+			id = e.ID
 		}
 		s.Event = e
 		s.ID = id

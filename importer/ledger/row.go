@@ -34,6 +34,9 @@ func (r row) after(e Event, version int64) row {
 		now.Ref.Sent, now.sentAt, now.sentRun = version, e.At.UnixMicro(), e.Run
 		return now
 	}
+	if e.To == Refused && e.Via == own { // nothing was created, and what was found before does not count
+		return now
+	}
 	if e.Status == 0 && e.To != Refused { // it stays that of the answer
 		now.Status = r.Status
 	}

@@ -57,6 +57,7 @@ func (s store) test(t *testing.T) {
 		"ReadOnlyAndClosed":              s.testReadOnlyAndClosed,
 		"Purge":                          s.testPurge,
 		"Forget":                         s.testForget,
+		"RefusedAgain":                   s.testRefusedAgain,
 		"Transfer":                       s.testTransfer,
 		"TrackedStep":                    s.testTrackedStep,
 		"TrackedCase":                    s.testTrackedCase,
