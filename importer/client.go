@@ -351,6 +351,9 @@ func (r *clientRun) projected(ctx context.Context, d decision) (stepOutcome, err
 	}
 	v.Reason = cmp.Or(strings.TrimSuffix(known.Reason, "; "+v.Hint), v.Reason, "it was not sent")
 	o := r.stepOutcome(d, known.Event, v)
+	if v.Effect == apiclient.Created { // another has what the answer gives, and the reason says who: see parseAllAgain
+		o.reason = ""
+	}
 	if hasWords {
 		o.Error, o.Advice = why, advice
 	}

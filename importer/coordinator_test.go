@@ -229,6 +229,38 @@ func TestRowsOfWorkers(t *testing.T) {
 	}
 }
 
+// TestTroubledOfWorkers: what is said of a row outside the workbook names nothing personal, also where the workbook
+// says whose the id is that a client was given.
+func TestTroubledOfWorkers(t *testing.T) {
+	t.Parallel()
+	job, known, service := newJob(t, func(service http.Handler) http.RoundTripper { return apiclient.InProcess(service) })
+	defer known.Close()
+	service.Play(func(c apitest.Call) apitest.Fault {
+		if c.Step == "client c2@example.com" || c.Step == "client c3@example.com" {
+			return apitest.CreateThen(apitest.JSON(201, `{"contactId":"c2"}`))
+		}
+		return apitest.Fault{}
+	})
+	d := &team{t: t, worker: &importer.Job{Runs: job.Runs, Environment: "e", Binding: job.Binding, Service: job.Service, Ledger: known,
+		Concurrency: 1, MaxFailures: importer.MaxFailures{Percent: 100}}}
+	d.worker.Rules, job.Dispatch, job.MaxFailures = d, d, d.worker.MaxFailures
+	if err := d.worker.Join(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer d.worker.Leave()
+	if err := job.Do(t.Context(), busyPlans(job.Binding, 3)); err != nil {
+		t.Fatal(err)
+	}
+	if rows := rowsOf(t, job); !strings.Contains(rows[2].Error, "c2@example.com") {
+		t.Errorf("the workbook does not say whose the id is: %q", rows[2].Error)
+	}
+	for _, p := range job.Troubled() {
+		if strings.Contains(p.Error(), "example.com") {
+			t.Errorf("it names a client: %v", p)
+		}
+	}
+}
+
 // rowsOf are the rows that a job has written, in the order of the sheet.
 func rowsOf(t *testing.T, job *importer.Job) (rows []result.Row) {
 	t.Helper()
