@@ -254,7 +254,7 @@ func TestTroubledOfWorkers(t *testing.T) {
 	if rows := rowsOf(t, job); !strings.Contains(rows[2].Error, "c2@example.com") {
 		t.Errorf("the workbook does not say whose the id is: %q", rows[2].Error)
 	}
-	for _, p := range job.Troubled() {
+	for _, p := range job.FirstFailures() {
 		if strings.Contains(p.Error(), "example.com") {
 			t.Errorf("it names a client: %v", p)
 		}
