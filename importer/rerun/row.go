@@ -68,7 +68,8 @@ func (r Row) conflicts(known map[string]ledger.Step, asks []string, showsFound b
 	case r.strays(known, asks) && slices.ContainsFunc(asks, func(key string) bool { return known[key].To != ledger.Done }):
 		conflict(r.ClaimIDsAt, "the row shows the id of a claim that the ledger has under another claim key than the row's", claimHint)
 	}
-	if len(found) == 0 && len(known) == 0 && r.tried() {
+	_, _, ofContact := mapping.ContactOf(r.FailedStep) // in a report also where nothing was sent for the row's own client
+	if len(found) == 0 && len(known) == 0 && r.tried() && !ofContact {
 		conflict(r.StatusAt, "the row says that something was sent, and the ledger knows nothing under the row's client key", clientHint)
 	}
 	return found

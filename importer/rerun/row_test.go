@@ -30,6 +30,7 @@ claims:
 func TestRows(t *testing.T) {
 	type row struct{ loan, card, claims string }
 	known, found := rerun.Row{Status: "done", ClientID: "c-1"}, rerun.Row{Status: "failed", FailedStep: "client", ClientID: "c-9"}
+	doubt := func(step string) rerun.Row { return rerun.Row{Status: "uncertain", FailedStep: step} }
 	for _, test := range []struct {
 		name, options string
 		client        string
@@ -53,6 +54,9 @@ func TestRows(t *testing.T) {
 		{"another client's id", "existing: reuse, ", "bob", found, []row{{"L1", "", ""}}, false, 1},
 		{"found, and skipped", "existing: skip, ", "bob", found, []row{{"L1", "", ""}}, false, 0},
 		{"found, and failed", "existing: fail, ", "bob", found, []row{{"L1", "", ""}}, false, 0},
+		{"in doubt under another key", "", "bob", doubt("client"), []row{{"L1", "", ""}}, false, 1},
+		{"a contact in doubt, as a report has it", "", "bob", doubt("contact/email/p@x.test"), []row{{"L1", "", ""}}, false, 0},
+		{"an activity on a contact in doubt, as a report has it", "", "bob", doubt("activity/Details@contact/email/p@x.test"), []row{{"L1", "", ""}}, false, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := rowsComparison(t, test.options)
