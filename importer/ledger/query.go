@@ -170,7 +170,7 @@ const isUndecided = `(s.state = 1 OR s.state = 4)`
 
 // Unsettled yields the steps of an environment that are uncertain, the
 // longest waiting first. They are as they were when the first is read. Where processes share the
-// ledger it leaves out those of clients on whom one is at work.
+// ledger it leaves out the intents without an outcome of clients on whom one is at work.
 func (l *Ledger) Unsettled(ctx context.Context, environment string) iter.Seq2[Step, error] {
 	return func(yield func(Step, error) bool) {
 		locked, err := l.lockedKeys(ctx)
@@ -178,8 +178,9 @@ func (l *Ledger) Unsettled(ctx context.Context, environment string) iter.Seq2[St
 			yield(Step{}, err)
 			return
 		}
-		for s, err := range l.stepsOf(ctx, environment, `AND `+isUndecided+` ORDER BY s.at, s.version`) {
-			if (err != nil || len(locked) == 0 || !locked[l.server.lockKey(s.LockName())]) && !yield(s, err) {
+		for r, err := range stream(ctx, l.read, scanRow, stepsOf+`WHERE s.environment = `+numberOf+` AND `+isUndecided+` ORDER BY s.at, s.version`, environment) {
+			inFlight := r.To == Sent && len(locked) > 0 && locked[l.server.lockKey(r.LockName())]
+			if !inFlight && !yield(r.step(), err) {
 				return
 			}
 		}
