@@ -4,14 +4,12 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/testform"
@@ -20,7 +18,6 @@ import (
 // children are what this binary does as the other process of a test.
 var children = map[string]func(path string){
 	"append": appendForever,
-	"close":  closeForever,
 	"lock":   lockForever,
 }
 
@@ -126,69 +123,6 @@ func TestKilledWhileAppending(t *testing.T) {
 	}
 }
 
-// closeForever opens the ledger, appends a step and closes it, again and again, and
-// prints each step when the ledger has taken it.
-func closeForever(path string) {
-	for i := 0; ; i++ {
-		key := fmt.Sprintf("claim/c/%d-%d", os.Getpid(), i)
-		l, err := ledger.Open(path)
-		if err == nil {
-			err = l.Append(finished(jane("m", key), key, "")...)
-		}
-		if err != nil {
-			fmt.Println("error", err)
-			os.Exit(1)
-		}
-		fmt.Println("done", key)
-		if err := l.Close(); err != nil {
-			fmt.Println("error", err)
-			os.Exit(1)
-		}
-	}
-}
-
-// TestKilledWhileClosing: a kill at any moment between opening and closing leaves a
-// ledger that opens, and has what Append had returned for.
-func TestKilledWhileClosing(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "ledger.db")
-	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
-	kills := testform.LongOr(200, 1)
-	if racing {
-		kills = min(kills, 10)
-	}
-	taken := map[string]bool{}
-	for kill := range kills {
-		child, out := start(t, "close", path)
-		for seen := 0; out.Scan(); seen++ {
-			if seen == 1 {
-				go func(after time.Duration) {
-					time.Sleep(after)
-					_ = child.Process.Kill()
-				}(time.Duration(rng.Int64N(int64(20 * time.Millisecond))))
-			}
-			what, key, _ := strings.Cut(out.Text(), " ")
-			if what == "error" {
-				t.Fatalf("kill %d: %s", kill, key)
-			}
-			taken[key] = what == "done"
-		}
-		_ = child.Wait()
-		r, err := ledger.OpenReadOnly(path)
-		do(t, err)
-		do(t, r.Close())
-		do(t, open(t, path).Close())
-	}
-	l := open(t, path)
-	steps, err := l.Steps(t.Context(), jane("", "").ClientKey, "m")
-	do(t, err)
-	for key, whole := range taken {
-		if s := steps[key]; whole && s.ID != key {
-			t.Errorf("%s was taken, but is %q", key, s.To)
-		}
-	}
-}
-
 // copyLedger copies the files of an idle ledger as a kill would leave them.
 func copyLedger(t testing.TB, from, to string, names ...string) {
 	t.Helper()
@@ -196,66 +130,6 @@ func copyLedger(t testing.TB, from, to string, names ...string) {
 		text, err := os.ReadFile(filepath.Join(from, name))
 		do(t, err)
 		do(t, os.WriteFile(filepath.Join(to, name), text, 0o600))
-	}
-}
-
-// TestLogCutAnywhere cuts the log of a killed process at many places: what a
-// power loss may leave of commits that were not acknowledged, and what a broken
-// disk may leave of others. The ledger holds the first n calls then, whole and
-// in order, never fewer than were in the file already.
-func TestLogCutAnywhere(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	l := open(t, filepath.Join(dir, "ledger.db"))
-	id := func(i int) ledger.StepID { return jane("m", fmt.Sprint("claim/c/", i)) }
-	call := func(i int) {
-		do(t, l.Append(
-			ledger.Event{StepID: id(i), To: ledger.Sent, At: noon, Kind: "claim", Data: []byte(strings.Repeat("x", 300))},
-			ledger.Event{StepID: id(i), To: ledger.Done, Via: ledger.ViaAnswer, At: noon, ID: fmt.Sprint(i)}))
-	}
-	const folded, calls = 5, 20
-	for i := range folded {
-		call(i)
-	}
-	do(t, l.Close()) // these are in the file itself
-	l = open(t, filepath.Join(dir, "ledger.db"))
-	for i := folded; i < calls; i++ {
-		call(i)
-	}
-	whole := t.TempDir()
-	copyLedger(t, dir, whole, "ledger.db", "ledger.db-wal")
-	main, err := os.ReadFile(filepath.Join(whole, "ledger.db"))
-	do(t, err)
-	log, err := os.ReadFile(filepath.Join(whole, "ledger.db-wal"))
-	do(t, err)
-
-	most, cuts := 0, testform.LongOr(45, 12)
-	if racing {
-		cuts = min(cuts, 15)
-	}
-	for cut := len(log); cut >= 0; cut -= 1 + len(log)/cuts {
-		path := filepath.Join(t.TempDir(), "ledger.db")
-		do(t, os.WriteFile(path, main, 0o600))
-		do(t, os.WriteFile(path+"-wal", log[:cut], 0o600))
-		l := open(t, path)
-		steps, err := l.Steps(t.Context(), jane("", "").ClientKey, "m")
-		do(t, err)
-		n := len(steps)
-		if n < folded || n > calls || cut == len(log) && n != calls {
-			t.Fatalf("cut at %d of %d: %d steps", cut, len(log), n)
-		}
-		for i := range n {
-			if s := steps[id(i).Step]; s.To != ledger.Done || s.ID != fmt.Sprint(i) {
-				t.Fatalf("cut at %d: step %d of %d is %q with id %q", cut, i, n, s.To, s.ID)
-			}
-		}
-		if cut < len(log) {
-			most = max(most, n)
-		}
-		do(t, l.Close())
-	}
-	if most == folded || most == calls {
-		t.Errorf("the cuts left up to %d of %d calls: the log was not what was cut", most, calls)
 	}
 }
 

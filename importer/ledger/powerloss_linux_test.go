@@ -133,6 +133,9 @@ func recordedLife(t *testing.T, each int) (*recorder, []acknowledged) {
 // events it was held to.
 func checkAfterPowerLoss(t *testing.T, dir string, moment int, acks []acknowledged) (held int) {
 	path := filepath.Join(dir, "ledger.db")
+	if r, err := ledger.OpenReadOnly(path); err != nil || r.Close() != nil {
+		t.Errorf("the ledger is refused to who reads: %v", err)
+	}
 	l, err := ledger.Open(path)
 	if err != nil {
 		t.Errorf("the ledger is refused: %v", err)
