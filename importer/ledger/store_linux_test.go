@@ -27,12 +27,5 @@ func TestStoreOnPostgreSQL(t *testing.T) {
 		OpenReadOnly: func(dir, place string) (*ledger.Ledger, error) {
 			return postgres.OpenReadOnly(t.Context(), address(dir, place))
 		},
-		Lock: func(dir, place string) (func(), error) {
-			l, err := postgres.Open(t.Context(), address(dir, place))
-			if err != nil {
-				return nil, err
-			}
-			return func() { _ = l.Close() }, nil
-		},
 	}.test(t)
 }

@@ -102,17 +102,6 @@ func (s store) testDropInputs(t *testing.T) {
 	}
 }
 
-// testOneHolderOfTheLock: a second holder is refused until the first has released it.
-func (s store) testOneHolderOfTheLock(t *testing.T) {
-	dir := t.TempDir()
-	release := must(s.Lock(dir, "locked"))(t)
-	if _, err := s.Lock(dir, "locked"); !errors.Is(err, ledger.ErrLocked) {
-		t.Errorf("got %v, want ErrLocked", err)
-	}
-	release()
-	must(s.Lock(dir, "locked"))(t)()
-}
-
 // testReadOnlyAndClosed: a store that is only read shows what was written, and writes
 // nothing; nor does a closed one.
 func (s store) testReadOnlyAndClosed(t *testing.T) {
@@ -127,6 +116,9 @@ func (s store) testReadOnlyAndClosed(t *testing.T) {
 	do(t, l.Close())
 	r := must(s.OpenReadOnly(dir, "read"))(t)
 	same(t, "events", must(r.Events(t.Context(), id))(t), story(id))
+	last := story(id)[3]
+	last.Data, last.Digest = story(id)[2].Data, story(id)[2].Digest
+	same(t, "the step", must(r.Steps(t.Context(), id.ClientKey, "loans"))(t)["client"], ledger.Step{Event: last, Attempts: 2})
 	for _, err := range []error{r.Append(story(jane("m", "link"))[0]), r.StartRun(run), r.Trust(service), r.Flush()} {
 		if !errors.Is(err, ledger.ErrReadOnly) {
 			t.Errorf("got %v, want ErrReadOnly", err)

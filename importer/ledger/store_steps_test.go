@@ -12,38 +12,6 @@ import (
 	"claimsheet/importer/ledger"
 )
 
-func (s store) testEventsAndStepsSurviveReopening(t *testing.T) {
-	dir := t.TempDir()
-	l := s.open(t, dir, "reopened")
-	id := jane("", "client")
-	events := story(id)
-	for _, e := range events {
-		do(t, l.Append(e))
-	}
-	want := events[3]
-	want.Data, want.Digest = events[2].Data, events[2].Digest
-	for range 2 {
-		same(t, "events", must(l.Events(t.Context(), id))(t), events)
-		step := must(l.Steps(t.Context(), id.ClientKey, "loans"))(t)["client"]
-		step.Ref = ledger.Ref{} // numbers of the store's own
-		same(t, "the step", step, ledger.Step{Event: want, Attempts: 2})
-		do(t, l.Close())
-		l = s.open(t, dir, "reopened")
-	}
-}
-
-func (s store) testStepsAreTheClientsAndOneMappings(t *testing.T) {
-	l := s.fresh(t)
-	for _, id := range []ledger.StepID{jane("", "client"), jane("loans", "claim/c/1"), jane("cards", "claim/c/2"), of("john@example.com", "loans", "link"), in(elsewhere, jane("loans", "link"))} {
-		do(t, l.Append(life(id, ledger.Sent)...))
-	}
-	names := map[string]string{}
-	for key, step := range must(l.Steps(t.Context(), jane("", "").ClientKey, "loans"))(t) {
-		names[key] = step.Mapping
-	}
-	same(t, "steps", names, map[string]string{"client": "", "claim/c/1": "loans"})
-}
-
 // testWhatAStepKeeps: a corrected id keeps the answer; the status of an answer is found behind
 // what happened since; and the next attempt forgets both, but not the digest.
 func (s store) testWhatAStepKeeps(t *testing.T) {
@@ -252,27 +220,6 @@ func (s store) testTakenURLIsDropped(t *testing.T) {
 	same(t, "the id and the url", []string{step.ID, step.URL}, []string{"x2", ""})
 }
 
-// testTakenByOneOfMany: when many steps are given one id at the same time, one gets
-// it.
-func (s store) testTakenByOneOfMany(t *testing.T) {
-	l := s.fresh(t)
-	var got atomic.Int32
-	var group sync.WaitGroup
-	for i := range 16 {
-		group.Go(func() {
-			err := l.Append(finished(jane("loans", fmt.Sprintf("claim/loan/%d", i)), "one", "")...)
-			switch _, taken := errors.AsType[ledger.Taken](err); {
-			case err == nil:
-				got.Add(1)
-			case !taken:
-				t.Error(err)
-			}
-		})
-	}
-	group.Wait()
-	same(t, "steps that are done with the id", int(got.Load()), 1)
-}
-
 // testAddressTaken: a client who is looked up by an address of another client is not begun,
 // unless that one was certainly not created.
 func (s store) testAddressTaken(t *testing.T) {
@@ -358,4 +305,15 @@ func (s store) testAnyText(t *testing.T) {
 		}
 	}
 	do(t, l.Check(t.Context()))
+}
+
+// TestAge: a clock that was set back never makes a step look old.
+func TestAge(t *testing.T) {
+	t.Parallel()
+	s := ledger.Step{Event: ledger.Event{At: noon}}
+	for now, want := range map[time.Time]time.Duration{
+		noon: 0, noon.Add(11 * time.Minute): 11 * time.Minute, noon.Add(-time.Hour): 0, noon.Add(-24 * time.Hour): 0, time.Unix(0, 0): 0,
+	} {
+		same(t, "age at "+now.String(), s.Age(now), want)
+	}
 }

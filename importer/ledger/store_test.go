@@ -13,7 +13,6 @@ import (
 type store struct {
 	Open         func(dir, place string) (*ledger.Ledger, error) // creates it when it is missing
 	OpenReadOnly func(dir, place string) (*ledger.Ledger, error)
-	Lock         func(dir, place string) (release func(), err error)
 }
 
 func TestStore(t *testing.T) {
@@ -22,47 +21,42 @@ func TestStore(t *testing.T) {
 	store{
 		Open:         func(dir, place string) (*ledger.Ledger, error) { return ledger.Open(path(dir, place)) },
 		OpenReadOnly: func(dir, place string) (*ledger.Ledger, error) { return ledger.OpenReadOnly(path(dir, place)) },
-		Lock:         func(dir, place string) (func(), error) { return ledger.Lock(path(dir, place)) },
 	}.test(t)
 }
 
 // test holds a store to what all promise.
 func (s store) test(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
-		"EventsAndStepsSurviveReopening": s.testEventsAndStepsSurviveReopening,
-		"StepsAreTheClientsAndOne":       s.testStepsAreTheClientsAndOneMappings,
-		"WhatAStepKeeps":                 s.testWhatAStepKeeps,
-		"IncompleteEventsAreRefused":     s.testIncompleteEventsAreRefused,
-		"Interrupted":                    s.testInterrupted,
-		"Unsettled":                      s.testUnsettled,
-		"EveryTransition":                s.testEveryTransition,
-		"NotFound":                       s.testNotFound,
-		"CallersAtOnce":                  s.testCallersAtOnce,
-		"Taken":                          s.testTaken,
-		"TakenURLIsDropped":              s.testTakenURLIsDropped,
-		"TakenByOneOfMany":               s.testTakenByOneOfMany,
-		"AddressTaken":                   s.testAddressTaken,
-		"AnyText":                        s.testAnyText,
-		"ClaimedElsewhere":               s.testClaimedElsewhere,
-		"Lookups":                        s.testLookups,
-		"StepsOfClientsAreSteps":         s.testStepsOfClientsAreSteps,
-		"AnswersReadBy":                  s.testAnswersReadBy,
-		"Definitions":                    s.testDefinitions,
-		"Settings":                       s.testSettings,
-		"Run":                            s.testRun,
-		"Outputs":                        s.testOutputs,
-		"RunsAreTheNewestFirst":          s.testRunsAreTheNewestFirst,
-		"DropInputs":                     s.testDropInputs,
-		"OneHolderOfTheLock":             s.testOneHolderOfTheLock,
-		"ReadOnlyAndClosed":              s.testReadOnlyAndClosed,
-		"Purge":                          s.testPurge,
-		"Forget":                         s.testForget,
-		"RefusedAgain":                   s.testRefusedAgain,
-		"Transfer":                       s.testTransfer,
-		"TrackedStep":                    s.testTrackedStep,
-		"TrackedCase":                    s.testTrackedCase,
-		"TrackedAgain":                   s.testTrackedAgain,
-		"TrackedAndErasures":             s.testTrackedAndErasures,
+		"WhatAStepKeeps":             s.testWhatAStepKeeps,
+		"IncompleteEventsAreRefused": s.testIncompleteEventsAreRefused,
+		"Interrupted":                s.testInterrupted,
+		"Unsettled":                  s.testUnsettled,
+		"EveryTransition":            s.testEveryTransition,
+		"NotFound":                   s.testNotFound,
+		"CallersAtOnce":              s.testCallersAtOnce,
+		"Taken":                      s.testTaken,
+		"TakenURLIsDropped":          s.testTakenURLIsDropped,
+		"AddressTaken":               s.testAddressTaken,
+		"AnyText":                    s.testAnyText,
+		"ClaimedElsewhere":           s.testClaimedElsewhere,
+		"Lookups":                    s.testLookups,
+		"StepsOfClientsAreSteps":     s.testStepsOfClientsAreSteps,
+		"AnswersReadBy":              s.testAnswersReadBy,
+		"Definitions":                s.testDefinitions,
+		"Settings":                   s.testSettings,
+		"Run":                        s.testRun,
+		"Outputs":                    s.testOutputs,
+		"RunsAreTheNewestFirst":      s.testRunsAreTheNewestFirst,
+		"DropInputs":                 s.testDropInputs,
+		"ReadOnlyAndClosed":          s.testReadOnlyAndClosed,
+		"Purge":                      s.testPurge,
+		"Forget":                     s.testForget,
+		"RefusedAgain":               s.testRefusedAgain,
+		"Transfer":                   s.testTransfer,
+		"TrackedStep":                s.testTrackedStep,
+		"TrackedCase":                s.testTrackedCase,
+		"TrackedAgain":               s.testTrackedAgain,
+		"TrackedAndErasures":         s.testTrackedAndErasures,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

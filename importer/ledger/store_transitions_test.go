@@ -13,6 +13,12 @@ import (
 	"claimsheet/importer/ledger"
 )
 
+var (
+	states = [...]ledger.State{ledger.Sent, ledger.Done, ledger.Refused, ledger.Uncertain, ledger.Closed}
+	vias   = [...]string{"", ledger.ViaAnswer, ledger.ViaAdopted, ledger.ViaByHand, ledger.ViaWorkbook, ledger.ViaRepeatable, ledger.ViaJournal, ledger.ViaSheet, ledger.ViaConflict}
+	kinds  = [...]string{ledger.KindClient, ledger.KindClaim, ledger.KindActivity, ledger.KindLink}
+)
+
 // roads lead a planned step to each state.
 var roads = map[ledger.State][]ledger.Event{
 	"planned":        {},
@@ -30,7 +36,8 @@ var roads = map[ledger.State][]ledger.Event{
 //go:embed testdata/transitions.golden
 var transitions string
 
-// testEveryTransition tries every pair of states with every Via and kind of step.
+// testEveryTransition tries every pair of states with every Via and kind of step. A refusal names
+// neither client nor step.
 func (s store) testEveryTransition(t *testing.T) {
 	l := s.fresh(t)
 	var table strings.Builder
@@ -104,7 +111,7 @@ func allowed(t *testing.T, l *ledger.Ledger, from, to ledger.State) []string {
 		for k, kind := range kinds {
 			if err := verdicts[v][k]; err == nil {
 				only = append(only, kind)
-			} else if !errors.Is(err, ledger.ErrTransition) {
+			} else if !errors.Is(err, ledger.ErrTransition) || strings.Contains(err.Error(), "jane") {
 				t.Fatal(err)
 			}
 		}
@@ -131,6 +138,6 @@ func road(from ledger.State, last ledger.Event) []ledger.Event {
 
 // ofTry is the last event of a try, given to a step of its own.
 func ofTry(from ledger.State, last ledger.Event) ledger.Event {
-	last.StepID, last.At = jane("m", fmt.Sprint(from, last.To, last.Via, last.Kind)), noon
+	last.StepID, last.At = jane("m", fmt.Sprint("jane/", from, last.To, last.Via, last.Kind)), noon
 	return last
 }
