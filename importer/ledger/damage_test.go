@@ -3,8 +3,6 @@ package ledger_test
 import (
 	"errors"
 	"fmt"
-	"iter"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,23 +12,6 @@ import (
 	"claimsheet/importer/testform"
 	"claimsheet/mapping/problem"
 )
-
-// places yields places below n that are a stride apart, from one on that is new each
-// time and is logged. The stride is odd, so that all bits of a byte come up. With -long
-// there are many times as many places as without.
-func places(t *testing.T, n, usual, underRace int) iter.Seq[int] {
-	stride := usual
-	if racing {
-		stride = underRace
-	}
-	stride = testform.LongOr(max(1, stride/8), 4*stride) | 1
-	first := rand.IntN(min(stride, n))
-	t.Logf("places %d, %d and so on, below %d", first, first+stride, n)
-	return func(yield func(int) bool) {
-		for at := first; at < n && yield(at); at += stride {
-		}
-	}
-}
 
 // storySteps are the steps that the tests of damage look at.
 func storySteps(n int) []ledger.StepID {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/testform"
 )
 
 // fill appends steps until the ledger refuses, and returns those of which each
@@ -65,11 +66,10 @@ func kept(t *testing.T, path string, intents, done []ledger.StepID) {
 	do(t, l.Close())
 }
 
-// TestFullAfterSoManyPages lets SQLite run out of room at the n-th page: each of the
-// first forty with -long, some of them otherwise.
+// TestFullAfterSoManyPages lets SQLite run out of room at each of the first pages.
 func TestFullAfterSoManyPages(t *testing.T) {
 	t.Parallel()
-	for n := range places(t, 40, 3, 13) {
+	for n := range testform.LongOr(40, 10) {
 		path := filepath.Join(t.TempDir(), "ledger.db")
 		l := open(t, path)
 		do(t, l.LimitPages(n+1))
