@@ -26,6 +26,33 @@ func shared(t *testing.T, a postgres.Address, silence time.Duration) *ledger.Led
 	return l
 }
 
+// processes are two that share a ledger.
+func processes(t *testing.T) (one, two *ledger.Ledger) {
+	t.Helper()
+	a, _ := address(t, pgtest.Shared(t))
+	return shared(t, a, 0), shared(t, a, 0)
+}
+
+// atOnce is what two processes get at the same time.
+func atOnce(one, two *ledger.Ledger, do func(n int, l *ledger.Ledger) error) (errs [2]error) {
+	var all sync.WaitGroup
+	for n, l := range []*ledger.Ledger{one, two} {
+		all.Go(func() { errs[n] = do(n, l) })
+	}
+	all.Wait()
+	return errs
+}
+
+// oneOf is why one of two was refused, and the other was not.
+func oneOf(t *testing.T, errs [2]error) ledger.Taken {
+	t.Helper()
+	taken, refused := errors.AsType[ledger.Taken](errors.Join(errs[:]...))
+	if (errs[0] == nil) == (errs[1] == nil) || !refused {
+		t.Fatalf("the outcomes are %v and %v, want one that is taken", errs[0], errs[1])
+	}
+	return taken
+}
+
 func who(n int) ledger.ClientKey {
 	return ledger.ClientKey{Environment: "https://uat", Space: "email", Client: fmt.Sprintf("c%d@example.com", n)}
 }
@@ -65,20 +92,15 @@ func state(t *testing.T, l *ledger.Ledger, n int) ledger.Step {
 // same time, and neither loses what the other has stored.
 func TestDefinitionsOfTwoProcesses(t *testing.T) {
 	t.Parallel()
-	a, _ := address(t, pgtest.Shared(t))
 	const calls = 30
-	one, two := shared(t, a, 0), shared(t, a, 0)
-	var all sync.WaitGroup
-	for _, l := range []*ledger.Ledger{one, two} {
-		all.Go(func() {
-			for range calls {
-				if err := l.ChangeDefinition("https://uat", "loans", func(stored string) string { return stored + "x" }); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	all.Wait()
+	one, two := processes(t)
+	errs := atOnce(one, two, func(_ int, l *ledger.Ledger) (err error) {
+		for range calls {
+			err = errors.Join(err, l.ChangeDefinition("https://uat", "loans", func(stored string) string { return stored + "x" }))
+		}
+		return err
+	})
+	do(t, errors.Join(errs[:]...))
 	stored, err := one.Definitions(t.Context(), "https://uat")
 	do(t, err)
 	if got := stored["loans"]; len(got) != 2*calls {
@@ -138,8 +160,7 @@ func TestLock(t *testing.T) {
 // same time, without locks, one is refused.
 func TestAddressOfTwoProcesses(t *testing.T) {
 	t.Parallel()
-	a, _ := address(t, pgtest.Shared(t))
-	one, two := shared(t, a, 0), shared(t, a, 0)
+	one, two := processes(t)
 	intent := func(n int, address string) ledger.Event {
 		return ledger.Event{StepID: ledger.StepID{ClientKey: who(n), Step: ledger.KindClient}, To: ledger.Sent, At: time.Now(), Kind: ledger.KindClient, Run: "r",
 			Addresses: []string{address}, LookedUp: []string{address}}
@@ -150,25 +171,9 @@ func TestAddressOfTwoProcesses(t *testing.T) {
 			do(t, one.Append(intent(3*i, address)))
 			do(t, one.Append(ledger.Event{StepID: intent(3*i, "").StepID, To: ledger.Refused, At: time.Now(), Kind: ledger.KindClient, Run: "r"}))
 		}
-		var all sync.WaitGroup
-		var recorded, refused atomic.Int32
-		for n, l := range []*ledger.Ledger{one, two} {
-			all.Go(func() {
-				err := l.Append(intent(3*i+1+n, address))
-				taken, ok := errors.AsType[ledger.Taken](err)
-				switch {
-				case err == nil:
-					recorded.Add(1)
-				case ok && taken.Address:
-					refused.Add(1)
-				default:
-					t.Error(err)
-				}
-			})
-		}
-		all.Wait()
-		if recorded.Load() != 1 || refused.Load() != 1 {
-			t.Errorf("address %d, used before %v: %d recorded, %d refused", i, used, recorded.Load(), refused.Load())
+		errs := atOnce(one, two, func(n int, l *ledger.Ledger) error { return l.Append(intent(3*i+1+n, address)) })
+		if taken := oneOf(t, errs); !taken.Address {
+			t.Errorf("address %d, used before %v: %v", i, used, errs)
 		}
 	}
 }
@@ -240,8 +245,7 @@ func TestSilentSession(t *testing.T) {
 // counts where the step's state allows it, and fails alone where it does not.
 func TestChangedByAnother(t *testing.T) {
 	t.Parallel()
-	a, _ := address(t, pgtest.Shared(t))
-	one, two := shared(t, a, 0), shared(t, a, 0)
+	one, two := processes(t)
 	do(t, one.Append(event(1, ledger.Sent), event(2, ledger.Sent)))
 	do(t, two.Append(event(1, ledger.Uncertain), event(2, ledger.Refused)))
 	var all sync.WaitGroup
@@ -269,12 +273,9 @@ func TestChangedByAnother(t *testing.T) {
 	if err := one.Append(event(4, ledger.Done)); !errors.Is(err, ledger.ErrTransition) || state(t, two, 4).ID != "another" {
 		t.Errorf("of two ids for a step, the second was recorded: %v", err)
 	}
-	begun := make(chan error, 2)
-	for _, l := range []*ledger.Ledger{one, two} {
-		go func() { begun <- l.Append(event(9, ledger.Sent)) }()
-	}
-	if first, second := <-begun, <-begun; (first == nil) == (second == nil) {
-		t.Errorf("two processes have begun one step: %v, %v", first, second)
+	begun := atOnce(one, two, func(_ int, l *ledger.Ledger) error { return l.Append(event(9, ledger.Sent)) })
+	if (begun[0] == nil) == (begun[1] == nil) {
+		t.Errorf("two processes have begun one step: %v", begun)
 	}
 }
 
@@ -282,21 +283,13 @@ func TestChangedByAnother(t *testing.T) {
 // the higher version, although it may have taken its numbers first.
 func TestVersionsGrow(t *testing.T) {
 	t.Parallel()
-	a, _ := address(t, pgtest.Shared(t))
-	one, two := shared(t, a, 0), shared(t, a, 0)
+	one, two := processes(t)
 	again := event(0, ledger.Uncertain)
 	again.Via = ledger.ViaJournal
 	do(t, one.Append(event(0, ledger.Sent), event(0, ledger.Uncertain)))
 	for round := range 60 {
-		var all sync.WaitGroup
-		for n, l := range []*ledger.Ledger{one, two} {
-			all.Go(func() {
-				if err := l.Append(event(2*round+n+1, ledger.Sent), again); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		all.Wait()
+		errs := atOnce(one, two, func(n int, l *ledger.Ledger) error { return l.Append(event(2*round+n+1, ledger.Sent), again) })
+		do(t, errors.Join(errs[:]...))
 	}
 	do(t, one.Check(t.Context()))
 }
@@ -304,23 +297,16 @@ func TestVersionsGrow(t *testing.T) {
 // TestIDOfTwoProcesses: two processes at the same time never have one id for two steps.
 func TestIDOfTwoProcesses(t *testing.T) {
 	t.Parallel()
-	a, _ := address(t, pgtest.Shared(t))
-	one, two := shared(t, a, 0), shared(t, a, 0)
+	one, two := processes(t)
 	for round := range 20 {
-		begun := make(chan error, 2)
-		for i, l := range []*ledger.Ledger{one, two} {
-			n := 2*round + i
-			do(t, l.Append(event(n, ledger.Sent)))
-			go func() {
-				e := event(n, ledger.Done)
-				e.ID = fmt.Sprint("same-", round)
-				begun <- l.Append(e)
-			}()
-		}
-		first, second := <-begun, <-begun
-		if (first == nil) == (second == nil) || !errors.As(errors.Join(first, second), new(ledger.Taken)) {
-			t.Fatalf("the outcomes are %v and %v, want one that is taken", first, second)
-		}
+		oneOf(t, atOnce(one, two, func(n int, l *ledger.Ledger) error {
+			e := event(2*round+n, ledger.Done)
+			e.ID = fmt.Sprint("same-", round)
+			if err := l.Append(event(2*round+n, ledger.Sent)); err != nil {
+				return err
+			}
+			return l.Append(e)
+		}))
 	}
 }
 
