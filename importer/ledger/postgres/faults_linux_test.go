@@ -126,38 +126,6 @@ func TestReaderCut(t *testing.T) {
 	}
 }
 
-// TestServerCrash: what was acknowledged is there after the server has crashed and was
-// started again.
-func TestServerCrash(t *testing.T) {
-	t.Parallel()
-	testform.OnlyLong(t)
-	server := pgtest.Own(t)
-	a, _ := address(t, server)
-	l := open(t, a)
-	n := 0
-	for ; n < 30; n++ {
-		do(t, l.Append(intent(n)))
-	}
-	server.Stop()
-	if err := l.Append(intent(n)); !errors.Is(err, ledger.ErrStopped) {
-		t.Errorf("got %v, want ErrStopped", err)
-	}
-	if _, err := postgres.Open(t.Context(), a); !errors.Is(err, ledger.ErrStopped) {
-		t.Errorf("while the server is away: got %v, want ErrStopped", err)
-	}
-	do(t, server.Start())
-	if err := l.Append(intent(n)); !errors.Is(err, ledger.ErrStopped) {
-		t.Errorf("a stopped ledger goes on: %v", err)
-	}
-	again := open(t, a)
-	interrupted, err := again.CountUnsettled(t.Context(), claim(1).Environment, claim(1).Mapping)
-	do(t, err)
-	if interrupted != n {
-		t.Errorf("%d intents are there, want %d", interrupted, n)
-	}
-	do(t, again.Check(t.Context()))
-}
-
 // TestServerHangs: a server that does not answer any more ends what waits for it, and
 // stops the ledger.
 func TestServerHangs(t *testing.T) {
@@ -201,8 +169,9 @@ func TestUserIsNotNamed(t *testing.T) {
 	}
 }
 
-// TestDurable: a session that writes waits for the disk, whatever the server's default,
-// and also when that changes while the ledger is open.
+// TestDurable: what was acknowledged is there after the server has crashed and was started again: a
+// session that writes waits for the disk, whatever the server's default, and also when that changes
+// while the ledger is open.
 func TestDurable(t *testing.T) {
 	t.Parallel()
 	testform.OnlyLong(t)
@@ -214,7 +183,17 @@ func TestDurable(t *testing.T) {
 	do(t, l.Append(intent(1000))) // before the next, in which the session takes the change up
 	do(t, l.Append(intent(1001)))
 	server.Stop()
+	stopped := func(when string, err error) {
+		t.Helper()
+		if !errors.Is(err, ledger.ErrStopped) {
+			t.Errorf("%s: got %v, want ErrStopped", when, err)
+		}
+	}
+	stopped("while the server is away", l.Append(intent(1002)))
+	_, err := postgres.Open(t.Context(), a)
+	stopped("opened while the server is away", err)
 	do(t, server.Start())
+	stopped("when the server is back", l.Append(intent(1002)))
 	found := postgres.Examine(t.Context(), a)
 	if !said(found, "synchronous_commit is off") {
 		t.Errorf("the doctor does not say that commits are not durable: %+v", found)
