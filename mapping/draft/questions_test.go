@@ -226,141 +226,107 @@ func TestNearerName(t *testing.T) {
 	}
 }
 
-// TestScope: with claims, what is not certainly of the client is a question, and so is
-// whether a row without the claim's key has no claim.
-func TestScope(t *testing.T) {
+// TestLines: what the mapping says of sheets of a few columns, and what it does not.
+func TestLines(t *testing.T) {
 	t.Parallel()
-	headers := []string{"Email", "Agreement no", "Lender", "Reg", "Postcode"}
-	var records []cell.Record
-	for i := range 24 {
-		row := []any{mailOf("Ann", i), fmt.Sprintf("A%d", i), "Lloyds", fmt.Sprintf("AB%02d XYZ", i), "M1 1AE"}
-		if i == 7 {
-			row[1] = nil
+	many := func(row func(i int) []any) (rows [][]any) {
+		for i := range 24 {
+			rows = append(rows, row(i))
 		}
-		records = append(records, cell.Record{Row: i + 2, Cells: cellsOf(row)})
+		return rows
 	}
-	of := service("Lender:Text")
-	of.Templates = append(of.Templates, mapping.Template{ID: "2", Name: "Car", Attributes: []mapping.AttributeTemplate{{ID: "r", Name: "Registration", Type: convert.Text}}},
+	lender := service("Lender:Text")
+	scopes := service("Lender:Text")
+	scopes.Templates = append(scopes.Templates, mapping.Template{ID: "2", Name: "Car", Attributes: []mapping.AttributeTemplate{{ID: "r", Name: "Registration", Type: convert.Text}}},
 		mapping.Template{ID: "3", Name: "You", Attributes: []mapping.AttributeTemplate{{ID: "p", Name: "Postcode", Type: convert.Text}}})
-	made := proposeFor(t, Request{Name: "x", API: "v2", Service: of}, headers, records)
-	yaml := string(made.YAML())
-	for _, part := range []string{
-		"  - template: Loan\n    on: claim   # it holds the claim's lender\n",
-		"  - template: Car\n    # on: claim   # DECIDE: is it of each claim? Without this line it is of the client\n",
-		"  - template: You\n    attributes:\n",
-		"    # DECIDE: is a row without it no claim? Until you take the # away, it is invalid (23 of 24 rows have it)\n    # when: 'has(\"Agreement no\")'\n",
-	} {
-		if !strings.Contains(yaml, part) {
-			t.Errorf("no %q in\n%s", part, yaml)
-		}
-	}
-	takesAnswers(t, made, headers)
-}
-
-// TestKeyOfClients: the number of an agreement is not the key of clients who have
-// several, though every row has one and some rows lack the others; where namesakes of
-// one household share an address, the number that every row has stays the key.
-func TestKeyOfClients(t *testing.T) {
-	t.Parallel()
-	headers := []string{"Ref", "First name", "Surname", "Email", "Agreement no"}
-	several := [][]any{
-		{"101", "Ann", "Bright", "ann@example.com", "A1"},
-		{nil, nil, nil, nil, "A2"},
-		{"102", "Tom", "Cole", "tom@example.com", "A3"},
-		{"101", "Ann", "Bright", "Ann@example.com", "A4"},
-		{"103", "Joan", "Webb", nil, "A5"},
-		{"104", "Ian", "Frost", "ian@example.com", "A6"},
-	}
-	couples := [][]any{
-		{"101", "Ann", "Bright", "home@example.com", "A1"},
-		{"102", "Tom", "Bright", "home@example.com", "A2"},
-		{"103", "Ian", "Frost", "ian@example.com", "A3"},
-	}
-	for _, test := range []struct {
-		name string
-		rows [][]any
-		want string
+	for name, c := range map[string]struct {
+		service    *mapping.Service
+		headers    []string
+		rows       [][]any
+		parts, not []string
 	}{
-		{"several agreements", several, "# DECIDE: client.key: does Ref identify a client? (4 different in 6 rows, 1 empty)\n"},
-		{"one address of two", couples, "  key: Ref\n"},
+		"with claims, what is not certainly of the client is a question, and so is whether a row without the claim's key has no claim": {
+			scopes, []string{"Email", "Agreement no", "Lender", "Reg", "Postcode"},
+			many(func(i int) []any {
+				return []any{mailOf("Ann", i), map[bool]any{false: fmt.Sprintf("A%d", i)}[i == 7], "Lloyds", fmt.Sprintf("AB%02d XYZ", i), "M1 1AE"}
+			}),
+			[]string{
+				"  - template: Loan\n    on: claim   # it holds the claim's lender\n",
+				"  - template: Car\n    # on: claim   # DECIDE: is it of each claim? Without this line it is of the client\n",
+				"  - template: You\n    attributes:\n",
+				"    # DECIDE: is a row without it no claim? Until you take the # away, it is invalid (23 of 24 rows have it)\n    # when: 'has(\"Agreement no\")'\n",
+			}, nil,
+		},
+		"the number of an agreement is not the key of clients who have several, though every row has one and some rows lack the others": {
+			lender, []string{"Ref", "First name", "Surname", "Email", "Agreement no"},
+			[][]any{
+				{"101", "Ann", "Bright", "ann@example.com", "A1"},
+				{nil, nil, nil, nil, "A2"},
+				{"102", "Tom", "Cole", "tom@example.com", "A3"},
+				{"101", "Ann", "Bright", "Ann@example.com", "A4"},
+				{"103", "Joan", "Webb", nil, "A5"},
+				{"104", "Ian", "Frost", "ian@example.com", "A6"},
+			},
+			[]string{"# DECIDE: client.key: does Ref identify a client? (4 different in 6 rows, 1 empty)\n"}, nil,
+		},
+		"where namesakes of one household share an address, the number that every row has stays the key": {
+			lender, []string{"Ref", "First name", "Surname", "Email", "Agreement no"},
+			[][]any{
+				{"101", "Ann", "Bright", "home@example.com", "A1"},
+				{"102", "Tom", "Bright", "home@example.com", "A2"},
+				{"103", "Ian", "Frost", "ian@example.com", "A3"},
+			},
+			[]string{"  key: Ref\n"}, nil,
+		},
+		// Without it every client would be created again. It is no key.
+		"a column that is called an e-mail address or a phone number is one, with a question, though many of its cells are something else": {
+			lender, []string{"Lead ID", "Surname", "Email Address", "Contact Tel", "Fax"},
+			[][]any{
+				{"L1", "Bright", "ann@example.com", "7700900101", "none"},
+				{"L2", "Cole", "tom@example.com; t.cole@example.com", "7.70090E+09", "none"},
+				{"L3", "Shah", "kim@example.com", "07700 900103", "none"},
+			},
+			[]string{
+				"  key: Lead ID\n",
+				"  lookup:\n    email: Email Address\n",
+				"    # DECIDE: is it this column? Many of its cells are something else (e-mail addresses in 2 of 3 cells)\n    email: {column: Email Address, type: Email}\n",
+				"is it this column? Many of its cells are something else (phone numbers in 2 of 3 cells)",
+			}, nil,
+		},
+		// What people write into empty cells is empty, with a question where it may be an answer; some people are called Null.
+		"a column of e-mail addresses under any header is one, with a question": {
+			nil, []string{"Kontakt", "Surname", "Town", "Status"},
+			[][]any{{"a@example.com", "Null", "n/a", "none"}, {"b@example.com", "Lee", "Leeds", "None"}},
+			[]string{
+				"  lookup:\n    email: Kontakt\n",
+				"# DECIDE: its cells are e-mail addresses, whatever its header says (e-mail addresses in 2 of 2 cells)\n",
+				"  # DECIDE: is “None”, as in Status, “none”, as in Status, an empty cell or an answer? (None in 1 cell, n/a in 1 cell, none in 1 cell)\n  empty: [None, n/a, none]\n",
+			}, nil,
+		},
+		"no text of a cell by which a person may be known is repeated, and the columns that no mapping can use are named": {
+			lender, []string{"Email", "Agent Name", "Handled by", "Comment", "Town", "Status", "Amount", "amount"},
+			many(func(i int) []any {
+				return []any{mailOf("Ann", i), "Jo Agent", []string{"Kim Hand", "Lou Hand"}[i%2], "rang Mr Miller", "Leeds", "New", "5", "6"}
+			}),
+			[]string{"nothing uses: Agent Name, Handled by, Comment, Town, Status", "with their letters: Amount [G], amount [H]"},
+			[]string{"Jo Agent", "Kim Hand", "rang", "Leeds", "@"},
+		},
 	} {
-		var records []cell.Record
-		for i, row := range test.rows {
-			records = append(records, cell.Record{Row: i + 2, Cells: cellsOf(row)})
-		}
-		yaml := string(proposeFor(t, Request{Name: "x", API: "v2", Service: service("Lender:Text")}, headers, records).YAML())
-		if !strings.Contains(yaml, test.want) {
-			t.Errorf("%s: no %q in\n%s", test.name, test.want, yaml)
-		}
-	}
-}
-
-// TestFoundInPart: a column that is called an e-mail address or a phone number is one,
-// with a question, though many of its cells are something else: without it every client
-// would be created again. It is no key.
-func TestFoundInPart(t *testing.T) {
-	t.Parallel()
-	headers := []string{"Lead ID", "Surname", "Email Address", "Contact Tel", "Fax"}
-	var records []cell.Record
-	for i, row := range [][]any{
-		{"L1", "Bright", "ann@example.com", "7700900101", "none"},
-		{"L2", "Cole", "tom@example.com; t.cole@example.com", "7.70090E+09", "none"},
-		{"L3", "Shah", "kim@example.com", "07700 900103", "none"},
-	} {
-		records = append(records, cell.Record{Row: i + 2, Cells: cellsOf(row)})
-	}
-	made := proposeFor(t, Request{Name: "x", API: "v2", Service: service("Lender:Text")}, headers, records)
-	yaml := string(made.YAML())
-	for _, part := range []string{
-		"  key: Lead ID\n",
-		"  lookup:\n    email: Email Address\n",
-		"    # DECIDE: is it this column? Many of its cells are something else (e-mail addresses in 2 of 3 cells)\n    email: {column: Email Address, type: Email}\n",
-		"is it this column? Many of its cells are something else (phone numbers in 2 of 3 cells)",
-	} {
-		if !strings.Contains(yaml, part) {
-			t.Errorf("no %q in\n%s", part, yaml)
-		}
-	}
-	takesAnswers(t, made, headers)
-}
-
-// TestFoundByCells: a column of e-mail addresses under any header is one, with a question. What people write into empty cells is
-// empty, with a question where it may be an answer; some people are called Null.
-func TestFoundByCells(t *testing.T) {
-	t.Parallel()
-	headers := []string{"Kontakt", "Surname", "Town", "Status"}
-	records := []cell.Record{{Row: 2, Cells: cellsOf([]any{"a@example.com", "Null", "n/a", "none"})}, {Row: 3, Cells: cellsOf([]any{"b@example.com", "Lee", "Leeds", "None"})}}
-	yaml := string(proposeFor(t, Request{Name: "x", API: "v2"}, headers, records).YAML())
-	for _, part := range []string{
-		"  lookup:\n    email: Kontakt\n",
-		"# DECIDE: its cells are e-mail addresses, whatever its header says (e-mail addresses in 2 of 2 cells)\n",
-		"  # DECIDE: is “None”, as in Status, “none”, as in Status, an empty cell or an answer? (None in 1 cell, n/a in 1 cell, none in 1 cell)\n  empty: [None, n/a, none]\n",
-	} {
-		if !strings.Contains(yaml, part) {
-			t.Errorf("no %q in\n%s", part, yaml)
-		}
-	}
-}
-
-// TestPrivate: the mapping repeats no text of a cell by which a person may be known,
-// and names the columns that no mapping can use.
-func TestPrivate(t *testing.T) {
-	t.Parallel()
-	headers := []string{"Email", "Agent Name", "Handled by", "Comment", "Town", "Status", "Amount", "amount"}
-	var records []cell.Record
-	for i := range 24 {
-		records = append(records, cell.Record{Row: i + 2, Cells: cellsOf([]any{mailOf("Ann", i), "Jo Agent", []string{"Kim Hand", "Lou Hand"}[i%2], "rang Mr Miller", "Leeds", "New", "5", "6"})})
-	}
-	yaml := string(proposeFor(t, Request{Name: "x", API: "v2", Service: service("Lender:Text")}, headers, records).YAML())
-	for _, text := range []string{"Jo Agent", "Kim Hand", "rang", "Leeds", "@"} {
-		if strings.Contains(yaml, text) {
-			t.Errorf("%s is in\n%s", text, yaml)
-		}
-	}
-	for _, part := range []string{"nothing uses: Agent Name, Handled by, Comment, Town, Status", "with their letters: Amount [G], amount [H]"} {
-		if !strings.Contains(yaml, part) {
-			t.Errorf("no %s in\n%s", part, yaml)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var records []cell.Record
+			for i, row := range c.rows {
+				records = append(records, cell.Record{Row: i + 2, Cells: cellsOf(row)})
+			}
+			made := proposeFor(t, Request{Name: "x", API: "v2", Service: c.service}, c.headers, records)
+			yaml := string(made.YAML())
+			for _, part := range append(c.parts, c.not...) {
+				if strings.Contains(yaml, part) == slices.Contains(c.not, part) {
+					t.Errorf("%q is in it %t:\n%s", part, strings.Contains(yaml, part), yaml)
+				}
+			}
+			takesAnswers(t, made, c.headers)
+		})
 	}
 }
 
