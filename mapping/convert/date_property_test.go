@@ -2,7 +2,6 @@ package convert_test
 
 import (
 	_ "embed"
-	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -67,17 +66,6 @@ func TestDaysComeBack(t *testing.T) {
 	})
 }
 
-// Two digits of a year are the years 1930 to 2029.
-func TestYearsOfTwoDigits(t *testing.T) {
-	c := convert.Converter{Type: convert.Date, Format: "dd/mm/yy", Output: convert.AsDate}
-	for year := 1930; year <= 2029; year++ {
-		value, refusal := c.Convert(text(fmt.Sprintf("31/12/%02d", year%100)))
-		if want := fmt.Sprintf("%d-12-31", year); refusal != nil || value.Literal != want {
-			t.Errorf("%q, %v; want %s", value.Literal, refusal, want)
-		}
-	}
-}
-
 // An instant that is written with its offset is read as that instant. Without
 // the offset it is either that instant, or refused because the clocks were
 // changed: then there is another instant that reads the same.
@@ -125,38 +113,6 @@ func twinsOf(instant time.Time) bool {
 		}
 	}
 	return false
-}
-
-// Serials are checked against a calendar that is walked day by day, as people
-// count: no arithmetic is shared with the code under test.
-func TestSerialsAgainstAWalkedCalendar(t *testing.T) {
-	lengths := [...]int{31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}
-	leap := func(y int) bool { return y%400 == 0 || y%4 == 0 && y%100 != 0 }
-	walk := func(date1904 bool, serial, year, lastYear int, phantom bool) {
-		c := convert.Converter{Type: convert.Date, Output: convert.AsDate, Date1904: date1904}
-		for ; year <= lastYear; year++ {
-			for month, length := range lengths {
-				if month == 1 && leap(year) {
-					length = 29
-				}
-				for day := 1; day <= length; day++ {
-					value, refusal := c.Convert(date(strconv.Itoa(serial), ""))
-					if want := fmt.Sprintf("%04d-%02d-%02d", year, month+1, day); refusal != nil || value.Literal != want {
-						t.Fatalf("serial %d (1904: %t) is %q, %v; want %s", serial, date1904, value.Literal, refusal, want)
-					}
-					serial++
-				}
-				if phantom && year == 1900 && month == 1 {
-					if _, refusal := c.Convert(date(strconv.Itoa(serial), "")); refusal == nil {
-						t.Errorf("serial %d, a day that never was, is taken", serial)
-					}
-					serial++
-				}
-			}
-		}
-	}
-	walk(false, 1, 1900, 2120, true)
-	walk(true, 0, 1904, 2120, false)
 }
 
 // A day is never taken for the one beside it: a day count is a day only where it
