@@ -373,19 +373,6 @@ func TestPlanLookup(t *testing.T) {
 	}
 }
 
-// A client's addresses are those of the look-ups and of the payload, each once,
-// in whichever formats they are sent.
-func TestPlanAddresses(t *testing.T) {
-	sheet, records := leads("No | Mail | Tel", "1 | Sam@Example.com | 020 7946 0018")
-	const tel = "column: Tel, type: Phone, region: GB, format: "
-	b := mustBind(t, "name: n\napi: v1\nclient: {key: No, lookup: {email: Mail, phone: {"+tel+"international}}, "+
-		"fields: {no: No, mail: {column: Mail, type: Email}, tel: {"+tel+"national}, again: {"+tel+"e164}}}", sheet, nil)
-	want := []mapping.Identity{{Space: "email", Key: "sam@example.com"}, {Space: "phone", Key: "+442079460018"}}
-	if d := cmp.Diff(want, planAll(b, records)[0].Addresses); d != "" {
-		t.Errorf("addresses (-want +got):\n%s", d)
-	}
-}
-
 // The identifier of the workflow's template is replaced like the name; braces in the
 // environment's are a mistake, because nothing replaces them.
 func TestWorkflowTemplateIdentifier(t *testing.T) {

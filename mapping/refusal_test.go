@@ -7,19 +7,16 @@ import (
 	"claimsheet/mapping/cell"
 )
 
-// refusalCases are a cell for every way in which a cell can be refused. The
-// rule is a client field's.
+// refusalCases are cells that are refused, each in another way than those of which the package convert
+// tests the words. The rule is a client field's.
 var refusalCases = []struct {
 	code, rule string
 	cell       cell.Cell
 	expects    string // what the message says was expected, or found
 }{
-	{"cell-error", "{column: Value}", cell.Cell{Kind: cell.Error, Raw: "#N/A", Shown: "#N/A"}, "the error #N/A"},
-	{"cell-uncomputed", "{column: Value}", cell.Cell{Kind: cell.Uncomputed}, "a formula without a stored result"},
 	{"text-broken", "{column: Value}", text("Zo\ufffd Quine"), "a character that was lost"},
 	{"text-control", "{column: Value}", text("Zoe\x07Quine"), "a control character"},
 	{"text-invisible", "{column: Value}", text("\u200b"), "nothing that can be seen"},
-	{"too-long", "{column: Value, max_length: 3}", text("Quine"), "has 5 characters; expected at most 3"},
 	{"value-unlisted", "{column: Value, values: {LLOY: Lloyds, BARC: Barclays}}", text("Quine"), "expected BARC or LLOY"},
 	{"value-unlisted", "{column: Value, type: DropDown, values: {LLOY: Lloyds}}", text("lloy"), "expected LLOY"},
 	{"number-digits", "{column: Value}", number("1234567890123456789"), "more than 15 digits"},
@@ -30,17 +27,12 @@ var refusalCases = []struct {
 	{"number-format", "{column: Value, type: Phone, region: GB}", formatted("2079460018", "2079460018", "[>100]0"), "a number format with a condition"},
 	{"number-format", "{column: Value, type: Number}", formatted("1.25", "1.25", "[h]:mm"), "is shown as elapsed time"},
 	{"number-format", "{column: Value, type: DateTime, format: serial}", formatted("29342.5", "29342.5", "[h]:mm"), "is shown as elapsed time"},
-	{"not-checkbox", "{column: Value, type: Checkbox}", text("perhaps"), "expected yes, y, true, 1, x or no, n, false, 0"},
 	{"not-checkbox", "{column: Value, type: Checkbox, checked: [Ja], unchecked: [Nein]}", text("yes"), "expected Ja or Nein"},
-	{"not-date", "{column: Value, type: Date}", text("05/01/1980"), "expected ISO 8601"},
 	{"not-date", "{column: Value, type: Date, format: dd/mm/yyyy}", text("1980.05.01"), "expected dd/mm/yyyy"},
 	{"not-date", "{column: Value, type: Date}", cell.Cell{Kind: cell.Bool, Raw: "1", Shown: "TRUE"}, "not a date"},
-	{"not-date", "{column: Value, type: Date, format: [dd/mm/yyyy, d-mmm-yyyy]}", text("1980.05.01"), "expected dd/mm/yyyy or d-mmm-yyyy"},
-	{"date-ambiguous", "{column: Value, type: Date, format: [dd/mm/yyyy, mm/dd/yyyy]}", text("01/05/1980"), "one date read as dd/mm/yyyy and another read as mm/dd/yyyy"},
 	{"date-future", "{column: Value, type: Date, format: d-mmm-yy}", text("12-Mar-29"), "would be a day after that of the run"},
 	{"date-number", "{column: Value, type: Date, format: dd/mm/yyyy}", number("29342"), "expected a date cell, or a text written as dd/mm/yyyy"},
 	{"date-serial", "{column: Value, type: Date, format: serial}", text("soon"), "a spreadsheet's day count"},
-	{"date-impossible", "{column: Value, type: Date, format: dd/mm/yyyy}", text("31/02/1980"), "expected dd/mm/yyyy"},
 	{"date-impossible", "{column: Value, type: Date}", date("60", "1900-02-29"), "is not a day of the calendar"},
 	{"date-with-time", "{column: Value, type: Date}", date("29342.5", "1980-05-01T12:00:00"), "expected a day alone"},
 	{"date-without-day", "{column: Value, type: DateTime}", date("0.5", "12:00:00"), "a time without a day"},
