@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	_ "time/tzdata"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -185,3 +186,18 @@ func sent(v mapping.Value) string {
 }
 
 func literal(v cell.Value) string { return string(v.JSON()) }
+
+func text(s string) cell.Cell { return cell.Cell{Kind: cell.Text, Raw: s, Shown: s} }
+
+// number is a cell in General format.
+func number(raw string) cell.Cell {
+	return cell.Cell{Kind: cell.Number, Raw: raw, Shown: raw}
+}
+
+func formatted(raw, shown, format string) cell.Cell {
+	return cell.Cell{Kind: cell.Number, Raw: raw, Shown: shown, Format: format}
+}
+
+func date(serial, shown string) cell.Cell {
+	return cell.Cell{Kind: cell.Date, Raw: serial, Shown: shown, Format: "dd/mm/yyyy"}
+}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"claimsheet/mapping"
+	"claimsheet/mapping/convert"
 )
 
 func files(t *testing.T, pattern string) []string {
@@ -71,15 +72,13 @@ func TestParseEndsOnHostileFiles(t *testing.T) {
 	}
 	const head = "name: a\napi: v1\nclient: {key: No, existing: create, fields: {no: No}}\n"
 	for name, source := range map[string]string{
-		"brackets":           strings.Repeat("[", mapping.MaxSize),
-		"braces":             strings.Repeat("{a: ", mapping.MaxSize/4),
-		"indentation":        indented.String(),
-		"aliases":            bomb,
-		"alias of itself":    "name: &a [*a]\nclient: &b {fields: *b}\n",
-		"nested expression":  head + "sheet: {when: '" + strings.Repeat("(", mapping.MaxSize/2) + "'}\n",
-		"many negations":     head + "sheet: {when: '" + strings.Repeat("!", mapping.MaxSize/2) + "true'}\n",
-		"nested to the full": head + "sheet: {when: '" + strings.Repeat("(", 4990) + "1" + strings.Repeat(")", 4990) + "'}\n",
-		"many keys":          strings.Repeat("a: b\n", mapping.MaxSize/5),
+		"brackets":          strings.Repeat("[", mapping.MaxSize),
+		"braces":            strings.Repeat("{a: ", mapping.MaxSize/4),
+		"indentation":       indented.String(),
+		"aliases":           bomb,
+		"alias of itself":   "name: &a [*a]\nclient: &b {fields: *b}\n",
+		"nested expression": head + "sheet: {when: '" + strings.Repeat("(", mapping.MaxSize/2) + "'}\n",
+		"many keys":         strings.Repeat("a: b\n", mapping.MaxSize/5),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -89,5 +88,54 @@ func TestParseEndsOnHostileFiles(t *testing.T) {
 				t.Error("nothing was found wrong")
 			}
 		})
+	}
+}
+
+// Of a notation only a part need be declared: a decimal separator that is the default group
+// separator leaves no groups.
+func TestNumbers(t *testing.T) {
+	for numbers, want := range map[string]convert.Numbers{
+		`{}`:                         {Decimal: ".", Group: ","},
+		`{decimal: ","}`:             {Decimal: ","},
+		`{decimal: ",", group: "."}`: {Decimal: ",", Group: "."},
+		`{group: " "}`:               {Decimal: ".", Group: " "},
+		`{group: ""}`:                {Decimal: "."},
+	} {
+		m := mustParse(t, "name: a\napi: v1\nsheet: {numbers: "+numbers+"}\nclient: {key: No, existing: create, fields: {no: No}}\n")
+		if m.Sheet.Numbers != want {
+			t.Errorf("%s is %+v, want %+v", numbers, m.Sheet.Numbers, want)
+		}
+	}
+}
+
+// TestOpenQuestions: the decisions that a first mapping asks for are warned of until
+// their comments are gone, and a placeholder is never taken for an identifier.
+func TestOpenQuestions(t *testing.T) {
+	t.Parallel()
+	const source = `# Answer the lines with DECIDE, then try claimsheet run --dry-run.
+name: leads   # DECIDE: what is this campaign called?
+api: v2
+client:
+  key: No   # DECIDE: does it identify a client?
+  lookup: {email: Mail}
+  fields: {no: No}
+workflow:
+  name: Leads
+  template_identifier: TO-BE-AGREED   # DECIDE: the service's operator supplies it
+activities:
+  - template: T
+    workflow: {name: Other, template_identifier: TO-BE-AGREED}
+    attributes: {A: No}
+`
+	m := mustParse(t, source)
+	if got := report(m.Warnings); !strings.Contains(got, "mapping.yaml:2:15: the questions DECIDE in lines 2, 5, 10 are not answered [open-questions]") {
+		t.Errorf("the warnings are\n%s", got)
+	}
+	if got := report(m.Placeholders()); !strings.Contains(got, "mapping.yaml:10:24: ") || !strings.Contains(got, "mapping.yaml:13:") {
+		t.Errorf("the placeholders are\n%s", got)
+	}
+
+	if m := mustParse(t, strings.ReplaceAll(source, "TO-BE-AGREED", "WF-1")); len(m.Placeholders()) > 0 {
+		t.Errorf("an identifier is taken for a placeholder: %v", m.Placeholders())
 	}
 }
