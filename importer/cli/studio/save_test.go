@@ -1,6 +1,7 @@
 package studio_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -76,60 +77,42 @@ func TestSaveThroughALink(t *testing.T) {
 // What cannot be written stays as it is, and the message says why.
 func TestSaveRefused(t *testing.T) {
 	t.Parallel()
-	t.Run("a file that is read-only", func(t *testing.T) {
-		t.Parallel()
-		b := begin(t, mappingText, sheetText, nil)
-		b.autumn()
-		if err := os.Chmod(b.file, 0o444); err != nil {
-			t.Fatal(err)
-		}
-		for _, overwrite := range []bool{false, true} {
-			refused := b.post("/api/save", 422, "version", 2, "overwrite", overwrite)
-			expect(t, "the code", refused.at("error", "code"), "output-no-access")
-		}
-		b.holds(b.file, mappingText)
-		b.left()
-	})
-	t.Run("a folder in its place", func(t *testing.T) {
-		t.Parallel()
-		b := begin(t, mappingText, sheetText, nil)
-		b.autumn()
-		if err := os.Remove(b.file); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Mkdir(b.file, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		b.post("/api/save", 409, "version", 2)
-		refused := b.post("/api/save", 422, "version", 2, "overwrite", true)
-		expect(t, "the code", refused.at("error", "code"), "not-a-file")
-		b.left()
-	})
-	t.Run("a folder that is gone", func(t *testing.T) {
-		t.Parallel()
-		b := begin(t, mappingText, sheetText, nil)
-		b.autumn()
-		if err := os.RemoveAll(filepath.Dir(b.file)); err != nil {
-			t.Fatal(err)
-		}
-		refused := b.post("/api/save", 422, "version", 2, "overwrite", true)
-		expect(t, "the code", refused.at("error", "code"), "output-no-access")
-		expect(t, "the text", b.get("/api/state").at("mapping", "dirty"), true)
-	})
-	t.Run("a file that somebody has made meanwhile", func(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil       func(file string) error
+		plain, over string // the codes of saving, and of saving over what is there
+	}{
+		"a file that is read-only": {func(file string) error { return os.Chmod(file, 0o444) }, "output-no-access", "output-no-access"},
+		"a folder in its place":    {func(file string) error { return errors.Join(os.Remove(file), os.Mkdir(file, 0o700)) }, "changed-on-disk", "not-a-file"},
+		"a folder that is gone":    {func(file string) error { return os.RemoveAll(filepath.Dir(file)) }, "changed-on-disk", "output-no-access"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := begin(t, mappingText, sheetText, nil)
+			b.autumn()
+			if err := c.spoil(b.file); err != nil {
+				t.Fatal(err)
+			}
+			for i, code := range []string{c.plain, c.over} {
+				status := map[bool]int{false: 422, true: 409}[code == "changed-on-disk"]
+				refused := b.post("/api/save", status, "version", 2, "overwrite", i == 1)
+				expect(t, "the code", refused.at("error", "code"), code)
+			}
+			expect(t, "dirty", b.get("/api/state").at("mapping", "dirty"), true)
+			if c.plain == c.over {
+				b.holds(b.file, mappingText)
+			}
+			if name != "a folder that is gone" {
+				b.left()
+			}
+		})
+	}
+	t.Run("a file that was made meanwhile", func(t *testing.T) {
 		t.Parallel()
 		b := begin(t, "", sheetText, func(o *studio.Options) { o.Proposed = []byte(mappingText) })
 		write(t, b.file, "name: other\n")
 		refused := b.post("/api/save", 409, "version", 1)
 		expect(t, "the message", refused.at("error", "message"), "there is a file of this name now")
 		b.holds(b.file, "name: other\n")
-		b.left()
-	})
-	t.Run("nobody has made one", func(t *testing.T) {
-		t.Parallel()
-		b := begin(t, "", sheetText, func(o *studio.Options) { o.Proposed = []byte(mappingText) })
-		b.post("/api/save", 200, "version", 1)
-		b.holds(b.file, mappingText)
 		b.left()
 	})
 }

@@ -243,9 +243,10 @@ func TestGuard(t *testing.T) {
 	t.Parallel()
 	b := begin(t, mappingText, sheetText, nil)
 	port := b.base[strings.LastIndexByte(b.base, ':'):]
-	cookies := b.http.Jar.Cookies(mustURL(t, b.base))
-	if len(cookies) != 1 {
-		t.Fatalf("there are %d cookies", len(cookies))
+	base, err := url.Parse(b.base)
+	cookies := b.http.Jar.Cookies(base)
+	if len(cookies) != 1 || err != nil {
+		t.Fatalf("there are %d cookies, %v", len(cookies), err)
 	}
 	for name, c := range map[string]struct {
 		method, path string
@@ -310,16 +311,22 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// The link opens one page; a second browser gets none, the first may come again.
-func TestTokenOnce(t *testing.T) {
-	t.Parallel()
+// session is a session without a page, which ends when none asks for so long; 0 for the default.
+func session(t *testing.T, idle time.Duration) *studio.Server {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "leads.csv"), sheetText)
-	s, err := studio.New(t.Context(), studio.Options{Mapping: filepath.Join(dir, "m.yaml"), Proposed: []byte(mappingText), Sheets: []string{filepath.Join(dir, "leads.csv")}})
+	s, err := studio.New(t.Context(), studio.Options{Mapping: filepath.Join(dir, "m.yaml"), Proposed: []byte(mappingText), Sheets: []string{filepath.Join(dir, "leads.csv")}, Idle: idle})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// The link opens one page; a second browser gets none, the first may come again.
+func TestTokenOnce(t *testing.T) {
+	t.Parallel()
+	s := session(t, 0)
 	server := httptest.NewServer(s.Handler())
 	defer server.Close()
 	visit := func(cookie *http.Cookie) *http.Response {
@@ -351,14 +358,6 @@ func TestTokenOnce(t *testing.T) {
 	if again := visit(c); again.StatusCode != 303 {
 		t.Errorf("the link answers the same browser with %d", again.StatusCode)
 	}
-}
-
-func mustURL(t *testing.T, text string) *url.URL {
-	u, err := url.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
 }
 
 func op(op, path string, value any) map[string]any {
@@ -431,16 +430,13 @@ func TestPatch(t *testing.T) {
 // Save replaces the file as a whole, and not when another program has changed it.
 func TestSave(t *testing.T) {
 	t.Parallel()
-	state := t.TempDir()
-	draft := filepath.Join(state, "studio", "x.json")
+	draft := filepath.Join(t.TempDir(), "studio", "x.json")
 	b := begin(t, mappingText, sheetText, func(o *studio.Options) { o.Autosave = draft })
 	if err := os.Chmod(b.file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b.post("/api/patch", 200, "version", 1, "label", "x", "operations", []any{op("replace", "/name", "autumn")})
-	if data, err := os.ReadFile(b.file); err != nil || string(data) != mappingText {
-		t.Errorf("the file changed without a save: %v", err)
-	}
+	text := b.autumn()
+	b.holds(b.file, mappingText) // it is not saved
 	if info, err := os.Stat(draft); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("what is not saved is kept as %v (%v)", info, err)
 	}
@@ -449,20 +445,13 @@ func TestSave(t *testing.T) {
 	expect(t, "onDisk", st.at("mapping", "onDisk"), "changed")
 	refused := b.post("/api/save", 409, "version", 2)
 	expect(t, "the code", refused.at("error", "code"), "changed-on-disk")
-	if data, _ := os.ReadFile(b.file); !strings.HasSuffix(string(data), "# by hand\n") {
-		t.Error("the change by hand is lost")
-	}
+	b.holds(b.file, mappingText+"# by hand\n")
 	st = b.post("/api/save", 200, "version", 2, "overwrite", true)
-	data, err := os.ReadFile(b.file)
-	if err != nil || string(data) != strings.Replace(mappingText, "name: spring", "name: autumn", 1) {
-		t.Errorf("the file is\n%s (%v)", data, err)
-	}
+	b.holds(b.file, text)
 	if info, err := os.Stat(b.file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file's mode is now %v (%v)", info.Mode(), err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(b.file), ".claimsheet-*")); len(left) > 0 {
-		t.Errorf("%v is left", left)
-	}
+	b.left()
 	if _, err := os.Stat(draft); !os.IsNotExist(err) {
 		t.Errorf("what was saved is still kept as not saved: %v", err)
 	}
@@ -479,13 +468,7 @@ func TestSave(t *testing.T) {
 // A session ends when no page asks for long enough; it listens for this computer alone.
 func TestEnds(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	write(t, filepath.Join(dir, "leads.csv"), sheetText)
-	s, err := studio.New(t.Context(), studio.Options{Mapping: filepath.Join(dir, "m.yaml"), Proposed: []byte(mappingText), Sheets: []string{filepath.Join(dir, "leads.csv")}, Idle: 10 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s := session(t, 10*time.Millisecond)
 	l, err := studio.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
