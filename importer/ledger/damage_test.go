@@ -13,46 +13,6 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// storySteps are the steps that the tests of damage look at.
-func storySteps(n int) []ledger.StepID {
-	ids := make([]ledger.StepID, n)
-	for i := range ids {
-		ids[i] = jane("m", fmt.Sprint("claim/c/", i))
-	}
-	return ids
-}
-
-// storied has the story of each step, one commit for each event.
-func storied(t testing.TB, l *ledger.Ledger, ids []ledger.StepID) {
-	for _, id := range ids {
-		for i, e := range story(id) {
-			e.Kind = "claim"
-			if i == 3 {
-				e.ID = id.Step + "'s id"
-			}
-			do(t, l.Append(e))
-		}
-	}
-}
-
-// told is all that a ledger says of the steps, which are one client's, in a form that can be compared.
-func told(t testing.TB, l *ledger.Ledger, ids []ledger.StepID) (string, error) {
-	t.Helper()
-	steps, err := l.Steps(t.Context(), ids[0].ClientKey, "m")
-	if err != nil {
-		return "", err
-	}
-	text := fmt.Sprintf("%+v", steps) // maps are printed in the order of their keys
-	for _, id := range ids {
-		events, err := l.Events(t.Context(), id)
-		if err != nil {
-			return "", err
-		}
-		text += fmt.Sprintf("\n%+v", events)
-	}
-	return text, nil
-}
-
 // manyClients appends a done step for each client from one number to another.
 func manyClients(t *testing.T, l *ledger.Ledger, from, to int) {
 	t.Helper()
