@@ -2,7 +2,9 @@ package convert_test
 
 import (
 	"testing"
+	"unicode"
 
+	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
 
 	"claimsheet/mapping/cell"
@@ -97,7 +99,6 @@ func TestKeyText(t *testing.T) {
 		{"white space", text("\u00a0 Lead \n\t\u202f 17 "), "Lead 17", ""},
 		{"case stays", text("LEAD 17"), "LEAD 17", ""},
 		{"invisible characters", text("Lead\u200b 1\u200e7\ufeff"), "Lead 17", ""},
-		{"accents composed", text("Zoe\u0308"), "Zoë", ""},
 		{"number", number("17"), "17", ""},
 		{"zeros by format", formatted("17", "0017", "0000"), "0017", ""},
 		{"groups by format", formatted("12345678", "12,345,678", "#,##0"), "12345678", ""},
@@ -187,4 +188,48 @@ func TestConvertCheckbox(t *testing.T) {
 		{"TRUE cell turned round", turned, boolean(true), "false", ""},
 		{"FALSE cell where only TRUE is listed", half, boolean(false), "", "not-checkbox"},
 	})
+}
+
+// unseen are characters that a reader of a sheet does not see.
+var unseen = []string{
+	"\u00ad", "\u034f", "\u061c", "\u115f", "\u1160", "\u17b4", "\u180b", "\u180e", "\u200b", "\u200c", "\u200d", "\u200e", "\u202a", "\u2060",
+	"\u2064", "\u2066", "\u206f", "\ufe00", "\ufe0f", "\ufeff", "\U0001d173", "\U000e0001", "\U000e0041", "\U000e007f", "\U000e0100",
+}
+
+// One key never becomes two by what cannot be seen in it.
+func TestKeysIgnoreWhatCannotBeSeen(t *testing.T) {
+	for _, s := range unseen {
+		for _, cell := range []string{"A" + s + "1", s + "A1", "A1" + s, "A" + s + s + "1"} {
+			if key, refusal := convert.Key(text(cell)); refusal != nil || key != "A1" {
+				t.Errorf("the key %+q is %+q (%v)", cell, key, refusal)
+			}
+		}
+		if _, refusal := convert.Key(text(s)); refusal == nil {
+			t.Errorf("%+q alone is a key", s)
+		}
+	}
+	for _, gap := range []string{"\u2800", "\u3164", "\uffa0", "\u00a0", "\u3000"} {
+		if key, refusal := convert.Key(text("A" + gap + "1" + gap)); refusal != nil || key != "A 1" {
+			t.Errorf("the key with the gap %+q is %+q (%v)", gap, key, refusal)
+		}
+	}
+	// Accents compose across what is dropped.
+	if key, _ := convert.Key(text("Zoe\u034f\u0308")); key != "Zoë" {
+		t.Errorf("the key is %+q", key)
+	}
+}
+
+// What can be seen stays: letters of all scripts, and every key that keeps to
+// them is what it was.
+func TestKeysKeepWhatCanBeSeen(t *testing.T) {
+	for r := rune(0x21); r <= unicode.MaxRune; r++ {
+		if !unicode.IsGraphic(r) || unicode.IsSpace(r) || unicode.Is(unicode.Mn, r) || r == '\u2800' || 0x13430 <= r && r <= 0x13455 || // controls of hieroglyphs
+			unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) {
+			continue
+		}
+		want := norm.NFC.String("a" + string(r) + "b")
+		if key, refusal := convert.Key(text("a" + string(r) + "b")); refusal == nil && key != want {
+			t.Errorf("%U: the key is %+q", r, key)
+		}
+	}
 }
