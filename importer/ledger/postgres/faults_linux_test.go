@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"claimsheet/apiclient/rate"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/ledger/postgres/pgtest"
@@ -256,7 +257,7 @@ func TestDamage(t *testing.T) {
 }
 
 // TestRights: a user without rights is told which; one with those of docs/scale.md can
-// make a ledger and use it, and one who may only read can read it.
+// make a ledger and use it, and one who may only read can read it and takes no departures.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	testform.OnlyLong(t)
@@ -288,6 +289,12 @@ func TestRights(t *testing.T) {
 		t.Errorf("an auditor sees %d steps, %v", len(steps), err)
 	}
 	do(t, r.Close())
+	limiter := postgres.NewLimiter(of("auditor"), "s")
+	defer limiter.Close()
+	err = limiter.Change(t.Context(), func(*rate.State, time.Time) {})
+	if err == nil || !strings.Contains(err.Error(), "this user lacks rights: permission denied for table pace") || strings.Contains(err.Error(), "auditor") {
+		t.Errorf("an auditor who takes departures: got %v", err)
+	}
 }
 
 // said reports whether a finding has a text.
