@@ -55,14 +55,6 @@ claims: [{key: No, name: "{No}", claimants: [client, partner]}]
 		"fields: {}\nclaims": "fields: {email: P}\nclaims", "key: [P, P]": "key: P",
 		"[dd/mm/yyyy, [a]]": "[dd/mm/yyyy, d mmm yyyy]", `[dd/mm/yyyy, ""]`: "[dd/mm/yyyy, d mmm yyyy]", "[dd/mm/yyyy, foo]": "[dd/mm/yyyy, d mmm yyyy]",
 	})
-	m, _ := mapping.Parse("m.yaml", []byte(strings.Replace(whole, "d mmm yyyy", "foo", 1)))
-	if _, problems := mapping.Bind(m, nil, nil, runDate); len(problems) != 1 || !strings.HasPrefix(problems[0].Error(), "m.yaml:3:113: ") {
-		t.Errorf("the wrong format in a list is reported as %v", problems)
-	}
-	mustParse(t, "name: a\napi: v1\nclient: {key: No, existing: create, fields: {no: No}}\nactivities: [{template: T, status: Open}]\n")
-	if _, problems := mapping.Parse("m.yaml", []byte("name: a\napi: v1\nclient: {key: No, administrator: true, existing: create, fields: {no: No}}\nactivities: [{template: T, status: Open}]\n")); len(problems) != 1 || problems[0].Code != "not-in-v1" {
-		t.Errorf("administrator in version 1: %v", problems)
-	}
 }
 
 // oneSlip makes each slip in the place of what is right in a mapping without mistakes,
