@@ -13,16 +13,6 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// manyClients appends a done step for each client from one number to another.
-func manyClients(t *testing.T, l *ledger.Ledger, from, to int) {
-	t.Helper()
-	for i := from; i < to; i++ {
-		id := jane("", "client")
-		id.Client = fmt.Sprintf("client-%04d@example.com", i)
-		do(t, l.Append(finished(id, fmt.Sprint("id-", i), "")...))
-	}
-}
-
 // TestBackupBesideAnotherLog: a closed backup beside the log of a killed run is
 // refused, with the steps that help, and opens when the log was moved away.
 func TestBackupBesideAnotherLog(t *testing.T) {
@@ -31,11 +21,16 @@ func TestBackupBesideAnotherLog(t *testing.T) {
 	dir, killed := t.TempDir(), t.TempDir()
 	path := filepath.Join(dir, "ledger.db")
 	l := open(t, path)
-	manyClients(t, l, 0, 100)
+	clients := func(from, to int) {
+		for i := from; i < to; i++ {
+			do(t, l.Append(finished(of(fmt.Sprintf("client-%04d@example.com", i), "", "client"), fmt.Sprint("id-", i), "")...))
+		}
+	}
+	clients(0, 100)
 	do(t, l.Close())
 	copyLedger(t, dir, killed, "ledger.db")
 	l = open(t, path)
-	manyClients(t, l, 100, 1300) // SQLite folds the log into the file meanwhile
+	clients(100, 1300) // SQLite folds the log into the file meanwhile
 	copyLedger(t, dir, killed, "ledger.db-wal")
 	do(t, l.Close())
 
