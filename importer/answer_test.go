@@ -18,7 +18,7 @@ import (
 func TestUncertainOnAnEmptyLedger(t *testing.T) {
 	t.Parallel()
 	var posted atomic.Bool
-	job, known, _ := newJob(t, func(service http.Handler) http.RoundTripper {
+	job, _, _ := newJob(t, func(service http.Handler) http.RoundTripper {
 		return apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			switch {
 			case r.Method == http.MethodPost:
@@ -32,7 +32,6 @@ func TestUncertainOnAnEmptyLedger(t *testing.T) {
 			}
 		}))
 	})
-	defer known.Close()
 	job.LookAgain = []time.Duration{0}
 	if err := job.Do(t.Context(), busyPlans(job.Binding, 1)); !errors.Is(err, importer.ErrStopped) {
 		t.Errorf("the run ended with %v", err)

@@ -58,8 +58,7 @@ func busyRun(t *testing.T, clients int, busy func(kind string, at time.Duration)
 // service that is reached by a transport.
 func jobRun(t *testing.T, clients int, transport func(service http.Handler) http.RoundTripper) (service *apitest.Server, summary result.Summary) {
 	t.Helper()
-	job, known, service := newJob(t, transport)
-	defer known.Close()
+	job, _, service := newJob(t, transport)
 	if err := job.Do(t.Context(), busyPlans(job.Binding, clients)); err != nil {
 		t.Errorf("the run stopped: %v", err)
 	}
@@ -71,30 +70,73 @@ func jobRun(t *testing.T, clients int, transport func(service http.Handler) http
 // transport.
 func newJob(t *testing.T, transport func(service http.Handler) http.RoundTripper) (*importer.Job, *ledger.Ledger, *apitest.Server) {
 	t.Helper()
-	m, problems := mapping.Parse("m.yaml", []byte(busyMapping))
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	binding, problems := mapping.Bind(m, &busySheet, nil, "2026-01-02")
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
 	known, err := ledger.Open(filepath.Join(t.TempDir(), "ledger.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	const run = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"
-	if err := known.StartRun(ledger.Run{ID: run, Environment: "e", Mapping: "n", Started: time.Now()}); err != nil {
+	t.Cleanup(func() { _ = known.Close() })
+	service := apitest.New()
+	job := &importer.Job{Environment: "e", Binding: bind(t, busyMapping, busySheet), Service: newClient(t, transport(service), 4, 0), Ledger: known,
+		Concurrency: 4, MaxFailures: importer.DefaultMaxFailures}
+	return laterJob(t, job, known, "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"), known, service
+}
+
+// laterJob is another run with the settings of a job, with drafts of its own.
+func laterJob(t *testing.T, job *importer.Job, known *ledger.Ledger, run string) *importer.Job {
+	t.Helper()
+	if err := known.StartRun(ledger.Run{ID: run, Environment: job.Environment, Mapping: "n", Started: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
-	service := apitest.New()
+	return &importer.Job{Runs: []string{run}, Environment: job.Environment, Binding: job.Binding, Service: job.Service, Ledger: known,
+		Drafts: newDrafts(t), Concurrency: job.Concurrency, MaxFailures: job.MaxFailures}
+}
+
+// bind binds a mapping to a sheet.
+func bind(t testing.TB, text string, sheet cell.Sheet) *mapping.Binding {
+	t.Helper()
+	m, problems := mapping.Parse("m.yaml", []byte(text))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	b, problems := mapping.Bind(m, &sheet, nil, "2026-01-02")
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	return b
+}
+
+// newClient is a client of a service, with so many requests in flight and, unless that is 0, a second.
+func newClient(t *testing.T, transport http.RoundTripper, concurrency int, rate float64) *apiclient.Client {
+	t.Helper()
 	client, err := apiclient.New(apiclient.Config{BaseURL: "http://localhost", Version: apiclient.V2, Wire: apiclient.DefaultWire(),
-		NotFound: apiclient.DefaultNotFound(), Transport: transport(service), Concurrency: 4})
+		NotFound: apiclient.DefaultNotFound(), Transport: transport, Concurrency: concurrency, RequestsPerSecond: rate})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &importer.Job{Runs: []string{run}, Environment: "e", Binding: binding, Service: client, Ledger: known,
-		Drafts: newDrafts(t), Concurrency: 4, MaxFailures: importer.DefaultMaxFailures}, known, service
+	return client
+}
+
+// madeOnce expects that the service has created nothing twice.
+func madeOnce(t *testing.T, service *apitest.Server) {
+	t.Helper()
+	for step, made := range service.Created() {
+		if len(made) != 1 {
+			t.Errorf("%s was created %d times", step, len(made))
+		}
+	}
+}
+
+// rowsOf are the rows that a job has written, in the order of the sheet.
+func rowsOf(t *testing.T, job *importer.Job) (rows []result.Row) {
+	t.Helper()
+	for row, err := range job.Drafts[0].Rows() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(a, b result.Row) int { return a.Row - b.Row })
+	return rows
 }
 
 // newDrafts returns the drafts of a run of one sheet.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"iter"
 	"maps"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -34,6 +33,18 @@ type team struct {
 	rules    importer.StopRules
 	added    int
 	finished []map[int64][]byte
+}
+
+// newTeam gives a run a worker, which reads and writes a ledger.
+func newTeam(t *testing.T, job *importer.Job, known importer.Ledger) *team {
+	t.Helper()
+	d := &team{t: t, worker: &importer.Job{Runs: job.Runs, Environment: job.Environment, Binding: job.Binding, Service: job.Service, Ledger: known,
+		Concurrency: job.Concurrency, MaxFailures: job.MaxFailures, LookAgain: job.LookAgain}}
+	d.worker.Rules, job.Dispatch = d, d
+	if err := d.worker.Join(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return d
 }
 
 func (d *team) Change(change func(*importer.StopRules)) error {
@@ -86,41 +97,26 @@ func TestHandOver(t *testing.T) {
 	const clients = 8
 	for name, again := range map[string]bool{"each plan once": false, "each plan twice": true} {
 		t.Run(name, func(t *testing.T) {
-			job, known, service := newJob(t, func(service http.Handler) http.RoundTripper { return apiclient.InProcess(service) })
-			defer known.Close()
+			job, known, service := newJob(t, apiclient.InProcess)
 			for _, run := range []struct {
-				id              string
+				job             *importer.Job
 				plans           iter.Seq2[mapping.Plan, error]
 				added           int
 				done, unchanged int
 			}{
-				{job.Runs[0], busyPlans(job.Binding, clients), clients - 1, clients, 0},
-				{"7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a12", lastFirst(busyPlans(job.Binding, clients+1)), 0, 1, clients},
+				{job, busyPlans(job.Binding, clients), clients - 1, clients, 0},
+				{laterJob(t, job, known, "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a12"), lastFirst(busyPlans(job.Binding, clients+1)), 0, 1, clients},
 			} {
-				if run.id != job.Runs[0] {
-					if err := known.StartRun(ledger.Run{ID: run.id, Environment: "e", Mapping: "n", Started: time.Now()}); err != nil {
-						t.Fatal(err)
-					}
-				}
-				of := func() *importer.Job {
-					return &importer.Job{Runs: []string{run.id}, Environment: "e", Binding: job.Binding, Service: job.Service, Ledger: known,
-						Drafts: newDrafts(t), Concurrency: 4, MaxFailures: importer.DefaultMaxFailures}
-				}
-				d := &team{t: t, worker: of(), again: again}
-				d.worker.Rules = d
-				if err := d.worker.Join(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				coordinator := of()
-				coordinator.Dispatch = d
-				if err := coordinator.Do(t.Context(), run.plans); err != nil {
+				d := newTeam(t, run.job, known)
+				d.again = again
+				if err := run.job.Do(t.Context(), run.plans); err != nil {
 					t.Fatal(err)
 				}
 				d.worker.Leave()
 				if d.added != run.added {
 					t.Errorf("%d clients were handed over, want %d", d.added, run.added)
 				}
-				summary, _, _ := coordinator.Summary(false)
+				summary, _, _ := run.job.Summary(false)
 				if c := summary.Clients; c.Done != run.done || c.Unchanged != run.unchanged {
 					t.Errorf("%+v; want %d done and %d unchanged", c, run.done, run.unchanged)
 				}
@@ -128,11 +124,7 @@ func TestHandOver(t *testing.T) {
 			if n := len(service.Created()); n != 3*(clients+1) {
 				t.Errorf("%d things were created, want %d", n, 3*(clients+1))
 			}
-			for step, made := range service.Created() {
-				if len(made) != 1 {
-					t.Errorf("%s was created %d times", step, len(made))
-				}
-			}
+			madeOnce(t, service)
 		})
 	}
 }
@@ -145,13 +137,8 @@ func TestRowsOfWorkers(t *testing.T) {
 		t.Run(existing, func(t *testing.T) {
 			t.Parallel()
 			rows := func(workers bool) []result.Row {
-				job, known, service := newJob(t, func(service http.Handler) http.RoundTripper { return apiclient.InProcess(service) })
-				defer known.Close()
-				m, _ := mapping.Parse("m.yaml", []byte(strings.Replace(busyMapping, "client: {", "client: {existing: "+existing+", ", 1)))
-				binding, problems := mapping.Bind(m, &busySheet, nil, "2026-01-02")
-				if len(problems) > 0 {
-					t.Fatal(problems)
-				}
+				job, known, service := newJob(t, apiclient.InProcess)
+				binding := bind(t, strings.Replace(busyMapping, "client: {", "client: {existing: "+existing+", ", 1), busySheet)
 				job.Binding, job.Concurrency, job.MaxFailures = binding, 1, importer.MaxFailures{Percent: 100}
 				job.LookAgain = []time.Duration{time.Millisecond}
 				service.AddClient("c2@example.com", "c2@example.com", "")
@@ -198,13 +185,7 @@ func TestRowsOfWorkers(t *testing.T) {
 					return apitest.Fault{}
 				})
 				if workers {
-					d := &team{t: t, worker: &importer.Job{Runs: job.Runs, Environment: "e", Binding: binding, Service: job.Service, Ledger: known,
-						Concurrency: 1, MaxFailures: job.MaxFailures, LookAgain: job.LookAgain}}
-					d.worker.Rules, job.Dispatch = d, d
-					if err := d.worker.Join(t.Context()); err != nil {
-						t.Fatal(err)
-					}
-					defer d.worker.Leave()
+					defer newTeam(t, job, known).worker.Leave()
 				}
 				if err := job.Do(t.Context(), busyPlans(binding, 15)); !errors.Is(err, importer.ErrStopped) {
 					t.Errorf("the run ends with %v", err)
@@ -233,21 +214,15 @@ func TestRowsOfWorkers(t *testing.T) {
 // says whose the id is that a client was given.
 func TestTroubledOfWorkers(t *testing.T) {
 	t.Parallel()
-	job, known, service := newJob(t, func(service http.Handler) http.RoundTripper { return apiclient.InProcess(service) })
-	defer known.Close()
+	job, known, service := newJob(t, apiclient.InProcess)
 	service.Play(func(c apitest.Call) apitest.Fault {
 		if c.Step == "client c2@example.com" || c.Step == "client c3@example.com" {
 			return apitest.CreateThen(apitest.JSON(201, `{"contactId":"c2"}`))
 		}
 		return apitest.Fault{}
 	})
-	d := &team{t: t, worker: &importer.Job{Runs: job.Runs, Environment: "e", Binding: job.Binding, Service: job.Service, Ledger: known,
-		Concurrency: 1, MaxFailures: importer.MaxFailures{Percent: 100}}}
-	d.worker.Rules, job.Dispatch, job.MaxFailures = d, d, d.worker.MaxFailures
-	if err := d.worker.Join(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	defer d.worker.Leave()
+	job.Concurrency, job.MaxFailures = 1, importer.MaxFailures{Percent: 100}
+	defer newTeam(t, job, known).worker.Leave()
 	if err := job.Do(t.Context(), busyPlans(job.Binding, 3)); err != nil {
 		t.Fatal(err)
 	}
@@ -259,19 +234,6 @@ func TestTroubledOfWorkers(t *testing.T) {
 			t.Errorf("it names a client: %v", p)
 		}
 	}
-}
-
-// rowsOf are the rows that a job has written, in the order of the sheet.
-func rowsOf(t *testing.T, job *importer.Job) (rows []result.Row) {
-	t.Helper()
-	for row, err := range job.Drafts[0].Rows() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows = append(rows, row)
-	}
-	slices.SortFunc(rows, func(a, b result.Row) int { return a.Row - b.Row })
-	return rows
 }
 
 // ids are the ids and urls that the service gives.
@@ -287,14 +249,8 @@ func (unreadable) Steps(context.Context, ledger.ClientKey, string) (map[string]l
 // TestWorkerCannotGoOn: an error of a worker that would end the next one too ends the run, which says why.
 func TestWorkerCannotGoOn(t *testing.T) {
 	t.Parallel()
-	job, known, _ := newJob(t, func(service http.Handler) http.RoundTripper { return apiclient.InProcess(service) })
-	defer known.Close()
-	d := &team{t: t, worker: &importer.Job{Runs: job.Runs, Environment: "e", Binding: job.Binding, Service: job.Service, Ledger: unreadable{known}, Concurrency: 1}}
-	d.worker.Rules, job.Dispatch = d, d
-	if err := d.worker.Join(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	defer d.worker.Leave()
+	job, known, _ := newJob(t, apiclient.InProcess)
+	defer newTeam(t, job, unreadable{known}).worker.Leave()
 	const why = "the ledger's server refuses a statement"
 	if err := job.Do(t.Context(), busyPlans(job.Binding, 3)); !errors.Is(err, importer.ErrStopped) || !strings.Contains(err.Error(), why) {
 		t.Errorf("the run ends with %v", err)
@@ -318,8 +274,7 @@ func (stoppedLedger) Stopped() error { return ledger.ErrStopped }
 // with that error, though no outcome comes in.
 func TestLedgerStopsMeanwhile(t *testing.T) {
 	t.Parallel()
-	job, known, _ := newJob(t, func(service http.Handler) http.RoundTripper { return apiclient.InProcess(service) })
-	defer known.Close()
+	job, known, _ := newJob(t, apiclient.InProcess)
 	job.Ledger, job.Dispatch = stoppedLedger{known}, idleTeam{&team{t: t}}
 	if err := job.Do(t.Context(), busyPlans(job.Binding, 3)); !errors.Is(err, ledger.ErrStopped) {
 		t.Errorf("the run ends with %v", err)

@@ -6,13 +6,11 @@ import (
 	"io"
 	"iter"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"claimsheet/apiclient"
 	"claimsheet/importer"
 	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
@@ -59,7 +57,7 @@ func TestP8_PanicInAWorker(t *testing.T) {
 			}
 			ids := 0
 			for n := range 8 {
-				owner := ledger.ClientKey{Environment: "https://uat.example.com", Space: "email", Client: fmt.Sprintf("c%d@example.com", n+1)}
+				owner := ledger.ClientKey{Environment: "e", Space: "email", Client: fmt.Sprintf("c%d@example.com", n+1)}
 				steps, err := job.Ledger.Steps(t.Context(), owner, "loans")
 				if err != nil {
 					t.Fatal(err)
@@ -89,35 +87,15 @@ func index(s []string, i int) (value any) {
 
 func faultyJob(t *testing.T, value any) (*importer.Job, *faulty) {
 	t.Helper()
-	m, found := mapping.Parse("mapping.yaml", []byte(`
+	transport := &faulty{value: value}
+	job, _, _ := newJob(t, func(http.Handler) http.RoundTripper { return transport })
+	job.Binding = bind(t, `
 name: loans
 api: v2
 client: {key: E-mail, existing: create, fields: {email: {column: E-mail, type: Email}}}
 claims: [{id: loan, key: "No", name: "Loan {No}"}]
-`))
-	if len(found) > 0 {
-		t.Fatal(found)
-	}
-	binding, found := mapping.Bind(m, &cell.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"E-mail", "No"}}, nil, "2026-11-20")
-	if len(found) > 0 {
-		t.Fatal(found)
-	}
-	l, err := ledger.Open(filepath.Join(t.TempDir(), "ledger.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	if err := l.StartRun(ledger.Run{ID: "run-1", Environment: "https://uat.example.com", Started: time.Now()}); err != nil {
-		t.Fatal(err)
-	}
-	transport := &faulty{value: value}
-	service, err := apiclient.New(apiclient.Config{BaseURL: "https://uat.example.com", Version: apiclient.V2,
-		Wire: apiclient.DefaultWire(), NotFound: apiclient.DefaultNotFound(), Transport: transport})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &importer.Job{Runs: []string{"run-1"}, Environment: "https://uat.example.com", Binding: binding, Service: service,
-		Ledger: l, Drafts: newDrafts(t), Concurrency: 4, MaxFailures: importer.DefaultMaxFailures}, transport
+`, cell.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"E-mail", "No"}})
+	return job, transport
 }
 
 // leadPlans are plans of clients with one claim each.

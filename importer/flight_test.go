@@ -74,7 +74,6 @@ func TestThePipeIsFull(t *testing.T) {
 					}))
 					return count
 				})
-				defer known.Close()
 				job.Concurrency, job.Ledger, job.NewLedger = test.concurrency, slowLedger{known, answer / 4}, true
 				start := time.Now()
 				if err := job.Do(t.Context(), busyPlans(job.Binding, clients)); err != nil {
@@ -102,7 +101,7 @@ func TestNothingMoreLeavesForAServiceThatDoesNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		var posts, lost atomic.Int64
-		job, known, _ := newJob(t, func(service http.Handler) http.RoundTripper {
+		job, _, _ := newJob(t, func(service http.Handler) http.RoundTripper {
 			return apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				time.Sleep(time.Second)
 				post := r.Method == http.MethodPost
@@ -117,7 +116,6 @@ func TestNothingMoreLeavesForAServiceThatDoesNotAnswer(t *testing.T) {
 				service.ServeHTTP(w, r)
 			}))
 		})
-		defer known.Close()
 		job.NewLedger = true
 		const inFlight, inARow = 4, 3
 		job.Concurrency = 3 * inFlight // so that many wait
@@ -143,8 +141,7 @@ func TestLookUpIsRecentAtALowRate(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var mu sync.Mutex
 				looked, lookUps := map[string]time.Time{}, 0
-				job, known, service := newJob(t, func(service http.Handler) http.RoundTripper { return apiclient.InProcess(service) })
-				defer known.Close()
+				job, _, service := newJob(t, apiclient.InProcess)
 				service.Play(func(c apitest.Call) apitest.Fault {
 					mu.Lock()
 					defer mu.Unlock()
@@ -157,12 +154,7 @@ func TestLookUpIsRecentAtALowRate(t *testing.T) {
 					}
 					return apitest.Fault{}
 				})
-				client, err := apiclient.New(apiclient.Config{BaseURL: "http://localhost", Version: apiclient.V2, Wire: apiclient.DefaultWire(),
-					NotFound: apiclient.DefaultNotFound(), Transport: apiclient.InProcess(service), Concurrency: 8, RequestsPerSecond: rate})
-				if err != nil {
-					t.Fatal(err)
-				}
-				job.Service, job.Concurrency, job.NewLedger = client, 8, true
+				job.Service, job.Concurrency, job.NewLedger = newClient(t, apiclient.InProcess(service), 8, rate), 8, true
 				const clients = 30
 				if err := job.Do(t.Context(), busyPlans(job.Binding, clients)); err != nil {
 					t.Fatal(err)
@@ -184,20 +176,14 @@ func TestTwoLookUpsAtALowRate(t *testing.T) {
 	}{"low rate": {0.4, 0}, "slow look-ups": {0, 8 * time.Second}, "both": {1, 8 * time.Second}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				job, known, service := newJob(t, func(service http.Handler) http.RoundTripper { return apiclient.InProcess(service) })
-				defer known.Close()
+				job, _, service := newJob(t, apiclient.InProcess)
 				service.Play(func(call apitest.Call) apitest.Fault {
 					if call.Kind == "lookup" {
 						time.Sleep(c.lookUp)
 					}
 					return apitest.Fault{}
 				})
-				client, err := apiclient.New(apiclient.Config{BaseURL: "http://localhost", Version: apiclient.V2, Wire: apiclient.DefaultWire(),
-					NotFound: apiclient.DefaultNotFound(), Transport: apiclient.InProcess(service), Concurrency: 8, RequestsPerSecond: c.rate})
-				if err != nil {
-					t.Fatal(err)
-				}
-				job.Service, job.Concurrency, job.NewLedger = client, 8, true
+				job.Service, job.Concurrency, job.NewLedger = newClient(t, apiclient.InProcess(service), 8, c.rate), 8, true
 				const clients = 10
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()

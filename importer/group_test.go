@@ -8,7 +8,6 @@ import (
 
 	"claimsheet/importer"
 	"claimsheet/importer/spool"
-	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 )
 
@@ -41,15 +40,7 @@ claims: [{id: loan, key: Lead, name: "Loan {Lead}", claimants: [client, partner]
 		"in the order of last rows":  {byLead, []string{"1|a@x||", "2|a@x||", "1|a@x||"}, "2 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, problems := mapping.Parse("m.yaml", []byte(c.mapping))
-			if len(problems) > 0 {
-				t.Fatal(problems)
-			}
-			sheet := cell.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"Lead", "E-mail", "Phone", "Partner"}}
-			b, problems := mapping.Bind(m, &sheet, nil, "2026-01-02")
-			if len(problems) > 0 {
-				t.Fatal(problems)
-			}
+			b := bind(t, c.mapping, cell.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"Lead", "E-mail", "Phone", "Partner"}})
 			rows, err := spool.NewRows(t.TempDir(), func(yield func(cell.Record, error) bool) {
 				for i, row := range c.rows {
 					if !yield(cell.Record{Row: i + 2, Cells: textCells(strings.Split(strings.ReplaceAll(row, "@x", "@x.example"), "|")...)}, nil) {

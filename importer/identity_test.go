@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 	"testing"
 
@@ -29,8 +28,7 @@ func (m meanwhile) Definitions(ctx context.Context, environment string) (map[str
 // TestFirstRunBesideAnother: a mapping that another process runs for the first time in the
 // same moment is not taken for one that was renamed.
 func TestFirstRunBesideAnother(t *testing.T) {
-	job, known, _ := newJob(t, func(service http.Handler) http.RoundTripper { return apiclient.InProcess(service) })
-	defer known.Close()
+	job, known, _ := newJob(t, apiclient.InProcess)
 	name := job.Binding.Mapping().Name.Text
 	work := sync.OnceFunc(func() {
 		if err := known.ChangeDefinition("e", name, job.Binding.Definition); err != nil {
@@ -59,8 +57,7 @@ func (m trustedMeanwhile) Trusted(ctx context.Context, environment string) (bool
 // same moment is not taken for one that was lost.
 func TestNewLedgerBesideAnother(t *testing.T) {
 	for beside, lost := range map[bool]bool{false: true, true: false} {
-		job, known, service := newJob(t, func(service http.Handler) http.RoundTripper { return apiclient.InProcess(service) })
-		defer known.Close()
+		job, known, service := newJob(t, apiclient.InProcess)
 		for n := range 10 {
 			email := fmt.Sprintf("c%d@example.com", n+1)
 			service.AddClient(email, email, "")

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -64,16 +63,8 @@ func (run sheetRun) by(t *testing.T, do func(*importer.Job, context.Context, ite
 	[]result.Row, *importer.Job, *apitest.Server, *ledger.Ledger,
 ) {
 	t.Helper()
-	job, known, service := newJob(t, func(service http.Handler) http.RoundTripper { return apiclient.InProcess(service) })
-	t.Cleanup(func() { _ = known.Close() })
-	m, problems := mapping.Parse("m.yaml", []byte(run.mapping))
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	if job.Binding, problems = mapping.Bind(m, &run.sheet, nil, "2026-01-02"); len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	job.NewLedger = true
+	job, known, service := newJob(t, apiclient.InProcess)
+	job.Binding, job.NewLedger = bind(t, run.mapping, run.sheet), true
 	ids := run.prepare(job, service)
 	for _, e := range run.events {
 		e.ID = ids.Replace(e.ID)
@@ -105,14 +96,7 @@ func (run sheetRun) by(t *testing.T, do func(*importer.Job, context.Context, ite
 	if err := do(job, t.Context(), survey.Plans(job.Binding, records)); err != nil {
 		t.Fatal(err)
 	}
-	var list []result.Row
-	for r, err := range job.Drafts[0].Rows() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, r)
-	}
-	return list, job, service, known
+	return rowsOf(t, job), job, service, known
 }
 
 // TestKnownIDs: what becomes of rows that give ids, for what the ledger has, in a dry

@@ -3,7 +3,6 @@ package importer_test
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -83,8 +82,7 @@ type changedRun struct {
 
 func newChangedRun(t *testing.T, step string, before func(c *changing, e ledger.Event, n int) error) *changedRun {
 	t.Helper()
-	job, known, service := newJob(t, func(service http.Handler) http.RoundTripper { return apiclient.InProcess(service) })
-	t.Cleanup(func() { _ = known.Close() })
+	job, known, service := newJob(t, apiclient.InProcess)
 	c := &changing{Ledger: known, t: t, step: stepOfSecond(step), seen: map[ledger.State]int{}}
 	c.before = func(e ledger.Event, n int) error { return before(c, e, n) }
 	run := &changedRun{t: t, job: job, known: known, service: service, journal: journal.Path(known.Path()), step: step}
@@ -102,22 +100,11 @@ func (run *changedRun) do() []result.Row {
 	if err := errors.Join(run.known.Flush(), run.job.Journal.Close()); err != nil {
 		run.t.Fatal(err)
 	}
-	var rows []result.Row
-	for row, err := range run.job.Drafts[0].Rows() {
-		if err != nil {
-			run.t.Fatal(err)
-		}
-		rows = append(rows, row)
-	}
-	slices.SortFunc(rows, func(a, b result.Row) int { return a.Row - b.Row })
+	rows := rowsOf(run.t, run.job)
 	if len(rows) != 3 || rows[0].Status != result.Done || rows[2].Status != result.Done {
 		run.t.Errorf("the other clients' rows are not done: %+v", rows)
 	}
-	for step, made := range run.service.Created() {
-		if len(made) != 1 {
-			run.t.Errorf("%s was created %d times", step, len(made))
-		}
-	}
+	madeOnce(run.t, run.service)
 	return rows
 }
 
@@ -127,34 +114,16 @@ func (run *changedRun) again() []result.Row {
 	if _, _, err := journal.Replay(run.known, run.journal); err != nil {
 		run.t.Fatal(err)
 	}
-	const id = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a12"
-	if err := run.known.StartRun(ledger.Run{ID: id, Environment: "e", Mapping: "n", Started: time.Now()}); err != nil {
+	run.job = laterJob(run.t, run.job, run.known, "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a12")
+	run.job.MaxFailures = importer.DefaultMaxFailures
+	if err := run.job.Do(run.t.Context(), busyPlans(run.job.Binding, 3)); err != nil {
 		run.t.Fatal(err)
 	}
-	first := run.job
-	run.job = &importer.Job{Runs: []string{id}, Environment: "e", Binding: first.Binding, Service: first.Service, Ledger: run.known,
-		Drafts: newDrafts(run.t), Concurrency: 4, MaxFailures: importer.DefaultMaxFailures}
-	if err := run.job.Do(run.t.Context(), busyPlans(first.Binding, 3)); err != nil {
-		run.t.Fatal(err)
-	}
-	for step, made := range run.service.Created() {
-		if len(made) != 1 {
-			run.t.Errorf("%s was created %d times by two runs", step, len(made))
-		}
-	}
+	madeOnce(run.t, run.service)
 	if err := run.known.Flush(); err != nil {
 		run.t.Fatal(err)
 	}
-	var list []result.Row
-	for row, err := range run.job.Drafts[0].Rows() {
-		if err != nil {
-			run.t.Fatal(err)
-		}
-		if row.Client == 2 {
-			list = append(list, row)
-		}
-	}
-	return list
+	return slices.DeleteFunc(rowsOf(run.t, run.job), func(row result.Row) bool { return row.Client != 2 })
 }
 
 // changed is the changed step in the ledger, and what the service has created for it.
@@ -403,11 +372,7 @@ func TestContactIsRefused(t *testing.T) {
 					t.Errorf("row %d says %+v", row.Row, row)
 				}
 			}
-			for step, made := range service.Created() {
-				if len(made) != 1 {
-					t.Errorf("%s was created %d times", step, len(made))
-				}
-			}
+			madeOnce(t, service)
 		})
 	}
 }

@@ -85,15 +85,7 @@ client: {key: No, lookup: {email: E-mail}, fields: {email: E-mail}}
 						service = &doubtful{service: all, nobody: apitest.New(), kind: kind, next: next}
 						return apiclient.InProcess(service)
 					})
-					defer known.Close()
-					m, problems := mapping.Parse("m.yaml", []byte(mappingText))
-					if len(problems) > 0 {
-						t.Fatal(problems)
-					}
-					sheet := cell.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"E-mail", "No"}}
-					if job.Binding, problems = mapping.Bind(m, &sheet, nil, "2026-01-02"); len(problems) > 0 {
-						t.Fatal(problems)
-					}
+					job.Binding = bind(t, mappingText, cell.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"E-mail", "No"}})
 					job.Service, job.MaxFailures = repeating{job.Service}, importer.MaxFailures{Percent: 100}
 					email := func(n int) string { return fmt.Sprintf("c%d@example.com", n) }
 					if kind == "contacts" { // both clients have one address
@@ -164,12 +156,7 @@ func TestSlotIsGivenBack(t *testing.T) {
 					transport = apiclient.InProcess(service)
 					return transport
 				})
-				defer known.Close()
-				client, err := apiclient.New(apiclient.Config{BaseURL: "http://localhost", Version: apiclient.V2, Wire: apiclient.DefaultWire(),
-					NotFound: apiclient.DefaultNotFound(), Transport: transport, Concurrency: 4, RequestsPerSecond: 100})
-				if err != nil {
-					t.Fatal(err)
-				}
+				client := newClient(t, transport, 4, 100)
 				job.Service, job.Ledger = client, failing{known, fail, new(atomic.Bool)}
 				if err := job.Do(t.Context(), busyPlans(job.Binding, 8)); err == nil {
 					t.Error("the run ended well")
@@ -214,19 +201,13 @@ func TestClientInDoubtAfterAPause(t *testing.T) {
 						}
 					}))
 				})
-				defer known.Close()
-				run := func(id string) {
-					if err := known.StartRun(ledger.Run{ID: id, Environment: "e", Mapping: "n", Started: time.Now()}); err != nil {
-						t.Fatal(err)
-					}
-					again := &importer.Job{Runs: []string{id}, Environment: "e", Binding: job.Binding, Service: job.Service, Ledger: known,
-						Drafts: newDrafts(t), Concurrency: 1, NewLedger: true, MaxFailures: importer.MaxFailures{Percent: 100}}
+				job.Concurrency, job.MaxFailures = 1, importer.MaxFailures{Percent: 100}
+				for _, id := range []string{"in doubt", "not found", "sent again"} {
+					again := laterJob(t, job, known, id)
+					again.NewLedger = true
 					if err := again.Do(t.Context(), busyPlans(job.Binding, 1)); err != nil {
 						t.Fatal(err)
 					}
-				}
-				for _, id := range []string{"in doubt", "not found", "sent again"} {
-					run(id)
 					time.Sleep(20 * time.Minute)
 				}
 				var owner ledger.ClientKey

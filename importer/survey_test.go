@@ -30,19 +30,6 @@ claims: [{key: Claim, name: "Loan {Claim}", when: has("Claim")}]
 
 var surveySheet = cell.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"No", "Name", "Size", "Claim", "Take"}}
 
-func surveyBinding(t testing.TB) *mapping.Binding {
-	t.Helper()
-	m, problems := mapping.Parse("m.yaml", []byte(surveyMapping))
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	b, problems := mapping.Bind(m, &surveySheet, nil, "2026-01-02")
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	return b
-}
-
 func textCells(texts ...string) []cell.Cell {
 	cells := make([]cell.Cell, len(texts))
 	for i, s := range texts {
@@ -99,7 +86,7 @@ func surveyed(t testing.TB, b *mapping.Binding, rows *spool.Rows, convert bool) 
 // Wherever a client's rows stand, the plans are those that would be made with
 // the whole sheet in memory, and come in the same order.
 func TestPlansAreThoseOfTheWholeSheet(t *testing.T) {
-	b, dir := surveyBinding(t), t.TempDir()
+	b, dir := bind(t, surveyMapping, surveySheet), t.TempDir()
 	rapid.Check(t, func(r *rapid.T) {
 		number := rapid.SampledFrom([]string{"1", "2", "3", " 3 ", "4", "5", ""})
 		records := make([]cell.Record, rapid.IntRange(0, 300).Draw(r, "rows"))
@@ -123,7 +110,7 @@ func TestPlansAreThoseOfTheWholeSheet(t *testing.T) {
 // Who has enough of the plans leaves nothing running, and the sheet's error
 // ends them.
 func TestPlansEnd(t *testing.T) {
-	b := surveyBinding(t)
+	b := bind(t, surveyMapping, surveySheet)
 	kept := spooled(t, far(2_000, 2))
 	survey, err := importer.Take(t.Context(), b, kept, true)
 	if err != nil {
@@ -169,7 +156,7 @@ func far(clients, times int) iter.Seq2[cell.Record, error] {
 func TestOpenClientsTakeLittleMemory(t *testing.T) {
 	const times = 3
 	clients := testform.LongOr(12_000, 4_000)
-	b, kept := surveyBinding(t), spooled(t, far(clients, times))
+	b, kept := bind(t, surveyMapping, surveySheet), spooled(t, far(clients, times))
 	survey, err := importer.Take(t.Context(), b, kept, false)
 	if err != nil {
 		t.Fatal(err)
