@@ -38,35 +38,43 @@ func busyRun(t *testing.T, clients int, busy func(kind string, at time.Duration)
 	t.Helper()
 	start := time.Now()
 	var mu sync.Mutex
-	service, summary = jobRun(t, clients, func(service http.Handler) http.RoundTripper {
-		return apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			mu.Lock()
-			is := busy(r.Method, time.Since(start))
-			mu.Unlock()
-			if is {
-				w.Header().Set("Retry-After", "1")
-				w.WriteHeader(http.StatusTooManyRequests)
-				return
-			}
-			service.ServeHTTP(w, r)
-		}))
+	job, _, service := newJob(t, apiclient.InProcess)
+	service.Play(func(c apitest.Call) (f apitest.Fault) {
+		mu.Lock()
+		defer mu.Unlock()
+		if busy(c.Method, time.Since(start)) {
+			f = apitest.Busy(429, 1)
+		}
+		return f
 	})
+	summary = summaryOf(t, job, clients)
 	return service, summary, time.Since(start)
 }
 
-// jobRun carries out the plans of some clients, with four requests in flight, at a
-// service that is reached by a transport.
-func jobRun(t *testing.T, clients int, transport func(service http.Handler) http.RoundTripper) (service *apitest.Server, summary result.Summary) {
+// summaryOf carries out the plans of some clients.
+func summaryOf(t *testing.T, job *importer.Job, clients int) result.Summary {
 	t.Helper()
-	job, _, service := newJob(t, transport)
 	if err := job.Do(t.Context(), busyPlans(job.Binding, clients)); err != nil {
 		t.Errorf("the run stopped: %v", err)
 	}
-	summary, _, _ = job.Summary(false)
-	return service, summary
+	summary, _, _ := job.Summary(false)
+	return summary
 }
 
-// newJob is a run with a ledger of its own, at a service that is reached by a
+// hooked is a ledger in which something happens before events are recorded. An error is what Append returns.
+type hooked struct {
+	importer.Ledger
+	before func(events []ledger.Event) error
+}
+
+func (h hooked) Append(events ...ledger.Event) error {
+	if err := h.before(events); err != nil {
+		return err
+	}
+	return h.Ledger.Append(events...)
+}
+
+// newJob is a run with a ledger of its own, and four requests in flight at a service that is reached by a
 // transport.
 func newJob(t *testing.T, transport func(service http.Handler) http.RoundTripper) (*importer.Job, *ledger.Ledger, *apitest.Server) {
 	t.Helper()
@@ -246,9 +254,10 @@ func TestAClientWhoWasNotReachedProvesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		away, posts := 5, []string(nil)
 		var mu sync.Mutex
-		_, summary := jobRun(t, 8, func(service http.Handler) http.RoundTripper {
+		job, _, _ := newJob(t, func(service http.Handler) http.RoundTripper {
 			return unreached{apiclient.InProcess(service), &away, &mu, &posts}
 		})
+		summary := summaryOf(t, job, 8)
 		if summary.Rows.Done != 7 || summary.Rows.Failed != 1 {
 			t.Errorf("rows %+v", summary.Rows)
 		}

@@ -14,22 +14,10 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/apitest"
-	"claimsheet/importer"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/testform"
 	"claimsheet/mapping"
 )
-
-// slowLedger is a ledger whose commits take a while.
-type slowLedger struct {
-	importer.Ledger
-	commit time.Duration
-}
-
-func (l slowLedger) Append(events ...ledger.Event) error {
-	time.Sleep(l.commit)
-	return l.Ledger.Append(events...)
-}
 
 // counted counts the requests in flight at a service.
 type counted struct {
@@ -64,17 +52,17 @@ func TestThePipeIsFull(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				count := &counted{took: answer}
 				job, known, service := newJob(t, func(service http.Handler) http.RoundTripper {
-					count.next = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-						if test.busy > 0 && count.all.Load()%test.busy == 0 {
-							w.Header().Set("Retry-After", "1")
-							w.WriteHeader(http.StatusTooManyRequests)
-							return
-						}
-						service.ServeHTTP(w, r)
-					}))
+					count.next = apiclient.InProcess(service)
 					return count
 				})
-				job.Concurrency, job.Ledger, job.NewLedger = test.concurrency, slowLedger{known, answer / 4}, true
+				service.Play(func(apitest.Call) (f apitest.Fault) {
+					if test.busy > 0 && count.all.Load()%test.busy == 0 {
+						f = apitest.Busy(429, 1)
+					}
+					return f
+				})
+				slow := hooked{known, func([]ledger.Event) error { time.Sleep(answer / 4); return nil }} // a commit takes a while
+				job.Concurrency, job.Ledger, job.NewLedger = test.concurrency, slow, true
 				start := time.Now()
 				if err := job.Do(t.Context(), busyPlans(job.Binding, clients)); err != nil {
 					t.Fatal(err)
@@ -101,20 +89,18 @@ func TestNothingMoreLeavesForAServiceThatDoesNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		var posts, lost atomic.Int64
-		job, _, _ := newJob(t, func(service http.Handler) http.RoundTripper {
-			return apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				time.Sleep(time.Second)
-				post := r.Method == http.MethodPost
-				away := posts.Load() >= 10 && time.Since(start) < 10*time.Minute
-				if post && posts.Add(1) > 10 && away {
-					lost.Add(1)
-				}
-				if away && (post || strings.HasSuffix(r.URL.Path, "/activity-templates")) {
-					w.WriteHeader(http.StatusInternalServerError)
-					return
-				}
-				service.ServeHTTP(w, r)
-			}))
+		job, _, service := newJob(t, apiclient.InProcess)
+		service.Play(func(c apitest.Call) (f apitest.Fault) {
+			time.Sleep(time.Second)
+			post := c.Method == http.MethodPost
+			away := posts.Load() >= 10 && time.Since(start) < 10*time.Minute
+			if post && posts.Add(1) > 10 && away {
+				lost.Add(1)
+			}
+			if away && (post || c.Kind == "templates") {
+				f = apitest.Answer(apitest.JSON(500, ""))
+			}
+			return f
 		})
 		job.NewLedger = true
 		const inFlight, inARow = 4, 3

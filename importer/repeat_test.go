@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"slices"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -18,7 +15,6 @@ import (
 	"claimsheet/apiclient/apitest"
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/testform"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 )
@@ -28,40 +24,6 @@ import (
 type repeating struct{ importer.Service }
 
 func (repeating) Repeatable(apiclient.Kind) bool { return true }
-
-// doubtful is a service that creates what the first POST of some kind asks for,
-// answers it with 500, and the next POSTs of that kind with other statuses, in
-// order. Look-ups find nobody.
-type doubtful struct {
-	service, nobody http.Handler
-	kind            string // what the path ends with
-	next            []int
-
-	mu    sync.Mutex
-	posts int // of the kind
-}
-
-func (d *doubtful) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	switch {
-	case r.Method == http.MethodGet:
-		d.nobody.ServeHTTP(w, r)
-	case !strings.HasSuffix(r.URL.Path, d.kind):
-		d.service.ServeHTTP(w, r)
-	case d.posts == 0:
-		d.posts++
-		d.service.ServeHTTP(httptest.NewRecorder(), r)
-		w.WriteHeader(http.StatusInternalServerError)
-	default:
-		status := d.next[min(d.posts, len(d.next))-1]
-		d.posts++
-		if status == http.StatusTooManyRequests {
-			w.Header().Set("Retry-After", "1")
-		}
-		w.WriteHeader(status)
-	}
-}
 
 // TestRefusedAfterDoubt: a step may be sent again while it is uncertain. Whatever
 // the service says then, the first request may have worked: only a whole answer
@@ -73,22 +35,32 @@ name: n
 api: v2
 client: {key: No, lookup: {email: E-mail}, fields: {email: E-mail}}
 `
-	for _, kind := range []string{"contacts", "magic-link"} {
+	for _, kind := range []string{"client", "link"} {
 		for _, next := range [][]int{{422}, {403}, {404}, {409}, {429, 422}, {421, 400}, {401}, {500, 422}} {
-			if !*testform.Long && len(next) == 1 && next[0] != 422 {
-				continue
-			}
 			t.Run(fmt.Sprint(kind, next), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					var service *doubtful
-					job, known, _ := newJob(t, func(all http.Handler) http.RoundTripper {
-						service = &doubtful{service: all, nobody: apitest.New(), kind: kind, next: next}
-						return apiclient.InProcess(service)
+					job, known, service := newJob(t, apiclient.InProcess)
+					var requests atomic.Int64 // of the kind
+					service.Play(func(c apitest.Call) (f apitest.Fault) {
+						switch {
+						case c.Kind == "lookup":
+							return apitest.Answer(service.Nobody)
+						case c.Kind != kind:
+							return f
+						}
+						n := int(requests.Add(1))
+						if n == 1 {
+							return apitest.CreateThen(apitest.JSON(500, ""))
+						}
+						if status := next[min(n-1, len(next))-1]; status != 429 {
+							return apitest.Answer(apitest.JSON(status, ""))
+						}
+						return apitest.Busy(429, 1)
 					})
 					job.Binding = bind(t, mappingText, cell.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"E-mail", "No"}})
 					job.Service, job.MaxFailures = repeating{job.Service}, importer.MaxFailures{Percent: 100}
 					email := func(n int) string { return fmt.Sprintf("c%d@example.com", n) }
-					if kind == "contacts" { // both clients have one address
+					if kind == "client" { // both clients have one address
 						email = func(int) string { return "c@example.com" }
 					}
 					err := job.Do(t.Context(), func(yield func(mapping.Plan, error) bool) {
@@ -102,12 +74,11 @@ client: {key: No, lookup: {email: E-mail}, fields: {email: E-mail}}
 					if stops := slices.Contains(next, 401); (err != nil) != stops {
 						t.Fatal(err)
 					}
-					step := map[string]string{"contacts": "client", "magic-link": "link"}[kind]
 					steps, err := known.Steps(t.Context(), ledger.ClientKey{Environment: "e", Space: "n", Client: "A-1"}, "n")
 					if err != nil {
 						t.Fatal(err)
 					}
-					if got := steps[step]; got.To != ledger.Uncertain {
+					if got := steps[kind]; got.To != ledger.Uncertain {
 						t.Errorf("the ledger has it as %q: %s", got.To, got.Reason)
 					}
 					summary, _, _ := job.Summary(false)
@@ -115,30 +86,13 @@ client: {key: No, lookup: {email: E-mail}, fields: {email: E-mail}}
 						t.Errorf("rows %+v, want one that is uncertain", summary.Rows)
 					}
 					other, err := known.Steps(t.Context(), ledger.ClientKey{Environment: "e", Space: "n", Client: "A-2"}, "n")
-					if err != nil || kind == "contacts" && other["client"].Attempts > 0 {
+					if err != nil || kind == "client" && other["client"].Attempts > 0 {
 						t.Errorf("a client was asked for with an address that is in doubt: %+v %v", other["client"], err)
 					}
 				})
 			})
 		}
 	}
-}
-
-// failing is a ledger that fails in some way when the first intent of a claim is
-// recorded.
-type failing struct {
-	importer.Ledger
-	fail   func() error
-	failed *atomic.Bool
-}
-
-func (f failing) Append(events ...ledger.Event) error {
-	for _, e := range events {
-		if e.Kind == ledger.KindClaim && e.To == ledger.Sent && !f.failed.Swap(true) {
-			return f.fail()
-		}
-	}
-	return f.Ledger.Append(events...)
 }
 
 // TestSlotIsGivenBack: a client whose run breaks off between its place in the
@@ -157,7 +111,14 @@ func TestSlotIsGivenBack(t *testing.T) {
 					return transport
 				})
 				client := newClient(t, transport, 4, 100)
-				job.Service, job.Ledger = client, failing{known, fail, new(atomic.Bool)}
+				var failed atomic.Bool
+				job.Service, job.Ledger = client, hooked{known, func(events []ledger.Event) error { // at the first intent of a claim
+					claim := func(e ledger.Event) bool { return e.Kind == ledger.KindClaim && e.To == ledger.Sent }
+					if slices.ContainsFunc(events, claim) && !failed.Swap(true) {
+						return fail()
+					}
+					return nil
+				}}
 				if err := job.Do(t.Context(), busyPlans(job.Binding, 8)); err == nil {
 					t.Error("the run ended well")
 				}
@@ -182,24 +143,17 @@ func TestClientInDoubtAfterAPause(t *testing.T) {
 		t.Run(fmt.Sprint("answered ", answered), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var posts atomic.Int64
-				nobody := apitest.New()
-				job, known, _ := newJob(t, func(service http.Handler) http.RoundTripper {
-					return apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-						isClient := r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "contacts")
-						switch {
-						case isClient && posts.Add(1) == 1:
-							w.WriteHeader(http.StatusInternalServerError)
-						case isClient && posts.Load() == 2:
-							w.Header().Set("Retry-After", "6")
-							w.WriteHeader(http.StatusTooManyRequests)
-						case r.Method == http.MethodGet && posts.Load() == 2 && !answered && strings.Contains(r.URL.Path, "by-"):
-							w.WriteHeader(http.StatusInternalServerError)
-						case r.Method == http.MethodGet:
-							nobody.ServeHTTP(w, r)
-						default:
-							service.ServeHTTP(w, r)
-						}
-					}))
+				job, known, service := newJob(t, apiclient.InProcess)
+				service.Play(func(c apitest.Call) apitest.Fault {
+					switch {
+					case c.Kind == "client" && posts.Add(1) == 1, c.Kind == "lookup" && posts.Load() == 2 && !answered:
+						return apitest.Answer(apitest.JSON(500, ""))
+					case c.Kind == "client" && posts.Load() == 2:
+						return apitest.Busy(429, 6)
+					case c.Kind == "lookup":
+						return apitest.Answer(service.Nobody)
+					}
+					return apitest.Fault{}
 				})
 				job.Concurrency, job.MaxFailures = 1, importer.MaxFailures{Percent: 100}
 				for _, id := range []string{"in doubt", "not found", "sent again"} {
@@ -236,5 +190,31 @@ func TestClientInDoubtAfterAPause(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestUncertainOnAnEmptyLedger: the ledger knew nothing when the run began. The
+// creation of the first client ends in doubt, and the look-up behind it says that
+// no other request will fare better: the row says what the ledger says.
+func TestUncertainOnAnEmptyLedger(t *testing.T) {
+	t.Parallel()
+	var posted atomic.Bool
+	job, _, service := newJob(t, apiclient.InProcess)
+	service.Play(func(c apitest.Call) (f apitest.Fault) {
+		switch {
+		case c.Method == http.MethodPost:
+			posted.Store(true)
+			return apitest.CreateThen(apitest.JSON(500, ""))
+		case posted.Load():
+			return apitest.Answer(apitest.JSON(401, ""))
+		}
+		return f
+	})
+	job.LookAgain = []time.Duration{0}
+	if err := job.Do(t.Context(), busyPlans(job.Binding, 1)); !errors.Is(err, importer.ErrStopped) {
+		t.Errorf("the run ended with %v", err)
+	}
+	if summary, _, _ := job.Summary(false); summary.Rows.Uncertain != 1 {
+		t.Errorf("rows %+v, want one that is uncertain", summary.Rows)
 	}
 }
