@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -43,10 +42,6 @@ func TestHandOverVersion(t *testing.T) {
 // not travel either. Pointers to the same type are followed once.
 func fill(t *testing.T, v reflect.Value, at string, depth int) {
 	t.Helper()
-	if m, ok := v.Addr().Interface().(*time.Time); ok {
-		*m = time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
-		return
-	}
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
@@ -74,20 +69,12 @@ func fill(t *testing.T, v reflect.Value, at string, depth int) {
 		fill(t, value, at, depth)
 		v.Set(reflect.MakeMap(v.Type()))
 		v.SetMapIndex(key, value)
-	case reflect.Array:
-		for i := range v.Len() {
-			fill(t, v.Index(i), at, depth)
-		}
 	case reflect.String:
 		v.SetString("“" + at + "” <&> \u2028 é")
 	case reflect.Bool:
 		v.SetBool(true)
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+	case reflect.Int, reflect.Int64:
 		v.SetInt(7)
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		v.SetUint(7)
-	case reflect.Float32, reflect.Float64:
-		v.SetFloat(0.1)
 	default:
 		t.Errorf("%s is a %s: the test cannot fill it, and it may not travel", at, v.Kind())
 	}
