@@ -140,12 +140,6 @@ func edited(name string, edits []string, n sheetNight, more ...sheetNight) night
 	return nightCase{name: "edited: " + name, long: true, mapping: stepThree, nights: append([]sheetNight{firstRun, n}, more...)}
 }
 
-// refusedDecision is a case with a word in the column Settle that cannot be followed: its cell is named, and nothing at
-// all is done.
-func refusedDecision(name, edit, code string) nightCase {
-	return edited("a decision: "+name, []string{corrects, edit}, sheetNight{code: 2, says: []string{"Steps!", code}})
-}
-
 // tampered is a case with an id or a key that contradicts the ledger: its client is held back, and only that one.
 func tampered(name, says string, edits ...string) nightCase {
 	return edited("tampered: "+name, append(edits, corrects), sheetNight{code: 1, posts: stored(1), status: "unchanged, unchanged, done, invalid",
@@ -164,7 +158,9 @@ var rerunCases = []nightCase{
 		status: "unchanged, unchanged, invalid, done", cells: []string{"4 claimIds = <claim c4@example.com/Loan A-4>"}}),
 	edited("not created", []string{decides + "  NOT  created "}, sheetNight{code: 1, posts: "claim 1, activity 2, link 1", again: true, status: "unchanged, unchanged, invalid, done"}),
 	edited("given up", []string{decides + "give up"}, sheetNight{code: 1, status: "unchanged, unchanged, invalid, failed"}),
-	refusedDecision("not a word", decides+"perhaps", "[unknown-decision]"), refusedDecision("another claim's id", decides+"created <claim c1@example.com/Loan A-1>", "[id-taken]"),
+	// A word in the column Settle that cannot be followed: its cell is named, and nothing at all is done.
+	edited("a decision: not a word", []string{corrects, decides + "perhaps"}, sheetNight{code: 2, says: []string{"Steps!", "[unknown-decision]"}}),
+	edited("a decision: another claim's id", []string{corrects, decides + "created <claim c1@example.com/Loan A-1>"}, sheetNight{code: 2, says: []string{"Steps!", "[id-taken]"}}),
 	tampered("a client's id", "Results!L5", "contactId 5 = ID-1"), tampered("the id of a step", "Steps!E", "c4@example.com client: Id = ID-1"),
 	tampered("the client key", "Results!L5", "E-mail 5 = c9@example.com"),
 
