@@ -158,15 +158,36 @@ func newDrafts(t *testing.T) []*spool.Results {
 	return []*spool.Results{drafts}
 }
 
+// busyPlans are those of so many clients of the sheet busySheet.
 func busyPlans(b *mapping.Binding, clients int) iter.Seq2[mapping.Plan, error] {
+	var rows []string
+	for n := range clients {
+		rows = append(rows, fmt.Sprintf("c%d@example.com|A", n+1))
+	}
+	return plansOf(b, rows...)
+}
+
+// plansOf are those of clients with a row each.
+func plansOf(b *mapping.Binding, rows ...string) iter.Seq2[mapping.Plan, error] {
 	return func(yield func(mapping.Plan, error) bool) {
-		for n := 1; n <= clients; n++ {
-			lead := b.Convert(cell.Record{Row: n + 1, Cells: textCells(fmt.Sprintf("c%d@example.com", n), "A")})
-			if !yield(b.Plan(n, []mapping.ConvertedRow{lead}), nil) {
+		for i, r := range recordsOf(rows...) {
+			if !yield(b.Plan(i+1, []mapping.ConvertedRow{b.Convert(r)}), nil) {
 				return
 			}
 		}
 	}
+}
+
+// recordsOf are rows of texts with | between the cells; the header is in row 1.
+func recordsOf(rows ...string) (records []cell.Record) {
+	for i, row := range rows {
+		cells := strings.Split(row, "|")
+		for k := range cells {
+			cells[k] = strings.TrimSpace(cells[k])
+		}
+		records = append(records, cell.Record{Row: i + 2, Cells: textCells(cells...)})
+	}
+	return records
 }
 
 // A service that takes one request a second gets its clients all the same: the

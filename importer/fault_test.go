@@ -48,7 +48,7 @@ func TestP8_PanicInAWorker(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			job, service := faultyJob(t, value)
-			err := job.Do(t.Context(), leadPlans(8))
+			err := job.Do(t.Context(), leadPlans(job.Binding, 8))
 			fault, ok := errors.AsType[*importer.Fault](err)
 			if !ok || len(fault.Stack) == 0 || !strings.Contains(strings.Join(fault.Stack, "\n"), "importer.(*clientRun).send") {
 				t.Fatalf("error %v, want a fault with its stack: %+v", err, fault)
@@ -58,7 +58,7 @@ func TestP8_PanicInAWorker(t *testing.T) {
 			}
 			ids := 0
 			for n := range 8 {
-				owner := ledger.ClientKey{Environment: "e", Space: "email", Client: fmt.Sprintf("c%d@example.com", n+1)}
+				owner := ledger.ClientKey{Environment: "e", Space: "loans", Client: fmt.Sprintf("c%d@example.com", n+1)}
 				steps, err := job.Ledger.Steps(t.Context(), owner, "loans")
 				if err != nil {
 					t.Fatal(err)
@@ -100,19 +100,12 @@ claims: [{id: loan, key: "No", name: "Loan {No}"}]
 }
 
 // leadPlans are plans of clients with one claim each.
-func leadPlans(n int) iter.Seq2[mapping.Plan, error] {
-	return func(yield func(mapping.Plan, error) bool) {
-		for i := range n {
-			email := cell.Value{Field: cell.StringValue, Literal: fmt.Sprintf("c%d@example.com", i+1)}
-			plan := mapping.Plan{Number: i + 1, Client: mapping.Identity{Space: "email", Key: email.Literal}, Rows: []cell.Row{cell.Row(i + 2)}, Steps: []mapping.Step{
-				{Key: "client", Kind: mapping.ClientStep, Rows: []cell.Row{cell.Row(i + 2)}, Fields: []mapping.Value{{Name: "email", Value: email}}},
-				{Key: fmt.Sprintf("claim/loan/L-%d", i+1), Kind: mapping.ClaimStep, Rows: []cell.Row{cell.Row(i + 2)}, Name: fmt.Sprintf("L-%d", i+1)},
-			}}
-			if !yield(plan, nil) {
-				return
-			}
-		}
+func leadPlans(b *mapping.Binding, n int) iter.Seq2[mapping.Plan, error] {
+	var rows []string
+	for i := range n {
+		rows = append(rows, fmt.Sprintf("c%d@example.com|L-%[1]d", i+1))
 	}
+	return plansOf(b, rows...)
 }
 
 // TestLedgerThatPanics: a ledger that panics at every outcome ends the run, not the
@@ -129,7 +122,7 @@ func TestLedgerThatPanics(t *testing.T) {
 	}}
 	var kept []journal.Created
 	job.Journal = journal.Open(journal.Path(path), func(c journal.Created) { kept = append(kept, c) })
-	err := job.Do(t.Context(), leadPlans(1))
+	err := job.Do(t.Context(), leadPlans(job.Binding, 1))
 	if fault, ok := errors.AsType[*importer.Fault](err); !ok || !errors.Is(err, ledger.ErrStopped) || strings.Contains(fmt.Sprintf("%v %+v", err, *fault), "canary") {
 		t.Errorf("got %v; want a fault and ErrStopped, without the value", err)
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/importer"
-	"claimsheet/importer/spool"
 	"claimsheet/mapping/cell"
 )
 
@@ -41,17 +40,10 @@ claims: [{id: loan, key: Lead, name: "Loan {Lead}", claimants: [client, partner]
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := bind(t, c.mapping, cell.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"Lead", "E-mail", "Phone", "Partner"}})
-			rows, err := spool.NewRows(t.TempDir(), func(yield func(cell.Record, error) bool) {
-				for i, row := range c.rows {
-					if !yield(cell.Record{Row: i + 2, Cells: textCells(strings.Split(strings.ReplaceAll(row, "@x", "@x.example"), "|")...)}, nil) {
-						return
-					}
-				}
-			})
-			if err != nil {
-				t.Fatal(err)
+			for i, row := range c.rows {
+				c.rows[i] = strings.ReplaceAll(row, "@x", "@x.example")
 			}
-			defer rows.Close()
+			rows := spooled(t, asRead(recordsOf(c.rows...)))
 			for _, convert := range []bool{true, false} {
 				survey, err := importer.Take(t.Context(), b, rows, convert)
 				if err != nil {

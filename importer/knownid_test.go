@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +15,6 @@ import (
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
-	"claimsheet/importer/spool"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 )
@@ -73,21 +73,11 @@ func (run sheetRun) by(t *testing.T, do func(*importer.Job, context.Context, ite
 			t.Fatal(err)
 		}
 	}
-	records, err := spool.NewRows(t.TempDir(), func(yield func(cell.Record, error) bool) {
-		for i, row := range run.rows {
-			parts := strings.Split(ids.Replace(row), "|")
-			for k := range parts {
-				parts[k] = strings.TrimSpace(parts[k])
-			}
-			if !yield(cell.Record{Row: i + 2, Cells: textCells(parts...)}, nil) {
-				return
-			}
-		}
-	})
-	if err != nil {
-		t.Fatal(err)
+	var rows []string
+	for _, row := range run.rows {
+		rows = append(rows, ids.Replace(row))
 	}
-	t.Cleanup(func() { _ = records.Close() })
+	records := spooled(t, asRead(recordsOf(rows...)))
 	survey, err := importer.Take(t.Context(), job.Binding, records, true)
 	if err != nil {
 		t.Fatal(err)
@@ -215,16 +205,9 @@ func under(mapping string, events []ledger.Event) []ledger.Event {
 	return events
 }
 
-// matches reports whether a text is like a pattern, in which * stands for an id.
+// matches reports whether a text is like a pattern, in which * stands for an id, or for nothing.
 func matches(pattern, text string) bool {
-	for _, part := range strings.Split(pattern, "*") {
-		at := strings.Index(text, part)
-		if at < 0 {
-			return false
-		}
-		text = text[at+len(part):]
-	}
-	return text == ""
+	return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, "[0-9a-f-]*") + "$").MatchString(text)
 }
 
 // checkAdopted expects the ledger to say how client and claim became done: without an

@@ -15,7 +15,6 @@ import (
 	"claimsheet/apiclient/apitest"
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
-	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 )
 
@@ -59,18 +58,11 @@ client: {key: No, lookup: {email: E-mail}, fields: {email: E-mail}}
 					})
 					job.Binding = bind(t, mappingText, cell.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"E-mail", "No"}})
 					job.Service, job.MaxFailures = repeating{job.Service}, importer.MaxFailures{Percent: 100}
-					email := func(n int) string { return fmt.Sprintf("c%d@example.com", n) }
+					second := "c2@example.com"
 					if kind == "client" { // both clients have one address
-						email = func(int) string { return "c@example.com" }
+						second = "c1@example.com"
 					}
-					err := job.Do(t.Context(), func(yield func(mapping.Plan, error) bool) {
-						for n := 1; n <= 2; n++ {
-							lead := job.Binding.Convert(cell.Record{Row: n + 1, Cells: textCells(email(n), fmt.Sprintf("A-%d", n))})
-							if !yield(job.Binding.Plan(n, []mapping.ConvertedRow{lead}), nil) {
-								return
-							}
-						}
-					})
+					err := job.Do(t.Context(), plansOf(job.Binding, "c1@example.com|A-1", second+"|A-2"))
 					if stops := slices.Contains(next, 401); (err != nil) != stops {
 						t.Fatal(err)
 					}
