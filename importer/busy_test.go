@@ -160,11 +160,14 @@ func newDrafts(t *testing.T) []*spool.Results {
 
 // busyPlans are those of so many clients of the sheet busySheet.
 func busyPlans(b *mapping.Binding, clients int) iter.Seq2[mapping.Plan, error] {
-	var rows []string
+	return plansOf(b, busyRows(clients)...)
+}
+
+func busyRows(clients int) (rows []string) {
 	for n := range clients {
 		rows = append(rows, fmt.Sprintf("c%d@example.com|A", n+1))
 	}
-	return plansOf(b, rows...)
+	return rows
 }
 
 // plansOf are those of clients with a row each.

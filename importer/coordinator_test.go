@@ -105,7 +105,7 @@ func TestHandOver(t *testing.T) {
 				done, unchanged int
 			}{
 				{job, busyPlans(job.Binding, clients), clients - 1, clients, 0},
-				{laterJob(t, job, known, "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a12"), lastFirst(busyPlans(job.Binding, clients+1)), 0, 1, clients},
+				{laterJob(t, job, known, "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a12"), plansOf(job.Binding, append(busyRows(clients + 1)[clients:], busyRows(clients)...)...), 0, 1, clients},
 			} {
 				d := newTeam(t, run.job, known)
 				d.again = again
@@ -278,21 +278,5 @@ func TestLedgerStopsMeanwhile(t *testing.T) {
 	job.Ledger, job.Dispatch = stoppedLedger{known}, idleTeam{&team{t: t}}
 	if err := job.Do(t.Context(), busyPlans(job.Binding, 3)); !errors.Is(err, ledger.ErrStopped) {
 		t.Errorf("the run ends with %v", err)
-	}
-}
-
-// lastFirst yields the last plan before the others.
-func lastFirst(plans iter.Seq2[mapping.Plan, error]) iter.Seq2[mapping.Plan, error] {
-	return func(yield func(mapping.Plan, error) bool) {
-		var all []mapping.Plan
-		for plan := range plans {
-			all = append(all, plan)
-		}
-		last := len(all) - 1
-		for _, plan := range append(all[last:], all[:last]...) {
-			if !yield(plan, nil) {
-				return
-			}
-		}
 	}
 }

@@ -3,7 +3,6 @@ package importer_test
 import (
 	"context"
 	"fmt"
-	"iter"
 	"net/http"
 	"strings"
 	"sync"
@@ -16,7 +15,7 @@ import (
 	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/testform"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // counted counts the requests in flight at a service.
@@ -171,9 +170,15 @@ func TestTwoLookUpsAtALowRate(t *testing.T) {
 				})
 				job.Service, job.Concurrency, job.NewLedger = newClient(t, apiclient.InProcess(service), 8, c.rate), 8, true
 				const clients = 10
+				rows := busyRows(clients)
+				for i := range rows {
+					rows[i] += fmt.Sprintf("|+4479111230%02d", i)
+				}
+				job.Binding = bind(t, strings.Replace(busyMapping, "lookup: {email: E-mail}", "lookup: {email: E-mail, phone: {column: Phone, format: raw}, mode: both}", 1),
+					cell.Sheet{Name: "Leads", HeaderRow: 1, Header: append(busySheet.Header, "Phone")})
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
-				if err := job.Do(ctx, withPhones(busyPlans(job.Binding, clients))); err != nil {
+				if err := job.Do(ctx, plansOf(job.Binding, rows...)); err != nil {
 					t.Fatal(err)
 				}
 				if n := len(service.Created()); n != 3*clients {
@@ -181,20 +186,5 @@ func TestTwoLookUpsAtALowRate(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// withPhones are plans whose clients are looked up by a phone number too.
-func withPhones(plans iter.Seq2[mapping.Plan, error]) iter.Seq2[mapping.Plan, error] {
-	return func(yield func(mapping.Plan, error) bool) {
-		n := 0
-		for plan, err := range plans {
-			n++
-			plan.Lookup.Phone, plan.Lookup.Mode = fmt.Sprintf("+4479111230%02d", n), mapping.LookupBoth
-			plan.Lookup.PhoneNumber = mapping.Identity{Space: "phone", Key: plan.Lookup.Phone}
-			if !yield(plan, err) {
-				return
-			}
-		}
 	}
 }

@@ -396,7 +396,7 @@ POST /funnel/v1/cases/` + caseID + `/clients/CLIENT1/activities {"activityTempla
 	}},
 
 	// Problems of the service, and of the ledger.
-	{name: "the ledger is gone", long: true, mapping: creating, nights: []sheetNight{
+	{name: "the ledger is gone", mapping: creating, nights: []sheetNight{
 		{rows: []string{"1-2"}, posts: "client 2, link 2"},
 		{do: []string{"lose ledger.db", "lose workbook"}, dry: true, code: 3, says: []string{"[ledger-missing]"}},
 		{code: 3, says: []string{"[ledger-missing]"}, also: func(s *scene, _ played) {
@@ -404,12 +404,8 @@ POST /funnel/v1/cases/` + caseID + `/clients/CLIENT1/activities {"activityTempla
 				s.t.Errorf("a new ledger is there: %v", left)
 			}
 		}},
-		{flags: "--accept ledger-missing", posts: "client 2, link 2", again: true},
-	}},
-	{name: "the ledger is gone after a kill", mapping: creating, nights: []sheetNight{
-		{rows: []string{"1 A-1"}, posts: "client 1, link 1"},
-		{do: []string{"lose ledger.db", "lose workbook"}, code: 3, says: []string{"[ledger-missing]"}},
 		{idle: true, do: []string{"history → 3 [ledger-missing]", "report → 3 [ledger-missing]", "settle → 3 [ledger-missing]", "copy-ledger --to DIR/copy.db → 3 [ledger-missing]"}},
+		{flags: "--accept ledger-missing", posts: "client 2, link 2", again: true},
 	}},
 	{name: "a killed run has made no ledger", mapping: creating, nights: []sheetNight{
 		{do: []string{"make ledger.db.lock"}, rows: []string{"1 A-1"}, posts: "client 1, link 1"},
