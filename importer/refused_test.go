@@ -17,43 +17,24 @@ import (
 	"claimsheet/importer/result"
 )
 
-// changing is a ledger in which somebody else changes steps between what a run reads and
-// what it records.
-type changing struct {
-	*ledger.Ledger
-	t *testing.T
-
-	mu sync.Mutex
-	// before is called before an event of one step is recorded, with how many there were
-	// like it; an error is what Append returns.
-	before func(e ledger.Event, n int) error
-	step   ledger.StepID
-	seen   map[ledger.State]int
-}
-
-func (c *changing) Append(events ...ledger.Event) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, e := range events {
-		if e.StepID == c.step {
-			c.seen[e.To]++
-			if err := c.before(e, c.seen[e.To]); err != nil {
-				return err
+// changing is a ledger whose steps another process or a person changes between what a run reads and what it records:
+// before is called before an event of one step is recorded, with how many there were like it.
+func changing(known importer.Ledger, step ledger.StepID, before func(e ledger.Event, n int) error) hooked {
+	var mu sync.Mutex
+	seen := map[ledger.State]int{}
+	return hooked{known, func(events []ledger.Event) error {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, e := range events {
+			if e.StepID == step {
+				seen[e.To]++
+				if err := before(e, seen[e.To]); err != nil {
+					return err
+				}
 			}
 		}
-	}
-	return c.Ledger.Append(events...)
-}
-
-// append records what somebody else does.
-func (c *changing) append(events ...ledger.Event) {
-	c.t.Helper()
-	for i := range events {
-		events[i].At = time.Now()
-	}
-	if err := c.Ledger.Append(events...); err != nil {
-		c.t.Error(err)
-	}
+		return nil
+	}}
 }
 
 // errRefused is what the ledger says of a step that has changed meanwhile.
@@ -80,15 +61,24 @@ type changedRun struct {
 	step    string
 }
 
-func newChangedRun(t *testing.T, step string, before func(c *changing, e ledger.Event, n int) error) *changedRun {
+func newChangedRun(t *testing.T, step string, before func(run *changedRun, e ledger.Event, n int) error) *changedRun {
 	t.Helper()
 	job, known, service := newJob(t, apiclient.InProcess)
-	c := &changing{Ledger: known, t: t, step: stepOfSecond(step), seen: map[ledger.State]int{}}
-	c.before = func(e ledger.Event, n int) error { return before(c, e, n) }
 	run := &changedRun{t: t, job: job, known: known, service: service, journal: journal.Path(known.Path()), step: step}
-	job.Ledger = c
+	job.Ledger = changing(known, stepOfSecond(step), func(e ledger.Event, n int) error { return before(run, e, n) })
 	job.Journal = journal.Open(run.journal, func(k journal.Created) { run.kept = append(run.kept, k) })
 	return run
+}
+
+// append records what another process or a person does.
+func (run *changedRun) append(events ...ledger.Event) {
+	run.t.Helper()
+	for i := range events {
+		events[i].At = time.Now()
+	}
+	if err := run.known.Append(events...); err != nil {
+		run.t.Error(err)
+	}
 }
 
 // do carries the clients out and returns the rows of their sheet.
@@ -153,7 +143,7 @@ func TestIntentIsRefused(t *testing.T) {
 		for _, times := range []int{1, 99} {
 			t.Run(fmt.Sprint(step, ", ", times), func(t *testing.T) {
 				t.Parallel()
-				run := newChangedRun(t, step, func(_ *changing, e ledger.Event, n int) error {
+				run := newChangedRun(t, step, func(_ *changedRun, e ledger.Event, n int) error {
 					if e.To == ledger.Sent && n <= times {
 						return errRefused
 					}
@@ -187,16 +177,16 @@ func TestIntentIsRefused(t *testing.T) {
 // makes the step uncertain, the row says so, and nothing is created again.
 func TestAnswerToAStepThatHasChanged(t *testing.T) {
 	t.Parallel()
-	type change = func(c *changing, e ledger.Event) error
+	type change = func(run *changedRun, e ledger.Event) error
 	events := func(states ...string) change { // each to a state via a way
-		return func(c *changing, e ledger.Event) error {
+		return func(run *changedRun, e ledger.Event) error {
 			for _, s := range states {
 				to, via, byHand := strings.Cut(s, ", ")
 				change := ledger.Event{StepID: e.StepID, Kind: e.Kind, To: ledger.State(to), Via: via}
 				if !byHand {
 					change.Run = e.Run // by another worker of the run
 				}
-				c.append(change)
+				run.append(change)
 			}
 			return nil
 		}
@@ -208,14 +198,14 @@ func TestAnswerToAStepThatHasChanged(t *testing.T) {
 		"decided that it was not created": {change: events("refused, by hand")},
 		"given up":                        {change: events("closed, by hand")},
 		"refused":                         {change: events("refused")},
-		"refused, taken as uncertain":     {change: func(*changing, ledger.Event) error { return errRefused }, always: true},
+		"refused, taken as uncertain":     {change: func(*changedRun, ledger.Event) error { return errRefused }, always: true},
 	} {
 		for _, step := range []string{"claim/claim/A", "link"} { // the outcome of a link is recorded alone
 			t.Run(name+", "+step, func(t *testing.T) {
 				t.Parallel()
-				run := newChangedRun(t, step, func(c *changing, e ledger.Event, n int) error {
+				run := newChangedRun(t, step, func(run *changedRun, e ledger.Event, n int) error {
 					if e.To == ledger.Done && (n == 1 || tt.always) {
-						return tt.change(c, e)
+						return tt.change(run, e)
 					}
 					return nil
 				})
@@ -241,7 +231,7 @@ func TestAnswerToAStepThatHasChanged(t *testing.T) {
 // run ends, and the next one records it.
 func TestAnswerThatIsRefused(t *testing.T) {
 	t.Parallel()
-	run := newChangedRun(t, "claim/claim/A", func(_ *changing, e ledger.Event, _ int) error {
+	run := newChangedRun(t, "claim/claim/A", func(_ *changedRun, e ledger.Event, _ int) error {
 		if e.To != ledger.Sent {
 			return errRefused
 		}
@@ -270,11 +260,11 @@ func TestAnswerThatIsRefused(t *testing.T) {
 // is.
 func TestIDTakenByAnotherProcess(t *testing.T) {
 	t.Parallel()
-	run := newChangedRun(t, "claim/claim/A", func(c *changing, e ledger.Event, n int) error {
+	run := newChangedRun(t, "claim/claim/A", func(run *changedRun, e ledger.Event, n int) error {
 		if e.To == ledger.Done && n == 1 {
 			other := e
 			other.Client = "other@example.com"
-			c.append(ledger.Event{StepID: other.StepID, Kind: e.Kind, To: ledger.Sent}, other)
+			run.append(ledger.Event{StepID: other.StepID, Kind: e.Kind, To: ledger.Sent}, other)
 		}
 		return nil
 	})
@@ -295,7 +285,7 @@ func TestAddressTakenByAnotherProcess(t *testing.T) {
 	t.Parallel()
 	var service *apitest.Server
 	id := ""
-	run := newChangedRun(t, "client", func(_ *changing, e ledger.Event, n int) error {
+	run := newChangedRun(t, "client", func(_ *changedRun, e ledger.Event, n int) error {
 		if e.To != ledger.Sent || n > 1 {
 			return nil
 		}
@@ -315,14 +305,12 @@ func TestAddressTakenByAnotherProcess(t *testing.T) {
 func (run *changedRun) knowsAnswer() {
 	run.t.Helper()
 	event := func(step, kind string, to ledger.State) ledger.Event {
-		return ledger.Event{StepID: stepOfSecond(step), Kind: kind, To: to, At: time.Now()}
+		return ledger.Event{StepID: stepOfSecond(step), Kind: kind, To: to}
 	}
 	client, answered, linked := event("client", ledger.KindClient, ledger.Done), event("claim/claim/A", ledger.KindClaim, ledger.Uncertain), event("link", ledger.KindLink, ledger.Done)
 	client.Via, client.ID, linked.Via = ledger.ViaAdopted, id1, ledger.ViaAnswer
 	answered.Status, answered.Answer = 201, []byte(`{"claimId":"`+id2+`"}`)
-	if err := run.known.Append(client, event("claim/claim/A", ledger.KindClaim, ledger.Sent), answered, event("link", ledger.KindLink, ledger.Sent), linked); err != nil {
-		run.t.Fatal(err)
-	}
+	run.append(client, event("claim/claim/A", ledger.KindClaim, ledger.Sent), answered, event("link", ledger.KindLink, ledger.Sent), linked)
 }
 
 // TestKeptAnswerIsRefused: the answer to the request for a claim is read again, and the
@@ -332,7 +320,7 @@ func TestKeptAnswerIsRefused(t *testing.T) {
 	for times, want := range map[int]result.Status{3: result.Unchanged, 99: result.Uncertain} { // twice before the run begins
 		t.Run(fmt.Sprint(times), func(t *testing.T) {
 			t.Parallel()
-			run := newChangedRun(t, "claim/claim/A", func(_ *changing, e ledger.Event, n int) error {
+			run := newChangedRun(t, "claim/claim/A", func(_ *changedRun, e ledger.Event, n int) error {
 				if e.To == ledger.Done && n <= times {
 					return errRefused
 				}
@@ -358,12 +346,12 @@ func TestContactIsRefused(t *testing.T) {
 			t.Parallel()
 			run := sheetRun{contactMapping, contactSheet, nil, []string{"a@x.example|p@x.example|1|", "b@x.example|p@x.example|2|", "p@x.example|||"},
 				func(job *importer.Job, _ *apitest.Server) *strings.Replacer {
-					job.Ledger = &changing{Ledger: job.Ledger.(*ledger.Ledger), t: t, step: contact, seen: map[ledger.State]int{}, before: func(e ledger.Event, n int) error {
+					job.Ledger = changing(job.Ledger, contact, func(e ledger.Event, n int) error {
 						if e.To == to && n == 1 {
 							return errRefused
 						}
 						return nil
-					}}
+					})
 					return strings.NewReplacer()
 				}}
 			rows, _, service, _ := run.carryOut(t, false)
