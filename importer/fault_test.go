@@ -4,38 +4,35 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
+	"claimsheet/apiclient"
 	"claimsheet/importer"
 	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
-	"claimsheet/mapping"
-	"claimsheet/mapping/cell"
 )
 
-// faulty is a service whose transport panics, with personal data in the value,
-// at the creation of one client's claim, while other workers have requests on
-// their way.
+// faulty is a transport that panics, with personal data in the value, at the
+// creation of one client's claim, while other workers have requests on their way.
 type faulty struct {
-	ids   atomic.Int64
+	next  http.RoundTripper
 	value any
 }
 
-func (f *faulty) RoundTrip(req *http.Request) (*http.Response, error) {
-	body, _ := io.ReadAll(req.Body)
-	if strings.Contains(string(body), "L-3") {
-		panic(f.value)
+func (f faulty) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Method == http.MethodPost {
+		body, _ := io.ReadAll(req.Body)
+		if strings.Contains(string(body), "A-3") {
+			panic(f.value)
+		}
+		time.Sleep(20 * time.Millisecond)
+		req.Body = io.NopCloser(strings.NewReader(string(body)))
 	}
-	time.Sleep(20 * time.Millisecond)
-	id := f.ids.Add(1)
-	text := fmt.Sprintf(`{"contactId":"c-%d","claimId":"k-%d","redirectUrl":"https://claims.example.com/%d"}`, id, id, id)
-	return &http.Response{StatusCode: 201, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text)), Request: req}, nil
+	return f.next.RoundTrip(req)
 }
 
 // P-8 of docs/security.md, in a worker: a panic ends the run like any other
@@ -47,8 +44,10 @@ func TestP8_PanicInAWorker(t *testing.T) {
 		"text": "jane.canary@example.com", "error": errors.New("canary"), "runtime": index([]string{"canary"}, 7),
 	} {
 		t.Run(name, func(t *testing.T) {
-			job, service := faultyJob(t, value)
-			err := job.Do(t.Context(), leadPlans(job.Binding, 8))
+			job, _, service := newJob(t, func(service http.Handler) http.RoundTripper { return faulty{apiclient.InProcess(service), value} })
+			rows := busyRows(8)
+			rows[2] += "-3"
+			err := job.Do(t.Context(), plansOf(job.Binding, rows...))
 			fault, ok := errors.AsType[*importer.Fault](err)
 			if !ok || len(fault.Stack) == 0 || !strings.Contains(strings.Join(fault.Stack, "\n"), "importer.(*clientRun).send") {
 				t.Fatalf("error %v, want a fault with its stack: %+v", err, fault)
@@ -58,8 +57,8 @@ func TestP8_PanicInAWorker(t *testing.T) {
 			}
 			ids := 0
 			for n := range 8 {
-				owner := ledger.ClientKey{Environment: "e", Space: "loans", Client: fmt.Sprintf("c%d@example.com", n+1)}
-				steps, err := job.Ledger.Steps(t.Context(), owner, "loans")
+				owner := ledger.ClientKey{Environment: "e", Space: "email", Client: fmt.Sprintf("c%d@example.com", n+1)}
+				steps, err := job.Ledger.Steps(t.Context(), owner, "n")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -67,13 +66,13 @@ func TestP8_PanicInAWorker(t *testing.T) {
 					switch {
 					case s.To == ledger.Done:
 						ids++
-					case s.To == ledger.Uncertain && s.Step == "claim/loan/L-3":
+					case s.To == ledger.Uncertain && s.Step == "claim/claim/A-3":
 					case s.To != ledger.Refused: // the run ended before it was sent
 						t.Errorf("%s of client %d is %s", s.Step, n+1, s.To)
 					}
 				}
 			}
-			if made := int(service.ids.Load()); ids != made || made < 3 {
+			if made := len(service.Created()); ids != made || made < 3 {
 				t.Errorf("%d were made, %d ids are in the ledger", made, ids)
 			}
 		})
@@ -86,47 +85,24 @@ func index(s []string, i int) (value any) {
 	return s[i]
 }
 
-func faultyJob(t *testing.T, value any) (*importer.Job, *faulty) {
-	t.Helper()
-	transport := &faulty{value: value}
-	job, _, _ := newJob(t, func(http.Handler) http.RoundTripper { return transport })
-	job.Binding = bind(t, `
-name: loans
-api: v2
-client: {key: E-mail, existing: create, fields: {email: {column: E-mail, type: Email}}}
-claims: [{id: loan, key: "No", name: "Loan {No}"}]
-`, cell.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"E-mail", "No"}})
-	return job, transport
-}
-
-// leadPlans are plans of clients with one claim each.
-func leadPlans(b *mapping.Binding, n int) iter.Seq2[mapping.Plan, error] {
-	var rows []string
-	for i := range n {
-		rows = append(rows, fmt.Sprintf("c%d@example.com|L-%[1]d", i+1))
-	}
-	return plansOf(b, rows...)
-}
-
 // TestLedgerThatPanics: a ledger that panics at every outcome ends the run, not the
 // process, and what was created is in the journal.
 func TestLedgerThatPanics(t *testing.T) {
 	t.Parallel()
-	job, service := faultyJob(t, "never")
-	path := job.Ledger.(*ledger.Ledger).Path()
-	job.Ledger = hooked{job.Ledger, func(events []ledger.Event) error {
+	job, known, service := newJob(t, apiclient.InProcess)
+	job.Ledger = hooked{known, func(events []ledger.Event) error {
 		if slices.ContainsFunc(events, func(e ledger.Event) bool { return e.To == ledger.Done }) {
 			panic("jane.canary@example.com")
 		}
 		return nil
 	}}
 	var kept []journal.Created
-	job.Journal = journal.Open(journal.Path(path), func(c journal.Created) { kept = append(kept, c) })
-	err := job.Do(t.Context(), leadPlans(job.Binding, 1))
+	job.Journal = journal.Open(journal.Path(known.Path()), func(c journal.Created) { kept = append(kept, c) })
+	err := job.Do(t.Context(), busyPlans(job.Binding, 1))
 	if fault, ok := errors.AsType[*importer.Fault](err); !ok || !errors.Is(err, ledger.ErrStopped) || strings.Contains(fmt.Sprintf("%v %+v", err, *fault), "canary") {
 		t.Errorf("got %v; want a fault and ErrStopped, without the value", err)
 	}
-	if made := int(service.ids.Load()); made == 0 || len(kept) != made || kept[0].File == "" {
+	if made := len(service.Created()); made == 0 || len(kept) != made || kept[0].File == "" {
 		t.Errorf("%d were made, %v are in the journal", made, kept)
 	}
 	if err := job.Journal.Close(); err != nil {
