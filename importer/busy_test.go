@@ -113,7 +113,7 @@ func bind(t testing.TB, text string, sheet cell.Sheet) *mapping.Binding {
 	return b
 }
 
-// newClient is a client of a service, with so many requests in flight and, unless that is 0, a second.
+// newClient makes a client of a service that has so many requests in flight and, unless rate is 0, sends at most rate a second.
 func newClient(t *testing.T, transport http.RoundTripper, concurrency int, rate float64) *apiclient.Client {
 	t.Helper()
 	client, err := apiclient.New(apiclient.Config{BaseURL: "http://localhost", Version: apiclient.V2, Wire: apiclient.DefaultWire(),
