@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"claimsheet/apiclient"
@@ -328,39 +327,6 @@ func (r *clientRun) judge(d decision, v *apiclient.Verdict) (event ledger.Event,
 	event.NotFound = to == ledger.Uncertain && d.known.NotFound && unsent(*v) // what look-ups said of the attempt before still holds
 	event.ID, event.URL, event.Status, event.Answer = v.ID, v.URL, v.Status, v.Answer
 	return event, taken, nil
-}
-
-// projected is the outcome of a step that is not done, by what became of the last attempt: by the
-// answer that the ledger keeps, or by the words in its place (see ledger.Words). When the run was
-// stopped, an attempt of an earlier run says nothing.
-func (r *clientRun) projected(ctx context.Context, d decision) (stepOutcome, error) {
-	known, stopped := d.known, ctx.Err() != nil
-	if known.To == "" || stopped && !slices.Contains(r.job.Runs, known.Run) {
-		return r.job.notStarted(ctx, d, ""), nil
-	}
-	v, err := apiclient.Verdict{Effect: apiclient.Refused, Status: known.Event.Status}, error(nil)
-	why, advice, hasWords := known.Words()
-	switch {
-	case v.Status == 0:
-		v.Effect = apiclient.NotSent
-	case r.job.Service != nil:
-		v, _, err = r.takeURL(d, r.job.judgeStored(known, r.ids.person("")))
-	}
-	if known.To == ledger.Refused && !hasWords && unsent(v) && stopped {
-		return r.job.notStarted(ctx, d, v.Detail), err
-	}
-	v.Reason = cmp.Or(strings.TrimSuffix(known.Reason, "; "+v.Hint), v.Reason, "it was not sent")
-	o := r.stepOutcome(d, known.Event, v)
-	if v.Effect == apiclient.Created { // another has what the answer gives, and the reason says who: see parseAllAgain
-		o.reason = ""
-	}
-	if hasWords {
-		o.Error, o.Advice = why, advice
-	}
-	if hasWords || known.To == ledger.Uncertain {
-		o.ID = known.ID
-	}
-	return o, err
 }
 
 // withoutSteps settles plans for which nothing is sent, whatever the service

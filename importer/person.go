@@ -92,18 +92,6 @@ func (j *Job) parseAgain(step ledger.Step, clientID string) (again ledger.Step, 
 	return again, isNews
 }
 
-// judgeStored is the verdict on a step's last request by the answer that the ledger keeps of it.
-func (j *Job) judgeStored(step ledger.Step, clientID string) apiclient.Verdict {
-	request := apiclient.Request{Kind: apiclient.Kind(step.Kind)} // as far as a relative url in the answer depends on it
-	switch routes := j.Service.Routes(); step.Kind {
-	case ledger.KindClient:
-		request = routes.CreateClient(nil, false)
-	case ledger.KindLink:
-		request = routes.CreateLink(clientID, nil)
-	}
-	return j.Service.JudgeStored(request, apiclient.StoredAnswer(step.Event.Status, step.Answer))
-}
-
 // knownSteps is what the ledger knows of a plan's client, after kept answers have
 // been parsed again.
 func (j *Job) knownSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
@@ -125,8 +113,6 @@ func whyUnclear(found lookedUp) string {
 const reasonKnown = "the service knows this client already"
 
 const reasonSkipped = reasonKnown + ", so its rows were left out"
-
-const reasonNoLookUp = "a look-up got no usable answer"
 
 // applyLookUp does what the mapping says about what the look-up of a client found: the client
 // is left out, rejected, or stays as decided.

@@ -95,6 +95,8 @@ func (o clientOutcome) failures() (list []failure) {
 	return list
 }
 
+const reasonNoLookUp = "a look-up got no usable answer"
+
 // inClearWords names a step and says why it is not done, without personal data.
 func (o stepOutcome) inClearWords() string {
 	name, why := o.Step.Title, o.reason

@@ -176,18 +176,3 @@ func (j *Job) Project(ctx context.Context, plans iter.Seq2[mapping.Plan, error])
 	}
 	return j.summary(), j.tally.listed(), ctx.Err()
 }
-
-// project calls record with the outcome of a client in a job that projects.
-func (r *clientRun) project(ctx context.Context, record func(clientOutcome) error) error {
-	outcome, err := r.execute(ctx)
-	if err != nil {
-		return err
-	}
-	return record(outcome)
-}
-
-// projector returns a job that projects plans of this one.
-func (j *Job) projector() *Job {
-	return &Job{Runs: j.Runs, Environment: j.Environment, Binding: j.Binding, Service: j.Service, Ledger: j.Ledger, Clock: j.Clock,
-		Limit: j.Limit, Only: j.Only, SimilarKeys: j.SimilarKeys, mode: projects, erasures: j.erasures}
-}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"claimsheet/apiclient"
@@ -399,6 +400,51 @@ func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verd
 		o.Status, o.Advice = result.Uncertain, withHint(v.Hint, adviceUncertain(d.step))
 	}
 	return o
+}
+
+// projected is the outcome of a step that is not done, by what became of the last attempt: by the
+// answer that the ledger keeps, or by the words in its place (see ledger.Words). When the run was
+// stopped, an attempt of an earlier run says nothing.
+func (r *clientRun) projected(ctx context.Context, d decision) (stepOutcome, error) {
+	known, stopped := d.known, ctx.Err() != nil
+	if known.To == "" || stopped && !slices.Contains(r.job.Runs, known.Run) {
+		return r.job.notStarted(ctx, d, ""), nil
+	}
+	v, err := apiclient.Verdict{Effect: apiclient.Refused, Status: known.Event.Status}, error(nil)
+	why, advice, hasWords := known.Words()
+	switch {
+	case v.Status == 0:
+		v.Effect = apiclient.NotSent
+	case r.job.Service != nil:
+		v, _, err = r.takeURL(d, r.job.judgeStored(known, r.ids.person("")))
+	}
+	if known.To == ledger.Refused && !hasWords && unsent(v) && stopped {
+		return r.job.notStarted(ctx, d, v.Detail), err
+	}
+	v.Reason = cmp.Or(strings.TrimSuffix(known.Reason, "; "+v.Hint), v.Reason, "it was not sent")
+	o := r.stepOutcome(d, known.Event, v)
+	if v.Effect == apiclient.Created { // another has what the answer gives, and the reason says who: see parseAllAgain
+		o.reason = ""
+	}
+	if hasWords {
+		o.Error, o.Advice = why, advice
+	}
+	if hasWords || known.To == ledger.Uncertain {
+		o.ID = known.ID
+	}
+	return o, err
+}
+
+// judgeStored is the verdict on a step's last request by the answer that the ledger keeps of it.
+func (j *Job) judgeStored(step ledger.Step, clientID string) apiclient.Verdict {
+	request := apiclient.Request{Kind: apiclient.Kind(step.Kind)} // as far as a relative url in the answer depends on it
+	switch routes := j.Service.Routes(); step.Kind {
+	case ledger.KindClient:
+		request = routes.CreateClient(nil, false)
+	case ledger.KindLink:
+		request = routes.CreateLink(clientID, nil)
+	}
+	return j.Service.JudgeStored(request, apiclient.StoredAnswer(step.Event.Status, step.Answer))
 }
 
 // unsent reports whether a request may be sent again: it was not sent, or was refused for another
