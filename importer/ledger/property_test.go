@@ -139,6 +139,9 @@ func sum(events []ledger.Event, foreign string) ledger.Step {
 			s.Attempts++
 			continue
 		}
+		if e.To == ledger.Refused && e.Via == "" {
+			continue // a run was refused: what was found before does not count
+		}
 		if e.Answer == nil {
 			s.Answer = was.Answer
 		}

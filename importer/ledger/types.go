@@ -180,8 +180,8 @@ const wordsHead = "\x00"
 
 // Step is a step's current state. To, At, Run, Via and Reason
 // are those of its last event; Data and Digest those of the last event that has
-// them; Status, Answer, ID and URL those of the last event since the last Sent that has
-// them. A refused step has the Status of its last event.
+// them; Status, Answer, ID and URL those of the last event that has them, since the last
+// Sent and the last Refused of a run. A refused step has the Status of its last event.
 type Step struct {
 	Event
 	Attempts int // how often it became Sent
