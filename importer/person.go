@@ -112,8 +112,6 @@ func whyUnclear(found lookedUp) string {
 
 const reasonKnown = "the service knows this client already"
 
-const reasonSkipped = reasonKnown + ", so its rows were left out"
-
 // applyLookUp does what the mapping says about what the look-up of a client found: the client
 // is left out, rejected, or stays as decided.
 func (r *clientRun) applyLookUp(first *decision) error {
@@ -132,7 +130,8 @@ func (r *clientRun) applyLookUp(first *decision) error {
 	case found.id == "":
 		return nil
 	case ifKnown == mapping.Skip:
-		first.reject(reasonSkipped, reasonSkipped, adviceSkipped)
+		why := reasonKnown + ", so its rows were left out"
+		first.reject(why, why, adviceSkipped)
 		o := leftOut(r.plan, ids{string(mapping.ClientStep): found.id}, "", adviceSkipped)
 		r.noWork = &o
 		return nil
@@ -156,6 +155,13 @@ func (r *clientRun) wasContact() bool {
 	return (ifKnown == mapping.Skip || ifKnown == mapping.Fail) && (first.action == unchanged || first.action == changed) &&
 		first.isFound() && first.known.Via != ledger.ViaSheet && first.step.KnownID == "" &&
 		!slices.ContainsFunc(r.decisions[1:], func(d decision) bool { return d.step.Contact == nil && d.known.To != "" })
+}
+
+// wasLeftOut reports whether an earlier run has left the client out, because a look-up found it and
+// the mapping skips known clients.
+func (r *clientRun) wasLeftOut() bool {
+	known := r.decisions[0].known
+	return r.job.ifKnown(r.plan) == mapping.Skip && known.To == ledger.Refused && known.Attempts == 0 && known.ID != ""
 }
 
 // clash returns a reason if another client of the ledger has the id that a look-up found for the
@@ -287,7 +293,7 @@ func (r *clientRun) find(ctx context.Context) error {
 	first := &r.decisions[0]
 	ctx = apiclient.WithSlot(ctx, r.slot)
 	switch {
-	case r.wasContact(), r.job.mode == projects && first.known.Reason == reasonSkipped:
+	case r.wasContact(), r.job.mode == projects && r.wasLeftOut():
 		first.action, first.mapping, first.lookup = send, false, lookedUp{id: first.known.ID}
 		return r.applyLookUp(first)
 	case ctx.Err() != nil, r.job.mode == projects, r.taken && first.action == undecided:
@@ -312,7 +318,7 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 	switch {
 	case err != nil:
 		return err
-	case r.noWork != nil && first.known.Reason == reasonSkipped: // as in an earlier run
+	case r.noWork != nil && r.wasLeftOut():
 		r.lookedUp = true
 		return nil
 	case first.action == rejected:
