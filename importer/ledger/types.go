@@ -175,7 +175,7 @@ func (e Event) Words() (why, advice string, ok bool) {
 	return why, advice, ok && e.Via == own && !e.NotFound
 }
 
-// wordsHead begins Words. No service begins an answer with it.
+// wordsHead begins Words. No kept answer of a service has it: apiclient keeps no body that is not text.
 const wordsHead = "\x00"
 
 // Step is a step's current state. To, At, Run, Via and Reason

@@ -45,7 +45,7 @@ func ToNew[V any](keys *Keys, name string, into **V, value Value[V], doc string)
 // Required makes the key one that must be there.
 func (k *Key) Required() { k.IsRequired = true }
 
-// Placed keeps the place of the key's value, which is zero where there is none.
+// Placed stores the place of the key's value; it stays zero if the key is left out.
 func (k *Key) Placed(at *Place) { k.at = at }
 
 // Value says how a V is written in the file.
