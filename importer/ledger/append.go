@@ -176,42 +176,28 @@ func (t *transaction) step(id StepID) (r row, err error) {
 
 // client returns the number of a client, and adds it when it is unknown.
 func (t *transaction) client(key ClientKey) (n clientNumber, err error) {
-	n, ok, err := t.findClient(key)
-	if ok || err != nil {
+	if n, ok := t.clients[key]; ok {
+		return n, nil
+	}
+	if n.environment, err = t.number(tableEnvironments, key.Environment); err != nil {
 		return n, err
 	}
-	environment, err := t.number(tableEnvironments, key.Environment)
-	if err != nil {
-		return n, err
-	}
-	n.environment = environment
-	isNew, err := t.add(&n.client, `INSERT INTO clients (environment, client, space) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, environment, key.Client, key.Space)
-	if err == nil && !isNew { // another process has added it
+	isNew, err := t.add(&n.client, `INSERT INTO clients (environment, client, space) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, n.environment, key.Client, key.Space)
+	if err == nil && !isNew {
 		n, _, err = t.findClient(key)
 	}
 	if err == nil {
-		t.keepNumber(key, n)
+		if len(t.clients) >= mostKept {
+			clear(t.clients)
+		}
+		t.clients[key] = n
 	}
 	return n, err
 }
 
-// keepNumber keeps the number of a client in memory, until there are too many.
-func (t *transaction) keepNumber(key ClientKey, n clientNumber) {
-	if len(t.clients) >= mostKept {
-		clear(t.clients)
-	}
-	t.clients[key] = n
-}
-
 // findClient returns the number of a client; ok is false when it is unknown.
 func (t *transaction) findClient(key ClientKey) (n clientNumber, ok bool, err error) {
-	if n, ok := t.clients[key]; ok {
-		return n, true, nil
-	}
 	ok, err = first(context.Background(), t, []any{&n.client, &n.environment}, `SELECT id, environment FROM clients WHERE environment = `+numberOf+` AND client = ? AND space = ?`, key.Environment, key.Client, key.Space)
-	if ok {
-		t.keepNumber(key, n)
-	}
 	return n, ok, err
 }
 

@@ -116,7 +116,7 @@ func (t *transaction) takeAll(ctx context.Context, source querier) (done Transfe
 	if t.server != nil {
 		return done, t.numbered()
 	}
-	_, err = first(ctx, t, []any{&t.version}, `SELECT max(coalesce((SELECT max(version) FROM steps), 0), coalesce((SELECT max(version) FROM history), 0))`)
+	_, err = t.exec(`UPDATE counter SET version = max(coalesce((SELECT max(version) FROM steps), 0), coalesce((SELECT max(version) FROM history), 0))`)
 	return done, err
 }
 

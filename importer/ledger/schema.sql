@@ -2,7 +2,7 @@
 -- that says nothing is '', a number that says nothing 0. Kinds, states and ways are
 -- numbers; states.go lists what they mean.
 
--- counter is one row: the number of the last event, because every event of the ledger
+-- counter is one row: the highest number that is reserved for an event, because every event of the ledger
 -- has a number of its own, which grows.
 CREATE TABLE counter (
     version INTEGER NOT NULL

@@ -296,7 +296,7 @@ type transaction struct {
 	clients map[ClientKey]clientNumber // those that were used
 	open    map[StepID]row             // intents that were recorded, so that they need not be read for their outcome
 	version int64                      // the number of the last event
-	counted int64                      // that of a file's table counter, or the last number that a server has given
+	counted int64                      // the last of the numbers that are reserved
 	held    map[int64]bool             // what Lock has locked
 	wrote   bool                       // the present job has written something that its refusal would have to undo
 	alone   bool                       // the transaction is the present job's own
@@ -322,52 +322,57 @@ func startWriter(db *sql.DB, conn *sql.Conn, path string, server *Server) *write
 // forget drops what is kept in memory.
 func (t *transaction) forget() {
 	t.numbers, t.clients, t.open = map[numbered]int64{}, map[ClientKey]clientNumber{}, map[StepID]row{}
+	t.counted = t.version
 }
 
 // begin takes SQLite's write lock at once.
 func (t *transaction) begin() error {
-	if t.server != nil {
-		t.counted = t.version // the next number is asked for: those of a process that began later are higher
-		_, err := t.exec(`BEGIN`)
+	if t.server == nil {
+		_, err := t.exec(`BEGIN IMMEDIATE`)
 		return err
 	}
-	if _, err := t.exec(`BEGIN IMMEDIATE`); err != nil {
-		return err
-	}
-	_, err := first(context.Background(), t, []any{&t.version}, `SELECT version FROM counter`)
-	t.counted = t.version
+	t.counted = t.version // numbers are reserved again: those of a process that began later are higher
+	_, err := t.exec(`BEGIN`)
 	return err
 }
 
-// next is the number of the next event. Every event has one of its own, which grows.
-func (t *transaction) next() (int64, error) {
-	if t.server != nil && t.version == t.counted {
-		var numbers, backend int64
-		if _, err := first(context.Background(), t, []any{&numbers, &backend}, `SELECT nextval('versions'), pg_backend_pid()`); err != nil {
+// next is the number of the next event. Every event has one of its own, which grows. No other
+// caller gets the numbers that are reserved; those that are not used by the end of the process are skipped.
+func (t *transaction) next() (number int64, err error) {
+	if t.version == t.counted {
+		if err := t.reserve(); err != nil {
 			return 0, err
 		}
-		if backend != t.server.Backend {
-			return 0, problem.At(problem.Where{File: t.path}, "ledger-server",
-				"the session with the ledger's server is another one than before, and has not its lock").
-				Hinted("Connect to the server itself, or to a pooler in session mode: the lock belongs to the session.")
-		}
-		t.version, t.counted = numbers-1, numbers-1+numbersAtOnce
 	}
 	t.version++
 	return t.version, nil
 }
 
-// numbersAtOnce is how many numbers of events a server's sequence gives at once, which grow; no
-// other caller gets them.
+// reserve reserves numbersAtOnce numbers.
+func (t *transaction) reserve() error {
+	if t.server == nil {
+		_, err := first(context.Background(), t, []any{&t.counted}, `UPDATE counter SET version = version + ? RETURNING version`, numbersAtOnce)
+		t.version = t.counted - numbersAtOnce
+		return err
+	}
+	var lowest, backend int64
+	if _, err := first(context.Background(), t, []any{&lowest, &backend}, `SELECT nextval('versions'), pg_backend_pid()`); err != nil {
+		return err
+	}
+	if backend != t.server.Backend {
+		return problem.At(problem.Where{File: t.path}, "ledger-server",
+			"the session with the ledger's server is another one than before, and has not its lock").
+			Hinted("Connect to the server itself, or to a pooler in session mode: the lock belongs to the session.")
+	}
+	t.version, t.counted = lowest-1, lowest-1+numbersAtOnce
+	return nil
+}
+
+// numbersAtOnce is how many numbers of events are reserved at once.
 const numbersAtOnce = 1000
 
 // commit returns when the transaction is on the disk.
 func (t *transaction) commit() error {
-	if t.server == nil && t.version != t.counted {
-		if _, err := t.exec(`UPDATE counter SET version = ?`, t.version); err != nil {
-			return err
-		}
-	}
 	_, err := t.exec(`COMMIT`)
 	return err
 }
