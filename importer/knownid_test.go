@@ -197,6 +197,22 @@ func TestKnownIDs(t *testing.T) {
 	}
 }
 
+// TestKnownIDTwiceInAReport: a report shows rows of several clients with one id as the run does.
+func TestKnownIDTwiceInAReport(t *testing.T) {
+	t.Parallel()
+	run := sheetRun{fmt.Sprintf(knownIDMapping, "existing: create"), knownIDSheet, nil, []string{"K1||" + id1 + "||", "K2||" + id1 + "||"},
+		func(*importer.Job, *apitest.Server) *strings.Replacer { return strings.NewReplacer() }}
+	rows, _, _, _ := run.by(t, func(job *importer.Job, ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
+		_, _, err := job.Project(ctx, plans)
+		return err
+	})
+	for _, row := range rows {
+		if row.Status != result.Invalid {
+			t.Errorf("%+v", row)
+		}
+	}
+}
+
 // under gives events the name of another mapping.
 func under(mapping string, events []ledger.Event) []ledger.Event {
 	for i := range events {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"maps"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -166,7 +167,8 @@ func (j *Job) Project(ctx context.Context, plans iter.Seq2[mapping.Plan, error])
 	if err := j.loadErased(); err != nil {
 		return result.Summary{}, nil, err
 	}
-	for r, err := range inParallel(chunked(plans, readAhead), j.prepareClients) {
+	prepare := func(groups [][]mapping.Plan) []*clientRun { return j.prepareClients(slices.Concat(groups...)) }
+	for r, err := range inParallel(chunked(j.grouped(plans), readAhead), prepare) {
 		if err == nil {
 			err = r.project(ctx, j.record)
 		}

@@ -241,7 +241,7 @@ func (r *pastRun) project(ctx context.Context) (book reports.Workbook, err error
 		return book, err
 	}
 	job := &importer.Job{Runs: []string{r.run.ID}, Environment: r.run.Environment, Binding: binding, Ledger: r.ledger,
-		Drafts: []*spool.Results{r.draft}, Limit: r.kept.Limit, SimilarKeys: r.kept.SimilarKeys}
+		Drafts: []*spool.Results{r.draft}, Groups: survey.Groups, Limit: r.kept.Limit, SimilarKeys: r.kept.SimilarKeys}
 	now, problems, err := job.Project(ctx, survey.Plans(binding, r.rows))
 	if err != nil {
 		return book, err
