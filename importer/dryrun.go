@@ -20,15 +20,17 @@ func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]
 	if err != nil {
 		return err
 	}
-	contacts := len(j.Binding.Mapping().Contacts) > 0
 	j.mode = dry
-	j.Ledger = &overlay{Ledger: j.Ledger, empty: known == 0, contacts: contacts, meet: contacts || len(j.Groups.sizes) > 0, ids: map[string]ledger.StepID{},
+	j.Ledger = &overlay{Ledger: j.Ledger, empty: known == 0, contacts: j.hasContacts(), meet: j.hasContacts() || len(j.Groups.sizes) > 0, ids: map[string]ledger.StepID{},
 		steps: map[ledger.ClientKey]map[string]ledger.Event{}, addresses: map[plannedAddress]ledger.AddressOwner{}}
 	if err := j.Do(ctx, plans); err != nil {
 		return err
 	}
 	return context.Cause(ctx)
 }
+
+// hasContacts reports whether a person may be in the plans of several clients.
+func (j *Job) hasContacts() bool { return len(j.Binding.Mapping().Contacts) > 0 }
 
 // overlay is the ledger of a dry run. It reads from the ledger below it. What the run would have
 // recorded is kept in memory, as far as it counts for later clients.

@@ -248,7 +248,10 @@ func (r *clientRun) wanted(d *decision) *wanted {
 // from then on.
 func (r *clientRun) identify(e *ledger.Event, d *decision) {
 	w := r.wanted(d)
-	e.Data, e.Digest, e.Addresses = w.json(), w.digest(), w.Addresses
+	e.Addresses = w.Addresses
+	if r.job.mode != dry || r.job.hasContacts() { // else no later client of a dry run asks for it
+		e.Data, e.Digest = w.json(), w.digest()
+	}
 	if r.job.ifKnown(r.plan) != mapping.Create {
 		e.LookedUp = w.asked()
 	}
