@@ -433,7 +433,7 @@ func (d *decision) compareKnownID(who mapping.Identity) {
 	d.action, d.advice = idConflict, adviceKnownIDChanged
 	d.why = fmt.Sprintf("the sheet gives the id %s, and the ledger has %s for this %s", d.step.KnownID, d.known.ID, d.step.Kind)
 	if d.known.Via == ledger.ViaSheet {
-		d.advice += fmt.Sprintf(" If the cell is right, withdraw the ledger's id: claimsheet settle --undo \"%s:%s\"; then run again.", who.Key, result.ShownStep(d.step.Key))
+		d.advice += fmt.Sprintf(" If the cell is right, withdraw the ledger's id: claimsheet settle --undo \"%s:%s\"; then run again.", who.Key, d.step.Key)
 	}
 }
 

@@ -504,7 +504,7 @@ func (r *clientRun) adviceRefusal(step *mapping.Step, hint string) string {
 	advice := cmp.Or(hint, usual)
 	for _, d := range slices.Backward(r.decisions) {
 		if id := d.idOfSheet(); id != "" && (d.step.Kind != mapping.ClaimStep || d.step.Key == step.Claim) {
-			name := result.ShownStep(d.step.Key)
+			name := d.step.Key
 			if d.step.Kind != mapping.ContactStep {
 				name = r.plan.Client.Key + ":" + name
 			}

@@ -190,7 +190,7 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 	b.client = b.bindPerson(&m.Client.PersonRule, m.Client.KnownID, m.Name.Text, "client")
 	for i := range m.Contacts {
 		c := &m.Contacts[i]
-		contact := b.bindPerson(&c.PersonRule, yamltree.Scalar{}, m.Name.Text+"/"+c.ID.Text, "contacts", strconv.Itoa(i))
+		contact := b.bindPerson(&c.PersonRule, yamltree.Scalar{}, m.Name.Text+":"+c.ID.Text, "contacts", strconv.Itoa(i))
 		contact.id, contact.when = c.ID.Text, b.condition(c.When)
 		b.contacts = append(b.contacts, contact)
 	}

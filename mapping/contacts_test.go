@@ -38,8 +38,8 @@ func TestPlanContacts(t *testing.T) {
 				`claim/claim/c1 [2] c1 by client for [client]`, `activity/B@claim/c1 [2] Submitted x="c1"`,
 				`contact/email/p@x.org [3 4] no administrator email="P@x.org" lastName="Poe"`,
 				`claim/claim/c2 [3] c2 by client for [client contact/email/p@x.org]`, `activity/B@claim/c2 [3] Submitted x="c2"`,
-				`contact/n%2Fbroker/Firm [4] firm="Firm"`,
-				`claim/claim/c3 [4] c3 by client for [client contact/email/p@x.org contact/n%2Fbroker/Firm]`, `activity/B@claim/c3 [4] Submitted x="c3"`,
+				`contact/n:broker/Firm [4] firm="Firm"`,
+				`claim/claim/c3 [4] c3 by client for [client contact/email/p@x.org contact/n:broker/Firm]`, `activity/B@claim/c3 [4] Submitted x="c3"`,
 				`link [2 3 4]`,
 			},
 		},
@@ -49,8 +49,8 @@ func TestPlanContacts(t *testing.T) {
 			sheet:   []string{"E | C | P | S | B | T | M", "a@x.org | c1 | p@x.org | | Firm | 02079460001 |"},
 			want: []string{
 				`1 email "a@x.org" [2]`, `client [2] email="a@x.org"`,
-				`contact/n%2Fbroker/Firm [2] firm="Firm"`, `contact/email/p@x.org [2] no administrator email="p@x.org"`,
-				`claim/claim/c1 [2] c1 by contact/n%2Fbroker/Firm for [contact/email/p@x.org]`, `activity/B@claim/c1 [2] Submitted x="c1"`,
+				`contact/n:broker/Firm [2] firm="Firm"`, `contact/email/p@x.org [2] no administrator email="p@x.org"`,
+				`claim/claim/c1 [2] c1 by contact/n:broker/Firm for [contact/email/p@x.org]`, `activity/B@claim/c1 [2] Submitted x="c1"`,
 				`link [2]`,
 			},
 		},
@@ -66,7 +66,7 @@ func TestPlanContacts(t *testing.T) {
 				`claim/claim/c1 [2] c1 by client for [client]`, `activity/B@claim/c1 [2] Submitted x="c1"`,
 				`claim/claim/c2 [3] c2 by client for [client contact/email/p@x.org]`, `activity/B@claim/c2 [3] Submitted x="c2"`,
 				`claim/claim/c3 [4] c3 by client for [client contact/email/p@x.org]`, `activity/B@claim/c3 [4] Submitted x="c3"`,
-				`contact/n%2Fbroker/Firm [4] firm="Firm"`, `activity/D@contact/n%2Fbroker/Firm [4] Open`,
+				`contact/n:broker/Firm [4] firm="Firm"`, `activity/D@contact/n:broker/Firm [4] Open`,
 			},
 		},
 		{
@@ -185,7 +185,7 @@ func TestPeople(t *testing.T) {
 	b := mustBind(t, source+"claims: [{key: C, name: '{C}', claimants: [client, partner, broker]}]\n", sheet, nil)
 	for i, want := range []string{
 		"[{{email a@x.org} [{email a@x.org} {phone +442079460002}] [{email a@x.org}]} {{email p@x.org} [{email p@x.org}] [{email p@x.org}]} " +
-			"{{n/broker Firm} [{phone +442079460001}] [{phone +442079460001}]}]",
+			"{{n:broker Firm} [{phone +442079460001}] [{phone +442079460001}]}]",
 		"[{{email b@x.org} [{email b@x.org} {phone 020 7946 0009}] [{email b@x.org}]}]",
 		"[{{ } [{phone 020 7946 0009}] []}]",
 		"[{{email d@x.org} [{email d@x.org}] [{email d@x.org}]}]", // no default stands for a refused cell

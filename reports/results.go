@@ -125,7 +125,7 @@ func (s *resultsSheet) write(record cell.Record, r result.Row) {
 	if s.of.Contacts {
 		s.Text(text, strings.Join(r.Contacts, ", "))
 	}
-	s.Text(text, result.ShownStep(r.FailedStep))
+	s.Text(text, r.FailedStep)
 	s.Text(xlsx.Style{Wrap: top}, r.Error)
 	s.Text(xlsx.Style{Wrap: top}, r.Advice)
 	s.Value(text, cmp.Or(record.Source, r.Row))

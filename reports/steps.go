@@ -3,7 +3,6 @@ package reports
 import (
 	"strconv"
 
-	"claimsheet/importer/result"
 	"claimsheet/reports/xlsx"
 )
 
@@ -42,7 +41,7 @@ func writeSteps(w *xlsx.Writer, b Workbook) error {
 		if s.Status != 0 {
 			status = s.Status
 		}
-		t.Row(xlsx.Style{}, s.Number, s.ClientKey, result.ShownStep(s.Step), s.State, s.ID, s.Attempts, status, s.At)
+		t.Row(xlsx.Style{}, s.Number, s.ClientKey, s.Step, s.State, s.ID, s.Attempts, status, s.At)
 	}
 	w.SetProperty(StepsProperty, strconv.Itoa(lines))
 	return t.Close()

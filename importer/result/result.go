@@ -6,7 +6,6 @@ package result
 
 import (
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -151,34 +150,4 @@ type SheetSummary struct {
 	Rows    Counts `json:"rows"`    // rows by status
 	Clients Counts `json:"clients"` // clients by status
 	Results string `json:"results"` // the workbook's path
-}
-
-// A step that creates a further contact is named contact, the contact's key space and its
-// key. In the key space a slash is written %2F, and for people as a colon.
-
-const contactPrefix = "contact/"
-
-// ShownStep is a step's name as people read it.
-func ShownStep(step string) string {
-	return inKeySpace(step, strings.NewReplacer(":", "%3A", "%2F", ":"))
-}
-
-// StepShown is the name of the step that people read under a name. It leaves the name
-// itself as it is, unless the key space has a colon.
-func StepShown(shown string) string {
-	return inKeySpace(shown, strings.NewReplacer("%3A", ":", ":", "%2F"))
-}
-
-// inKeySpace replaces texts in the key space of a contact's step, or of an activity's on one.
-func inKeySpace(step string, r *strings.Replacer) string {
-	before := ""
-	if activity, on, ok := strings.Cut(step, "@"); ok && strings.HasPrefix(activity, "activity/") {
-		before, step = activity+"@", on
-	}
-	rest, isContact := strings.CutPrefix(step, contactPrefix)
-	space, key, found := strings.Cut(rest, "/")
-	if !isContact || !found {
-		return before + step
-	}
-	return before + contactPrefix + r.Replace(space) + "/" + key
 }

@@ -108,7 +108,7 @@ func (s *Sheet) split(record cell.Record) rerun.Row {
 		case cell.URLHeader:
 			row.URL = text
 		case cell.FailedStepHeader:
-			row.FailedStep = result.StepShown(text)
+			row.FailedStep = text
 		case cell.SourceRowHeader:
 			record.Source = count(text)
 		}
@@ -186,7 +186,7 @@ func eachStep(r *sheet.Reader, yield func(rerun.Step, error) bool) (more bool) {
 		at := func(header string) problem.Where { return tab.At(columns[header], record.Row) }
 		line := rerun.Step{
 			Number: count(text(reports.NumberHeader)),
-			Client: record.Cell(columns[reports.ClientKeyHeader]).Shown, Step: result.StepShown(record.Cell(columns[reports.StepHeader]).Shown),
+			Client: record.Cell(columns[reports.ClientKeyHeader]).Shown, Step: record.Cell(columns[reports.StepHeader]).Shown,
 			State: text(reports.StateHeader), ID: text(reports.IDHeader), Settle: text(reports.SettleHeader),
 			StepAt: at(reports.StepHeader), StateAt: at(reports.StateHeader), IDAt: at(reports.IDHeader), SettleAt: at(reports.SettleHeader),
 		}
