@@ -39,9 +39,7 @@ type Options struct {
 	// As is the path that the Sheet and problems name, and whose extension makes a
 	// text file a CSV; "" means the path itself.
 	As string
-	// Password opens an encrypted workbook. One that Excel opens without asking
-	// needs none.
-	Password string
+	Password string // opens an encrypted workbook
 
 	// Of a CSV file, which has one sheet whatever Name says:
 	Encoding  string // utf-8 or windows-1252; "" means utf-8. A byte order mark decides first
@@ -124,10 +122,11 @@ func (r *Reader) open(o Options) error {
 	case bytes.HasPrefix(head, []byte("PK")):
 		return r.openWorkbook(r.file, size, o)
 	case bytes.HasPrefix(head, []byte("\xD0\xCF\x11\xE0")): // a compound file: an encrypted workbook, or an old .xls
-		var workbook []byte
-		if workbook, r.encrypted, err = xlsx.Decrypt(r.file, size, o.Password); err != nil {
+		workbook, err := xlsx.Decrypt(r.file, size, o.Password)
+		if err != nil {
 			return err
 		}
+		r.encrypted = true
 		return r.openWorkbook(bytes.NewReader(workbook), int64(len(workbook)), o)
 	case isPage(head) || !isCSV && bytes.HasPrefix(bytes.TrimSpace(head), []byte("<")):
 		return problem.New("not-a-workbook", "is a web page or an XML file, not a workbook").
@@ -195,7 +194,7 @@ func (r *Reader) Records() iter.Seq2[cell.Record, error] {
 // columns, from the top.
 func (r *Reader) Merged() []cell.Area { return r.merged }
 
-// Encrypted reports whether the file is a workbook that needed the password.
+// Encrypted reports whether the file is an encrypted workbook.
 func (r *Reader) Encrypted() bool { return r.encrypted }
 
 // Close closes the file. Running passes end with an error.

@@ -2,14 +2,10 @@ package xlsx_test
 
 import (
 	"bytes"
-	"crypto/sha1"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/xuri/excelize/v2"
 
 	"claimsheet/importer/sheet/sheettest"
 )
@@ -32,8 +28,8 @@ func TestEncrypted(t *testing.T) {
 		}
 		all, err := sheettest.Collect(r.Records())
 		isWhole := password == "password" || strings.Contains(sheettest.Dump(all), `3 | A text "bob@example.com" | B text "Baker" | C text "03/04/1981" {@}`)
-		if err != nil || !r.encrypted || !isWhole {
-			t.Errorf("%s: %v, encrypted: %t\n%s", file, err, r.encrypted, sheettest.Dump(all))
+		if err != nil || !isWhole {
+			t.Errorf("%s: %v\n%s", file, err, sheettest.Dump(all))
 		}
 		r.Close()
 	}
@@ -62,8 +58,6 @@ func compoundRefused(t testing.TB) []hostileFile {
 		{name: "standard with another password", data: standard, options: options{Password: "password"}, want: "wrong-password"},
 		{name: "old workbook", data: readOther(t, "old.xls"), want: "not-a-workbook"},
 		{name: "OpenDocument workbook", data: readOther(t, "opendocument.ods"), want: "not-a-workbook"},
-		{name: "a billion spins", data: patch(`spinCount="100000" saltSize="16"`, `spinCount="1000000000"         `+" "), options: agilePassword, want: "encrypted-workbook"},
-		{name: "300,000 spins", data: patch(`spinCount="100000"`, `spinCount="300000"`), options: agilePassword, want: "encrypted-workbook"},
 		{name: "more than 16 MiB", data: append(bytes.Clone(agile), make([]byte, 16<<20)...), options: agilePassword, want: "workbook-too-large"},
 		{name: "huge blocks", data: patch(`saltSize="16" blockSize="16"`, `blockSize="1099511627776"   `), options: agilePassword, want: "encrypted-workbook"},
 		{name: "no blocks", data: patch(`blockSize="16"`, `blockSize="00"`), options: agilePassword, want: "encrypted-workbook"},
@@ -117,30 +111,5 @@ func TestCompoundDamaged(t *testing.T) {
 		if _, all, err := read(path, o); err == nil && sheettest.Dump(all) != want {
 			t.Fatalf("bit flipped in byte %d: other rows and no error", n)
 		}
-	}
-}
-
-// A workbook that Excel opens without asking is opened without a password, and with
-// any that is given for others.
-func TestExcelsOwnPassword(t *testing.T) {
-	t.Parallel()
-	var xml strings.Builder
-	for i := range 900 { // excelize loses small ones
-		fmt.Fprintf(&xml, `<row r="%d"><c t="str"><v>%x</v></c></row>`, i+2, sha1.Sum([]byte{byte(i), byte(i >> 8)}))
-	}
-	data, err := excelize.Encrypt(sheettest.Workbook(sheettest.Rows(xml.String())).Zip(), &excelize.Options{Password: "VelvetSweatshop"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, password := range []string{"", "another"}[:longOr(2, 1)] {
-		r, err := open(sheettest.Save(t, "leads.xlsx", data), options{Password: password})
-		if err != nil {
-			t.Fatalf("%q: %v", password, err)
-		}
-		all, err := sheettest.Collect(r.Records())
-		if err != nil || len(all) != 900 || r.encrypted {
-			t.Errorf("%q: %d rows, %v, encrypted: %t", password, len(all), err, r.encrypted)
-		}
-		r.Close()
 	}
 }

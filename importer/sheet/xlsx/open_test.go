@@ -25,7 +25,6 @@ type opened struct {
 	*xlsx.Sheet
 	file      *os.File
 	headerRow int
-	encrypted bool
 }
 
 func (o *opened) Close() { o.file.Close() }
@@ -50,7 +49,7 @@ func open(path string, o options) (_ *opened, err error) {
 	head := make([]byte, 4)
 	if _, _ = f.ReadAt(head, 0); string(head) == "\xD0\xCF\x11\xE0" {
 		var plain []byte
-		if plain, book.encrypted, err = xlsx.Decrypt(f, size, o.Password); err != nil {
+		if plain, err = xlsx.Decrypt(f, size, o.Password); err != nil {
 			return nil, err
 		}
 		src, size = bytes.NewReader(plain), int64(len(plain))
