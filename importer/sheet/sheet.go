@@ -38,7 +38,7 @@ type Options struct {
 	HeaderRow int    // from 1; 0 means 1
 	// As is the path that the Sheet and problems name, and whose extension makes a
 	// text file a CSV; "" means the path itself.
-	As string
+	As       string
 	Password string // opens an encrypted workbook
 
 	// Of a CSV file, which has one sheet whatever Name says:

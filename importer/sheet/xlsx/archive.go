@@ -13,11 +13,11 @@ import (
 )
 
 // Limits against files made to exhaust the machine. A full sheet of 1,048,576
-// rows by 60 columns passes all of them.
+// rows by 60 columns passes all of them, unless more than ten million texts differ.
 const (
 	maxEntries     = 10_000
-	maxSheetBytes  = 8 << 30 // unpacked; streamed, so it costs time and no memory
-	maxStringBytes = 2 << 30 // unpacked; streamed, see maxStringText for what is kept
+	maxSheetBytes  = 8 << 30   // unpacked; streamed, so it costs time and no memory
+	maxStringBytes = 512 << 20 // of the shared strings, unpacked; their texts are kept in memory
 	maxPartBytes   = 64 << 20
 	maxRatio       = 300      // unpacked to packed; sheets reach 30, the densest deflate 1,032
 	freeRatio      = 16 << 20 // unpacked size up to which any ratio is taken

@@ -166,7 +166,7 @@ func (p *pass) addCell(kind string, style *numfmt.Format, formula, stored bool) 
 		p.addWord(&c, cell.Error)
 	case kind == sharedType:
 		n, ok := digits(p.value)
-		if !ok || n >= p.strings.count {
+		if !ok || n >= len(p.strings.ends) {
 			return p.cellDamaged("points to a shared string that does not exist")
 		}
 		text := p.strings.at(n)

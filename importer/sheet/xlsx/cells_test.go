@@ -164,8 +164,8 @@ func TestAnyMergedCells(t *testing.T) {
 // Shared strings of more than a block, long ones, short ones and empty ones.
 func TestManySharedStrings(t *testing.T) {
 	t.Parallel()
-	text := func(i int) string { return strings.Repeat(string(rune('a'+i%26)), i*i%9973) }
-	const n = 1500
+	text := func(i int) string { return strings.Repeat(string(rune('a'+i%26)), i*i%997) }
+	const n = 10_000
 	var sst, xml strings.Builder
 	sst.WriteString("<sst>")
 	for i := range n {

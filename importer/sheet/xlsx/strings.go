@@ -9,70 +9,23 @@ import (
 	"claimsheet/mapping/cell"
 )
 
-// maxStringText bounds the shared strings in memory.
-const maxStringText = 384 << 20
+// blockTexts is how many texts are stored one after the other in one string: a string for
+// each would cost the garbage collector time.
+const blockTexts = 1 << 12
 
-// stringBlock is how much text one block holds, and endBlock how many ends. No text
-// is longer than a block.
-const (
-	stringBlock = 1 << 20
-	endBlock    = 1 << 16
-)
-
-// sharedStrings are the texts that cells point to by number. They are stored one
-// after the other in blocks of fixed size: a growing slice would take twice the
-// memory, and a pointer for each text would cost the garbage collector time. A text
-// is in one block.
+// sharedStrings are the texts that cells point to by number.
 type sharedStrings struct {
-	blocks []string
-	ends   [][]uint32 // where each text ends, counted as if all blocks were full
-	count  int
-	open   []byte // the block that is being filled
-}
-
-func (t *sharedStrings) end(i int) int {
-	if i < 0 {
-		return 0
-	}
-	return int(t.ends[i/endBlock][i%endBlock])
+	blocks []string // of blockTexts texts each
+	ends   []uint32 // where each text ends in its block
 }
 
 func (t *sharedStrings) at(i int) string {
-	from, to := t.end(i-1), t.end(i)
-	if from == to {
-		return ""
+	from := uint32(0)
+	if i%blockTexts > 0 {
+		from = t.ends[i-1]
 	}
-	block := (to - 1) / stringBlock
-	from = max(from, block*stringBlock)
-	return t.blocks[block][from-block*stringBlock : to-block*stringBlock]
+	return t.blocks[i/blockTexts][from:t.ends[i]]
 }
-
-// add appends a text.
-func (t *sharedStrings) add(text []byte) {
-	if len(t.open)+len(text) > stringBlock {
-		t.seal()
-	}
-	t.open = append(t.open, text...)
-	if t.count%endBlock == 0 {
-		t.ends = append(t.ends, make([]uint32, 0, endBlock))
-	}
-	end := len(t.blocks)*stringBlock + len(t.open)
-	if len(text) == 0 {
-		end = t.end(t.count - 1)
-	}
-	last := len(t.ends) - 1
-	t.ends[last] = append(t.ends[last], uint32(end))
-	t.count++
-}
-
-// seal ends the open block.
-func (t *sharedStrings) seal() {
-	t.blocks = append(t.blocks, string(t.open))
-	t.open = t.open[:0]
-}
-
-// size returns the memory that the texts take.
-func (t *sharedStrings) size() int { return len(t.blocks)*stringBlock + 4*endBlock*len(t.ends) }
 
 // readStrings reads the part of the shared strings.
 func readStrings(a *archive, name string) (*sharedStrings, error) {
@@ -82,16 +35,15 @@ func readStrings(a *archive, name string) (*sharedStrings, error) {
 	}
 	defer p.Close()
 	s := newScanner(p)
-	t := &sharedStrings{}
-	var one []byte
+	t := &sharedStrings{ends: make([]uint32, 0, p.size/32)} // as many as there are of the usual length
+	var block []byte
 	for {
 		token, err := s.next()
 		switch {
 		case err != nil:
 			return nil, err
 		case token == endOfPart:
-			t.seal()
-			t.open = nil
+			t.blocks = append(t.blocks, string(block))
 			return t, nil
 		case token != startTag:
 			continue
@@ -103,16 +55,15 @@ func readStrings(a *archive, name string) (*sharedStrings, error) {
 		case string(s.name) == "extLst":
 			err = s.skip()
 		case string(s.name) != "si":
-			err = s.damaged("after %d shared strings is an element that is not one", t.count)
+			err = s.damaged("after %d shared strings is an element that is not one", len(t.ends))
 		default:
-			one, err = s.richText(one[:0])
-			t.add(one)
+			block, err = s.richText(block)
+			if t.ends = append(t.ends, uint32(len(block))); len(t.ends)%blockTexts == 0 {
+				t.blocks, block = append(t.blocks, string(block)), block[:0]
+			}
 		}
 		if err != nil {
 			return nil, err
-		}
-		if t.size() > maxStringText {
-			return nil, tooLarge("its shared strings take more than 384 MiB")
 		}
 	}
 }
