@@ -123,18 +123,18 @@ func (p *pass) cellAttributes() (kind string, style *numfmt.Format, err error) {
 			}
 			column = at
 		case 's':
-			if style, ok = p.style(value); !ok {
-				return "", nil, p.damaged("row %d holds a cell with a style that is not a number", p.row)
+			n, ok := digits(value)
+			if !ok || n >= len(p.styles) {
+				return "", nil, p.damaged("row %d holds a cell with a style that does not exist", p.row)
 			}
+			style = p.styles[n]
 		case 't':
 			if kind = typeOf(value); kind == "" {
 				return "", nil, p.damaged("row %d holds a cell of an unknown type", p.row)
 			}
 		}
 	}
-	// A cell that has no value yet may come again with one.
-	again := column == p.column && (len(p.found) == 0 || p.found[len(p.found)-1].column < column)
-	if column <= p.column && !again || column >= cell.MaxColumns {
+	if column <= p.column || column >= cell.MaxColumns {
 		return "", nil, p.damaged("the cells of row %d are out of order", p.row)
 	}
 	p.column = column
@@ -189,8 +189,6 @@ func (p *pass) addCell(kind string, style *numfmt.Format, formula, stored bool) 
 		} else {
 			p.addWord(&c, cell.Text)
 		}
-	case style == lostFormat:
-		return p.cellDamaged("holds a number with a style, and the part that holds the styles is missing")
 	default:
 		err = p.addNumber(&c, p.value, style)
 	}

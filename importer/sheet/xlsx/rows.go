@@ -87,7 +87,7 @@ func (p *pass) sheetData() error {
 		case err != nil:
 			return err
 		case t == endTag:
-			return p.deliver()
+			return nil
 		case t == startTag && string(p.name) == "row":
 			err = p.readRow()
 		case t == startTag || p.isText():
@@ -99,28 +99,19 @@ func (p *pass) sheetData() error {
 	}
 }
 
-// readRow reads a row whose start tag was just scanned. Some programs write a row in
-// pieces, so a row is delivered when another one begins.
+// readRow reads a row whose start tag was just scanned, and delivers it.
 func (p *pass) readRow() error {
-	row, hidden, err := p.rowAttributes()
-	if err != nil {
+	if err := p.rowAttributes(); err != nil {
 		return err
 	}
-	if row > p.row {
-		if err := p.deliver(); err != nil || p.stopped {
-			return err
-		}
-		p.row, p.column, p.hidden = row, -1, false
-		p.found, p.buf = p.found[:0], p.buf[:0]
-	}
-	p.hidden = p.hidden || hidden
+	p.column, p.found, p.buf = -1, p.found[:0], p.buf[:0]
 	for {
 		t, err := p.next()
 		switch {
 		case err != nil:
 			return err
 		case t == endTag:
-			return nil
+			return p.deliver()
 		case t == startTag && string(p.name) == "c":
 			if err = p.readCell(); err == nil && len(p.buf) > cell.MaxRowBytes {
 				err = p.damaged("row %d holds more than 16 MiB of text", p.row)
@@ -136,9 +127,10 @@ func (p *pass) readRow() error {
 	}
 }
 
-// rowAttributes reads a row's number, which must not be smaller than the previous one.
-func (p *pass) rowAttributes() (row int, hidden bool, err error) {
-	row = p.row + 1
+// rowAttributes reads a row's number, which must be greater than the previous one, and whether it is hidden.
+func (p *pass) rowAttributes() error {
+	row := p.row + 1
+	p.hidden = false
 	for {
 		name, value, ok := p.attribute()
 		if !ok {
@@ -147,18 +139,19 @@ func (p *pass) rowAttributes() (row int, hidden bool, err error) {
 		switch string(name) {
 		case "r":
 			if row, ok = rowNumber(value); !ok {
-				return 0, false, p.damaged("after row %d is a row with an invalid number", p.row)
+				return p.damaged("after row %d is a row with an invalid number", p.row)
 			}
 		case "hidden":
-			if hidden, ok = boolean(string(value)); !ok {
-				return 0, false, p.damaged("it is unclear whether row %d is hidden; expected 1, 0, true or false", row)
+			if p.hidden, ok = boolean(string(value)); !ok {
+				return p.damaged("it is unclear whether row %d is hidden; expected 1, 0, true or false", row)
 			}
 		}
 	}
-	if row < p.row || row > cell.MaxRows {
-		return 0, false, p.damaged("row %d comes after row %d", row, p.row)
+	if row <= p.row || row > cell.MaxRows {
+		return p.damaged("row %d comes after row %d", row, p.row)
 	}
-	return row, hidden, nil
+	p.row = row
+	return nil
 }
 
 // deliver delivers the row unless it has no value. The record's cells are reused, so

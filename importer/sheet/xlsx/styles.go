@@ -1,17 +1,13 @@
 package xlsx
 
 import (
-	"bytes"
 	"strconv"
 
 	"claimsheet/importer/sheet/numfmt"
 )
 
-// maxStyles bounds the cell styles; spreadsheet programs stop at 65,490.
-const maxStyles = 1 << 17
-
-// readStyles returns the format of each cell style, by the style's number. Styles
-// that share a number format share its *numfmt.Format; nil is General.
+// readStyles returns the format of each cell style, by the style's number.
+// Styles that share a number format share its *numfmt.Format; nil is General.
 func readStyles(a *archive, name string) ([]*numfmt.Format, error) {
 	codes := map[int]string{} // of the number formats
 	var ids []int             // of each cell style's number format
@@ -41,8 +37,6 @@ func readStyles(a *archive, name string) ([]*numfmt.Format, error) {
 			return s.damaged("a number format has no number")
 		case isFormat:
 			codes[id] = string(decodeEscapes([]byte(attrs["formatCode"]), 0))
-		case len(ids) == maxStyles:
-			return s.damaged("it holds more cell styles than a workbook can")
 		default:
 			ids = append(ids, id)
 		}
@@ -60,28 +54,6 @@ func readStyles(a *archive, name string) ([]*numfmt.Format, error) {
 		styles[i] = formats[id]
 	}
 	return styles, err
-}
-
-// lostFormat is the format of a cell with a style in a workbook without styles. It
-// matters to numbers only.
-var lostFormat = &numfmt.Format{}
-
-// style returns a cell's format by its s attribute. An empty attribute means the
-// first style and a number beyond the last means no style, as in spreadsheet
-// programs. ok is false for an attribute that is not a number.
-func (s *Sheet) style(value []byte) (f *numfmt.Format, ok bool) {
-	n, ok := digits(value)
-	switch {
-	case ok && n < len(s.styles):
-		return s.styles[n], true
-	case len(bytes.Trim(value, "0123456789")) > 0:
-		return nil, false
-	case len(value) == 0 && len(s.styles) > 0:
-		return s.styles[0], true
-	case len(s.styles) == 0 && len(bytes.Trim(value, "0")) > 0:
-		return lostFormat, true
-	}
-	return nil, true
 }
 
 // builtIn are the number formats that files name by number only (ECMA-376 part 1,

@@ -37,8 +37,6 @@ func variants() []variant {
 		{"hidden sheet that points nowhere", book(`<sheet name="Code" state="veryHidden" r:id="r9"/>` + leads), "", oneRow},
 		{"rows with formats and no values", sheettest.Workbook(sheettest.Rows(strings.Repeat(`<row s="1"/>`, 50_000) + `<row r="1048576"><c r="A1048576"><v>7</v></c></row>`)), "",
 			"1048576 | A number \"7\"\n"},
-		{"a day as text in a workbook without styles", sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2" s="1" t="d"><v>1980-05-01</v></c></row>`)).With("xl/styles.xml", ""), "",
-			"2 | A date \"29342\" \"1980-05-01\" {yyyy-mm-dd}\n"},
 		{"prefixes, and a byte order mark", sheettest.Workbook("\xEF\xBB\xBF<?xml version='1.0' encoding='utf-8' standalone='yes'?>\n" +
 			strings.NewReplacer("</", "</x:", "<", "<x:").Replace(sheettest.Rows(one)) + "\n"), "", oneRow},
 		{"a format that newer versions understand, twice", styled(`<row r="2"><c r="A2" s="0"><v>29342</v></c></row>`, `<numFmts><mc:AlternateContent>`+
@@ -47,18 +45,8 @@ func variants() []variant {
 			`2 | A date "29342" "1980-05-01" {d\-mmm\-yyyy}` + "\n"},
 		{"days from 1904", sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2" s="1"><v>0</v></c><c r="B2" s="1"><v>27880</v></c></row>`)).With("xl/workbook.xml", date1904("1")), "",
 			`2 | A date "0" "1904-01-01" {mm-dd-yy} | B date "27880" "1980-05-01" {mm-dd-yy}` + "\n"},
-		{"empty style", sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2" s=""><v>1</v></c><c r="B2" s="" t="s"><v>0</v></c></row>`)), "", "2 | A number \"1\" | B text \"shared\"\n"},
-		{"empty style where the first is a date's", styled(`<row r="2"><c r="A2" s=""><v>29342</v></c></row>`, `<cellXfs><xf numFmtId="14"/></cellXfs>`), "",
-			"2 | A date \"29342\" \"1980-05-01\" {mm-dd-yy}\n"},
-		{"style beyond the last", sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2" s="3"><v>1</v></c><c r="B2" s="99999999999"><v>2</v></c></row>`)), "", "2 | A number \"1\" | B number \"2\"\n"},
 		{"no styles part, and no cell with a style", good.With("xl/styles.xml", ""), "", oneRow},
-		{"no styles part, and texts with a style", sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2" s="7" t="s"><v>0</v></c><c r="B2" s="0"><v>1</v></c><c r="C2" s="7"/></row>`)).With("xl/styles.xml", ""), "",
-			"2 | A text \"shared\" | B number \"1\"\n"},
 		{"no strings part, and no cell that points to one", good.With("xl/sharedStrings.xml", ""), "", oneRow},
-		{"row in pieces", sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2"><v>1</v></c></row><row r="2" hidden="1"><c r="B2"><v>2</v></c></row><row r="2"/><row r="2"><c><v>3</v></c></row><row><c><v>4</v></c></row><row r="3"><c r="C3"><v>5</v></c></row>`)), "",
-			"2 hidden | A number \"1\" | B number \"2\" | C number \"3\"\n3 | A number \"4\" | C number \"5\"\n"},
-		{"cells that come again with their value", sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2" s="1"/><c r="A2"><v>1</v></c><c r="B2" t="str"><v></v></c></row><row r="2"><c r="B2" t="s"><v>2</v></c></row><row r="2"><c r="B2"/><c r="B2"><v>2</v></c></row>`)), "",
-			"2 | A number \"1\" | B number \"2\"\n"},
 	}
 }
 

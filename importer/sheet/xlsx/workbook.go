@@ -70,11 +70,14 @@ func Open(file io.ReaderAt, size int64, o Options) (*Sheet, error) {
 		}
 	}
 	// Programs name parts that they do not write when nothing would be in them.
-	// A cell that needs one is damage: see addCell.
+	// A cell that needs one is damage.
 	if styles := target(b.related, "styles"); a.has(styles) {
 		if s.styles, err = readStyles(a, styles); err != nil {
 			return nil, err
 		}
+	}
+	if len(s.styles) == 0 {
+		s.styles = []*numfmt.Format{nil} // the default
 	}
 	if strings := target(b.related, "sharedStrings"); a.has(strings) {
 		if s.strings, err = readStrings(a, strings); err != nil {
