@@ -20,8 +20,7 @@ func (s *Sheet) rowsBelow(row int) iter.Seq2[cell.Record, error] {
 			return
 		}
 		defer part.Close()
-		p := &pass{Sheet: s, scanner: newScanner(part), yield: yield, above: row}
-		p.cover.ahead = s.merges
+		p := &pass{Sheet: s, scanner: newScanner(part), yield: yield, above: row, below: s.merges}
 		if err := p.run(); err != nil && !p.stopped {
 			yield(cell.Record{}, err)
 		}
@@ -34,8 +33,9 @@ type pass struct {
 	*scanner
 	above   int // the last row that is not delivered
 	yield   func(cell.Record, error) bool
-	stopped bool // the consumer wants no more
-	cover   cover
+	stopped bool        // the consumer wants no more
+	below   []cell.Area // merged cells that begin below the row, by first row
+	merged  []cell.Area // that reach the row
 
 	row    int         // the row being read, 0 before the first
 	hidden bool        // it is hidden
@@ -160,8 +160,8 @@ func (p *pass) deliver() error {
 	if len(p.found) == 0 {
 		return nil
 	}
-	if !p.cover.move(p.row) {
-		return p.damaged("its merged cells overlap, or are too many")
+	if err := p.mergedInRow(); err != nil {
+		return err
 	}
 	text := string(p.buf)
 	for _, column := range p.filled {
@@ -171,7 +171,7 @@ func (p *pass) deliver() error {
 	cells := p.cells[:0]
 	for i := range p.found {
 		c := &p.found[i]
-		if p.cover.covers(p.row, c.column) {
+		if p.isCovered(c.column) {
 			continue
 		}
 		cells = extend(cells, c.column+1)

@@ -84,13 +84,10 @@ func Open(file io.ReaderAt, size int64, o Options) (*Sheet, error) {
 			return nil, err
 		}
 	}
-	if s.merges, err = mergedCells(a, s.part); err != nil {
+	if err := s.readLayout(); err != nil {
 		return nil, err
 	}
 	if s.Properties, err = readProperties(a); err != nil {
-		return nil, err
-	}
-	if s.HiddenColumns, err = hiddenColumns(a, s.part); err != nil {
 		return nil, err
 	}
 	s.Header, err = s.readHeader()
