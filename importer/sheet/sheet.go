@@ -23,7 +23,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"claimsheet/importer/sheet/csv"
@@ -111,13 +110,10 @@ func (r *Reader) open(o Options) error {
 		return err
 	}
 	size := info.Size()
-	head := make([]byte, 512)
-	n, err := r.file.ReadAt(head, 0)
-	if err != nil && err != io.EOF {
+	head := make([]byte, 4)
+	if _, err := r.file.ReadAt(head, 0); err != nil && err != io.EOF {
 		return err
 	}
-	head = head[:n]
-	isCSV := strings.EqualFold(filepath.Ext(o.As), ".csv")
 	switch {
 	case bytes.HasPrefix(head, []byte("PK")):
 		return r.openWorkbook(r.file, size, o)
@@ -128,10 +124,7 @@ func (r *Reader) open(o Options) error {
 		}
 		r.encrypted = true
 		return r.openWorkbook(bytes.NewReader(workbook), int64(len(workbook)), o)
-	case isPage(head) || !isCSV && bytes.HasPrefix(bytes.TrimSpace(head), []byte("<")):
-		return problem.New("not-a-workbook", "is a web page or an XML file, not a workbook").
-			Hinted("open it in a spreadsheet program and save it as .xlsx")
-	case !isCSV:
+	case !strings.EqualFold(filepath.Ext(o.As), ".csv"):
 		return problem.New("not-a-workbook", "is not a workbook; a sheet is an .xlsx, .xlsm or .csv file").
 			Hinted("unpack it if it is packed; if it is a CSV file, name it .csv; else open it in a spreadsheet program and save it as .xlsx")
 	}
@@ -142,15 +135,6 @@ func (r *Reader) open(o Options) error {
 	}
 	r.records, r.sheet.Header, r.Delimiter = f.Records(), f.Header(), f.Delimiter()
 	return nil
-}
-
-// isPage reports whether the bytes begin like a web page or an XML file. A CSV file
-// may begin with a tag too, such as a link.
-func isPage(head []byte) bool {
-	text := strings.ToLower(string(bytes.TrimSpace(head)))
-	return slices.ContainsFunc([]string{"<!", "<?", "<html", "<head", "<body", "<meta", "<table", "<script", "<style"}, func(tag string) bool {
-		return strings.HasPrefix(text, tag)
-	})
 }
 
 func (r *Reader) openWorkbook(file io.ReaderAt, size int64, o Options) error {

@@ -108,7 +108,7 @@ func hostileFiles() []hostileFile {
 		named("a zip file", sheettest.Parts{"a.txt": "a"}.Zip(), "not-a-workbook"),
 		named("OpenDocument", sheettest.Parts{"mimetype": "a", "content.xml": "<a/>"}.Zip(), "not-a-workbook"),
 		named("binary workbook", good.With("_rels/.rels", strings.Replace(good["_rels/.rels"], "workbook.xml", "workbook.bin", 1)).Zip(), "not-a-workbook"),
-		named("Word document", good.With("_rels/.rels", strings.Replace(good["_rels/.rels"], "xl/workbook", "word/document", 1)).Zip(), "not-a-workbook"),
+		named("Word document", good.With("_rels/.rels", strings.Replace(good["_rels/.rels"], "xl/workbook", "word/document", 1)).With("word/document.xml", "<document/>").Zip(), "not-a-workbook"),
 		named("zip magic only", []byte("PK\x03\x04"), "damaged-workbook"),
 		named("no rows", inSheet(`<worksheet><sheetData/></worksheet>`), "empty-sheet"),
 		named("rows without values", inSheet(`<worksheet><sheetData><row r="1"><c r="A1"/></row></sheetData></worksheet>`), "empty-sheet"),

@@ -12,7 +12,6 @@
 package xlsx
 
 import (
-	"fmt"
 	"io"
 	"path"
 	"slices"
@@ -157,6 +156,10 @@ type relation struct {
 	target string // a part's name
 }
 
+// notWorkbook refuses a zip file of another kind.
+var notWorkbook = problem.New("not-a-workbook", "is not an .xlsx or .xlsm workbook").
+	Hinted("open it in a spreadsheet program and save it as .xlsx")
+
 // readWorkbook finds the workbook part through the package's relations, because it
 // may have any name.
 func readWorkbook(a *archive) (*workbook, error) {
@@ -165,15 +168,8 @@ func readWorkbook(a *archive) (*workbook, error) {
 		return nil, err
 	}
 	b := &workbook{part: target(roots, "officeDocument")}
-	switch name := strings.ToLower(b.part); {
-	case name == "" && a.has("mimetype") && a.has("content.xml"):
-		return nil, problem.New("not-a-workbook", "is an OpenDocument file; expected an .xlsx or .xlsm file").Hinted("save it as .xlsx")
-	case name == "":
-		return nil, problem.New("not-a-workbook", "is a zip file, but not a workbook; expected an .xlsx or .xlsm file")
-	case strings.HasSuffix(name, ".bin"):
-		return nil, problem.New("not-a-workbook", "is a binary workbook (.xlsb); expected an .xlsx or .xlsm file").Hinted("save it as .xlsx")
-	case strings.HasPrefix(name, "word/"), strings.HasPrefix(name, "ppt/"):
-		return nil, problem.New("not-a-workbook", "is a document or a presentation, not a workbook")
+	if !strings.EqualFold(path.Ext(b.part), ".xml") { // a binary workbook has another part, and OpenDocument none
+		return nil, notWorkbook
 	}
 	if err := a.walk(b.part, maxPartBytes, b.visit); err != nil {
 		return nil, err
@@ -199,7 +195,7 @@ func readWorkbook(a *archive) (*workbook, error) {
 func (b *workbook) visit(s *scanner, path []string) error {
 	switch {
 	case len(path) == 1 && path[0] != "workbook":
-		return s.damaged("it is not a workbook part")
+		return notWorkbook
 	case at(path, "workbook", "workbookPr"):
 		attrs, err := s.attributes()
 		value, given := attrs["date1904"]
@@ -240,23 +236,15 @@ func (b *workbook) choose(name string) (sheetEntry, error) {
 			return b.sheets[i], nil
 		}
 	}
-	const most = 10
 	var names []string
-	list := "it has none"
-	for i, e := range b.sheets {
-		if names = append(names, e.name); i == 0 {
-			list = fmt.Sprintf("it has %q", e.name)
-		} else if i < most {
-			list += fmt.Sprintf(", %q", e.name)
-		} else if i == most {
-			list += " and more"
-		}
+	for _, e := range b.sheets {
+		names = append(names, e.name)
 	}
 	if name == "" {
-		return sheetEntry{}, problem.New("sheet-not-found", "the workbook has no visible sheet with rows; %s", list).
+		return sheetEntry{}, problem.New("sheet-not-found", "the workbook has no visible sheet with rows; its hidden ones are %q", names).
 			Hinted("name a sheet in the mapping, or show it in the workbook")
 	}
-	p := problem.New("sheet-not-found", "the workbook has no sheet %q; %s", name, list)
+	p := problem.New("sheet-not-found", "the workbook has no sheet %q; its sheets are %q", name, names)
 	if near, ok := problem.Nearest(name, names); ok {
 		return sheetEntry{}, p.Hinted("did you mean %q?", near)
 	}
