@@ -62,11 +62,8 @@ func readAlone(request string) {
 		}
 		return nil
 	}()
-	var list problem.List
 	if p, ok := errors.AsType[problem.Problem](err); ok {
 		r.Code = p.Code
-	} else if errors.As(err, &list) {
-		r.Code = list[0].Code
 	} else if err != nil {
 		panic(err)
 	}

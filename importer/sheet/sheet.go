@@ -11,7 +11,7 @@
 // no-file, cannot-read, not-a-workbook, encrypted-workbook, wrong-password,
 // damaged-workbook, workbook-too-large, sheet-not-found, empty-sheet, no-header; for
 // a CSV file also not-text, unknown-delimiter, extra-field, long-field, open-quote,
-// stray-quote, wrong-row, file-too-large.
+// stray-quote, is-utf-8, file-too-large.
 package sheet
 
 import (
@@ -68,8 +68,7 @@ type Reader struct {
 // and a CSV file read to its end, so that a damaged or incomplete file is refused
 // here, before any row is used.
 //
-// The error is a problem.Problem, or a problem.List where several rows of a CSV file
-// are wrong.
+// The error is a problem.Problem.
 func Open(path string, o Options) (*Reader, error) {
 	o.HeaderRow, o.As = cmp.Or(o.HeaderRow, 1), cmp.Or(o.As, path)
 	file, err := openFile(path)
@@ -187,10 +186,6 @@ func (r *Reader) Close() error { return r.file.Close() }
 // asProblem turns any error of reading into a problem. A problem without a place gets
 // the file as its place.
 func asProblem(path string, err error) error {
-	var list problem.List
-	if errors.As(err, &list) {
-		return list
-	}
 	p, ok := errors.AsType[problem.Problem](err)
 	if !ok {
 		reason := err.Error()

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/text/encoding"
+
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
@@ -33,21 +35,19 @@ type File struct {
 	file     io.ReaderAt
 	size     int64
 	sheet    cell.Sheet
-	encoding string // unless there is a byte order mark
+	encoding encoding.Encoding // nil for UTF-8
+	mark     int64             // size of the byte order mark
 	comma    rune
 	fields   int // of the header, including those without a name
 }
 
-// Open reads all of a CSV file once, so that its problems are known before any
-// row is used. The error is a problem.Problem, or a problem.List where several rows
-// are wrong; one about the whole file has no place.
+// Open reads all of a CSV file once, so that the first problem is known before any
+// row is used. The error is a problem.Problem, or an error of the disk; a problem about
+// the whole file has no place.
 func Open(file io.ReaderAt, size int64, o Options) (*File, error) {
-	f := &File{file: file, size: size, encoding: inUTF8, sheet: o.Sheet}
-	if o.Encoding == "windows-1252" {
-		if err := f.refuseUTF8(); err != nil {
-			return nil, err
-		}
-		f.encoding = inWindows1252
+	f := &File{file: file, size: size, sheet: o.Sheet}
+	if err := f.detectEncoding(o.Encoding); err != nil {
+		return nil, err
 	}
 	header, err := f.delimit(o.Delimiter)
 	if err != nil {
@@ -63,8 +63,13 @@ func Open(file io.ReaderAt, size int64, o Options) (*File, error) {
 		header = header[:len(header)-1]
 	}
 	f.sheet.Header = header
-	if err := f.check(); err != nil {
-		return nil, err
+	for row, err := range f.rows() {
+		if err == nil {
+			err = f.wrong(row)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	return f, nil
 }
@@ -111,32 +116,6 @@ func csvCell(field string) cell.Cell {
 	return cell.Cell{Kind: kind, Raw: field, Shown: field}
 }
 
-// check reads all rows and reports the invalid ones together, the first ten by
-// their places.
-func (f *File) check() error {
-	const most = 10
-	var found problem.List
-	more := 0
-	for row, err := range f.rows() {
-		if err != nil {
-			return err
-		}
-		switch p := f.wrong(row); {
-		case p == nil:
-		case p.Code == "file-too-large":
-			return *p
-		case len(found) < most:
-			found = append(found, *p)
-		default:
-			more++
-		}
-	}
-	if more > 0 {
-		found = append(found, problem.At(problem.Where{File: f.sheet.File}, "wrong-row", "%d more rows are wrong too", more))
-	}
-	return found.Err()
-}
-
 // fileRow is one row of the file; blank lines give none. Its fields are reused for
 // the next row.
 type fileRow struct {
@@ -164,18 +143,22 @@ func (f *File) rows() iter.Seq2[fileRow, error] {
 			t.given = 0
 			var err error
 			row.fields, err = r.Read()
-			if err == io.EOF && t.err == io.EOF {
+			if err == io.EOF {
 				return
 			}
 			if err != nil {
-				yield(fileRow{}, f.broken(t, err, last))
+				yield(fileRow{}, f.broken(err, last))
 				return
 			}
 			first, _ := r.FieldPos(0)
 			row.number += first - last
 			last = first
-			for _, field := range row.fields {
+			for i, field := range row.fields {
 				last += strings.Count(field, "\n")
+				if wrong, hint := f.notText(field); wrong != "" {
+					yield(fileRow{}, problem.At(f.sheet.At(i, row.number), "not-text", "%s", wrong).Hinted("%s", hint))
+					return
+				}
 			}
 			if !yield(row, nil) {
 				return
@@ -186,15 +169,13 @@ func (f *File) rows() iter.Seq2[fileRow, error] {
 
 // broken describes an error that ends the reading before the end of the file. last
 // is the line on which the last good row ended.
-func (f *File) broken(t *text, err error, last int) error {
+func (f *File) broken(err error, last int) error {
 	at := problem.Where{File: f.sheet.File, Line: last + 1, Column: 1}
 	parse, isSyntax := errors.AsType[*csv.ParseError](err)
 	switch {
-	case errors.Is(t.err, errLongRecord):
+	case errors.Is(err, errLongRecord):
 		return problem.At(at, "open-quote", "the row that begins here is longer than 16 MiB: a quote in it is probably never closed").
 			Hinted("close the quote; a quote inside a quoted field is written twice")
-	case t.err != nil && t.err != io.EOF:
-		return t.err
 	case !isSyntax:
 		return err
 	case parse.Err == csv.ErrBareQuote:
@@ -207,34 +188,31 @@ func (f *File) broken(t *text, err error, last int) error {
 		Hinted("close the quote, or export the sheet again")
 }
 
-// wrong describes what is wrong with a row; nil for nothing. The header and the
-// rows above it may have any number of fields.
-func (f *File) wrong(row fileRow) *problem.Problem {
-	var p problem.Problem
+// wrong refuses a row that no sheet could hold, or that has more fields than the header.
+// The header and the rows above it may have any number of fields.
+func (f *File) wrong(row fileRow) error {
 	filled := row.filled()
 	long := slices.IndexFunc(row.fields, func(field string) bool { return !cell.Fits(field) })
 	switch {
 	case row.number > cell.MaxRows:
-		p = problem.At(problem.Where{File: f.sheet.File}, "file-too-large", "it has more than 1,048,576 rows, the most that a sheet can hold").
+		return problem.At(problem.Where{File: f.sheet.File}, "file-too-large", "it has more than 1,048,576 rows, the most that a sheet can hold").
 			Hinted("split it into several files")
 	case filled > cell.MaxColumns:
-		p = problem.At(f.sheet.AtRow(row.number), "file-too-large", "it has more than 16,384 fields, the most that a sheet can hold").
+		return problem.At(f.sheet.AtRow(row.number), "file-too-large", "it has more than 16,384 fields, the most that a sheet can hold").
 			Hinted("check whether a line break is missing")
 	case row.number > f.sheet.HeaderRow && filled > f.fields:
 		extra := f.fields
 		for row.fields[extra] == "" {
 			extra++
 		}
-		p = problem.At(f.sheet.At(extra, row.number), "extra-field", "the row has %d fields, and the header %d; expected no more than in the header",
+		return problem.At(f.sheet.At(extra, row.number), "extra-field", "the row has %d fields, and the header %d; expected no more than in the header",
 			filled, f.fields).
 			Hinted("put a field that holds %s in quotes, or give the column a header", delimiterName(f.comma))
 	case long >= 0:
-		p = problem.At(f.sheet.At(long, row.number), "long-field", "holds more than 32,767 characters, the most that a cell can hold").
+		return problem.At(f.sheet.At(long, row.number), "long-field", "holds more than 32,767 characters, the most that a cell can hold").
 			Hinted("shorten it; if it holds other rows, a quote is not closed")
-	default:
-		return nil
 	}
-	return &p
+	return nil
 }
 
 func delimiterName(comma rune) string {
@@ -276,10 +254,6 @@ func (f *File) delimit(declared string) (fields []string, err error) {
 			Hinted("name the delimiter in the mapping: %s", strings.Join(declarations, " or "))
 	case fields == nil:
 		return nil, firstError
-	case len(fields) == 1 && strings.Contains(fields[0], "|"):
-		return nil, problem.At(at, "other-delimiter",
-			"the header seems to be split at “|”; expected a comma, a semicolon or a tab").
-			Hinted("export the sheet again with one of these; if it has one column, name any of them in the mapping: sheet: {delimiter: \",\"}")
 	}
 	return fields, nil
 }
