@@ -74,10 +74,6 @@ func (a *archive) open(name string, limit uint64) (*part, error) {
 	if f == nil {
 		return nil, damaged(name, "the part is missing")
 	}
-	if f.Flags&1 != 0 {
-		return nil, problem.New("encrypted-workbook", "is encrypted; expected a workbook without a password").
-			Hinted("save it as .xlsx without a password")
-	}
 	size := f.UncompressedSize64
 	if size > limit || size > freeRatio && size/maxRatio > f.CompressedSize64 {
 		return nil, tooLarge("its part " + f.Name + " is too large when unpacked")
@@ -122,11 +118,9 @@ func partError(part string, err error) error {
 	switch {
 	case errors.Is(err, zip.ErrChecksum):
 		return damaged(part, "its checksum does not match")
-	case errors.Is(err, zip.ErrFormat), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF),
+	case errors.Is(err, zip.ErrFormat), errors.Is(err, zip.ErrAlgorithm), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF),
 		errors.As(err, &corrupt):
 		return damaged(part, "it cannot be unpacked")
-	case errors.Is(err, zip.ErrAlgorithm):
-		return damaged(part, "it uses an unknown compression")
 	}
 	return err
 }

@@ -32,7 +32,6 @@ func TestCells(t *testing.T) {
 		{"formula giving nothing", `<row r="2"><c r="A2" t="str"><f>""</f><v></v></c><c r="B2"><v>1</v></c></row>`, `2 | B number "1"`},
 		{"quotes and order", "<row spans='1:2' r='2'><c t = 'inlineStr'\n r=\"A2\"><is><t>x</t></is></c></row>", `2 | A text "x"`},
 		{"greater-than in an attribute", `<row r="2" x="a>b"><c r="A2"><v>1</v></c></row>`, `2 | A number "1"`},
-		{"CDATA", `<row r="2"><c r="A2" t="str"><v>a<![CDATA[<b>&amp;]]>c</v></c></row>`, `2 | A text "a<b>&amp;c"`},
 		{"comments and instructions", `<!-- <row r="9"> --><row r="2"><?x y?><c r="A2"><v>1<!-- 2 -->3</v></c></row>`, `2 | A number "13"`},
 		{"entities", `<row r="2"><c r="A2" t="str"><v>&lt;&amp;&gt;&quot;&apos;&#65;&#x1F600;</v></c></row>`, "2 | A text \"<&>\\\"'A😀\""},
 		{"escapes", `<row r="2"><c r="A2" t="str"><v>a_x000D_b_x005F_x000D_ _xD83D__xDE00_ _xZZZZ_ _x00</v></c></row>`, `2 | A text "a\rb_x000D_ 😀 _xZZZZ_ _x00"`},

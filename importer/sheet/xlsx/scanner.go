@@ -5,16 +5,12 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 )
 
 // maxToken bounds one tag, one comment or one stretch of text. A cell holds
 // 32,767 characters at most, which no way of writing them makes longer.
 const maxToken = 4 << 20
-
-// notUTF8 is what is wrong with a part in another encoding.
-const notUTF8 = "it is not written in UTF-8"
 
 // scanBuffer is what is read ahead.
 const scanBuffer = 64 << 10
@@ -28,7 +24,7 @@ type token uint8
 const (
 	startTag token = iota
 	endTag
-	textRun // text or CDATA between two tags; one text may come in several runs
+	textRun // text between two tags; one text may come in several runs, around a comment
 	endOfPart
 	nothing // a comment, an instruction, or white space around the root
 )
@@ -36,7 +32,8 @@ const (
 // scanner splits the XML of a part into tokens in one pass. It checks that the
 // document is complete: tags match, the root element ends, and only white space
 // follows it. It refuses document types, because entities are the classic way to
-// exhaust a reader, and any encoding but UTF-8. Namespaces are not resolved: names are compared by their local part.
+// exhaust a reader, and what is not UTF-8, whatever the XML declaration says. Namespaces are
+// not resolved: names are compared by their local part.
 //
 // The byte slices that it returns are valid until the next call of next.
 type scanner struct {
@@ -49,7 +46,6 @@ type scanner struct {
 	name  []byte // of the element whose tag was scanned, without its prefix
 	attrs []byte // the inside of the start tag after its name
 	text  []byte // of a textRun
-	cdata bool   // text is CDATA: & is only a character
 
 	open    []byte // names of the open elements, with their prefixes, one after the other
 	marks   []int  // where each begins
@@ -108,15 +104,20 @@ func (s *scanner) scan(b []byte) (t token, size int, err error) {
 	case len(b) == 1:
 		return nothing, 0, nil
 	}
-	switch b[1] {
-	case '/':
+	const comment = "<!--"
+	switch {
+	case b[1] == '/':
 		return s.scanEnd(b)
-	case '?':
-		return s.scanInstruction(b)
-	case '!':
-		return s.scanDeclaration(b)
+	case b[1] == '?':
+		return skipTo(b, len("<?"), "?>")
+	case b[1] != '!':
+		return s.scanStart(b)
+	case bytes.HasPrefix(b, []byte(comment)):
+		return skipTo(b, len(comment), "-->")
+	case bytes.HasPrefix([]byte(comment), b):
+		return nothing, 0, nil
 	}
-	return s.scanStart(b)
+	return 0, 0, s.damaged("it holds a document type or CDATA, which workbooks do not")
 }
 
 // scanStart scans <name attributes> or <name attributes/>.
@@ -174,21 +175,13 @@ func tagSize(b []byte) int {
 	return 0
 }
 
-// scanEnd scans </name>. Nearly always that is exactly the open element's name.
+// scanEnd scans </name>.
 func (s *scanner) scanEnd(b []byte) (token, int, error) {
-	if len(s.marks) > 0 {
-		open := s.open[s.marks[len(s.marks)-1]:]
-		if rest := b[2:]; len(rest) > len(open) && rest[len(open)] == '>' && bytes.HasPrefix(rest, open) {
-			s.name = localName(rest[:len(open)])
-			s.pop()
-			return endTag, len(open) + 3, nil
-		}
-	}
 	size := bytes.IndexByte(b, '>') + 1
 	if size == 0 {
 		return nothing, 0, nil
 	}
-	full := bytes.TrimRight(b[2:size-1], " \t\r\n")
+	full := trimSpace(b[2 : size-1])
 	if len(s.marks) == 0 || !bytes.Equal(full, s.open[s.marks[len(s.marks)-1]:]) {
 		return 0, 0, s.damaged("a closing tag does not match its opening tag")
 	}
@@ -209,7 +202,7 @@ func (s *scanner) scanText(b []byte) (token, int, error) {
 	if size < 0 {
 		return nothing, 0, nil
 	}
-	s.text, s.cdata = b[:size], false
+	s.text = b[:size]
 	switch {
 	case len(s.marks) > 0:
 		return textRun, size, nil
@@ -222,53 +215,12 @@ func (s *scanner) scanText(b []byte) (token, int, error) {
 // isText reports whether the last textRun is more than white space.
 func (s *scanner) isText() bool { return len(trimSpace(s.text)) > 0 }
 
-// scanDeclaration scans a comment or CDATA and refuses anything else.
-func (s *scanner) scanDeclaration(b []byte) (token, int, error) {
-	const comment, cdata = "<!--", "<![CDATA["
-	switch {
-	case bytes.HasPrefix(b, []byte(comment)):
-		_, size := until(b, len(comment), "-->")
-		return nothing, size, nil
-	case len(b) < len(cdata):
-		return nothing, 0, nil
-	case !bytes.HasPrefix(b, []byte(cdata)):
-		return 0, 0, s.damaged("it holds a document type, which workbooks never do")
-	case len(s.marks) == 0:
-		return 0, 0, s.damaged("text is outside its elements")
+// skipTo skips b up to stop, which begins after the first from bytes or later.
+func skipTo(b []byte, from int, stop string) (token, int, error) {
+	if length := bytes.Index(b[from:], []byte(stop)); length >= 0 {
+		return nothing, from + length + len(stop), nil
 	}
-	text, size := until(b, len(cdata), "]]>")
-	if size == 0 {
-		return nothing, 0, nil
-	}
-	s.text, s.cdata = text, true
-	return textRun, size, nil
-}
-
-// scanInstruction scans <?…?>; the XML declaration may name an encoding.
-func (s *scanner) scanInstruction(b []byte) (token, int, error) {
-	inside, size := until(b, 2, "?>")
-	if !bytes.HasPrefix(inside, []byte("xml ")) {
-		return nothing, size, nil
-	}
-	s.attrs = inside[4:]
-	for {
-		key, value, ok := s.attribute()
-		if !ok {
-			return nothing, size, s.fault
-		}
-		if string(key) == "encoding" && !strings.EqualFold(string(value), "utf-8") && !strings.EqualFold(string(value), "us-ascii") {
-			return 0, 0, s.damaged(notUTF8)
-		}
-	}
-}
-
-// until returns what stands in b before stop, after its first from bytes, and the size with stop; 0 without one.
-func until(b []byte, from int, stop string) (inside []byte, size int) {
-	length := bytes.Index(b[from:], []byte(stop))
-	if length < 0 {
-		return nil, 0
-	}
-	return b[from : from+length], from + length + len(stop)
+	return nothing, 0, nil
 }
 
 // element scans to the next start tag; it returns false at the end of the part.
@@ -396,9 +348,6 @@ func (s *scanner) content(dst []byte) ([]byte, error) {
 			return dst, nil
 		case t == startTag:
 			err = s.damaged("a text contains an element")
-		case s.cdata:
-			from := len(dst)
-			dst, err = s.checked(append(dst, s.text...), from)
 		default:
 			dst, err = s.unescape(dst, s.text)
 		}
@@ -450,7 +399,7 @@ func (s *scanner) checked(dst []byte, from int) ([]byte, error) {
 		}
 	}
 	if !ascii && !utf8.Valid(dst[from:]) {
-		return dst, s.damaged(notUTF8)
+		return dst, s.damaged("it is not written in UTF-8")
 	}
 	if cr {
 		lf := bytes.ReplaceAll(dst[from:], []byte("\r\n"), []byte("\n"))
