@@ -75,7 +75,12 @@ func openProperties(archive *zip.Reader) (*excelize.File, *zip.File, error) {
 	if at < 0 {
 		return nil, nil, errors.New("the workbook has no custom document properties")
 	}
-	content, err := readPart(archive.File[at], maxProperties)
+	part, err := archive.File[at].Open()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer part.Close()
+	content, err := io.ReadAll(io.LimitReader(part, maxProperties)) // one that is cut is damaged
 	if err != nil {
 		return nil, nil, err
 	}

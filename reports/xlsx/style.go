@@ -1,7 +1,6 @@
 package xlsx
 
 import (
-	"bytes"
 	"strings"
 	"unicode/utf8"
 
@@ -52,12 +51,22 @@ func (w *Writer) style(s Style) int {
 		return 0
 	}
 	id, ok := w.styles[s]
-	if !ok {
+	switch {
+	case ok:
+		return id
+	case s.quoted: // excelize has no setting for it
+		plain, yes, xfs := s, true, w.file.Styles.CellXfs
+		plain.quoted = false
+		xf := xfs.Xf[w.style(plain)]
+		xf.QuotePrefix = &yes
+		id = len(xfs.Xf)
+		xfs.Xf, xfs.Count = append(xfs.Xf, xf), id+1
+	default:
 		var err error
 		id, err = w.file.NewStyle(s.excelize())
 		w.fail(err)
-		w.styles[s] = id
 	}
+	w.styles[s] = id
 	return id
 }
 
@@ -79,7 +88,7 @@ func (s Style) excelize() *excelize.Style {
 		style.Font.Color, style.Font.Underline = "0563C1", "single"
 	}
 	if colour.ground != "" {
-		style.Fill = fill(s.Colour)
+		style.Fill = excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{colour.ground}}
 	}
 	switch {
 	case s.Wrap:
@@ -89,21 +98,7 @@ func (s Style) excelize() *excelize.Style {
 	case s.Right:
 		style.Alignment = &excelize.Alignment{Horizontal: "right"}
 	}
-	if s.quoted {
-		style.Protection = &excelize.Protection{Locked: true} // the default; markQuoted finds the style by it
-	}
 	return style
-}
-
-func fill(c Colour) excelize.Fill {
-	return excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{colours[c].ground}}
-}
-
-// markQuoted adds the quote prefix to the styles that need it: excelize has no
-// setting for it.
-func markQuoted(stylesheet []byte) []byte {
-	const known = ` applyProtection="true"`
-	return bytes.ReplaceAll(stylesheet, []byte(known), []byte(known+` quotePrefix="1"`))
 }
 
 // needsQuote reports whether a program would turn a text into something else when its

@@ -9,8 +9,6 @@ package xlsx
 
 import (
 	"archive/zip"
-	"bytes"
-	"fmt"
 	"io"
 	"slices"
 
@@ -78,58 +76,24 @@ func (w *Writer) AddSheet(name string) {
 // Close writes the parts that are not in the file yet and completes it.
 func (w *Writer) Close() error {
 	w.writeProperties()
-	if w.err != nil {
-		return w.err
+	w.file.SetZipWriter(func(io.Writer) excelize.ZipWriter { return rest{w.zip, w.written} })
+	if w.err == nil {
+		w.err = w.file.Write(io.Discard)
 	}
-	made, err := w.file.WriteToBuffer()
-	if err != nil {
-		return err
-	}
-	parts, err := zip.NewReader(bytes.NewReader(made.Bytes()), int64(made.Len()))
-	if err != nil {
-		return err
-	}
-	for _, part := range parts.File {
-		if w.written[part.Name] {
-			continue
-		}
-		if err := w.finish(part); err != nil {
-			return err
-		}
-	}
-	return w.zip.Close()
+	return w.err
 }
 
-// finish writes a part that excelize has made, with what excelize has no setting for.
-func (w *Writer) finish(part *zip.File) error {
-	content, err := readPart(part, part.UncompressedSize64)
-	if err != nil {
-		return err
+// rest takes what excelize writes into the file, except for the sheets, which are there already.
+type rest struct {
+	*zip.Writer
+	written map[string]bool
+}
+
+func (r rest) Create(name string) (io.Writer, error) {
+	if r.written[name] {
+		return io.Discard, nil
 	}
-	w.written[part.Name] = true
-	to, err := w.zip.Create(part.Name)
-	if err != nil {
-		return err
-	}
-	if part.Name == "xl/styles.xml" {
-		content = markQuoted(content)
-	}
-	_, err = to.Write(content)
-	return err
+	return r.Writer.Create(name)
 }
 
 const xmlHeader = `<?xml version="1.0" encoding="UTF-8"?>` + "\n"
-
-// readPart reads a part of at most limit bytes.
-func readPart(part *zip.File, limit uint64) ([]byte, error) {
-	r, err := part.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	content, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
-	if err == nil && uint64(len(content)) > limit {
-		err = fmt.Errorf("the workbook's part %s is too large", part.Name)
-	}
-	return content, err
-}
