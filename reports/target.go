@@ -23,8 +23,8 @@ import (
 type Placement struct {
 	// Path is where to write.
 	Path string
-	// Aside is where a copy of the file at Path is kept because it was edited; ""
-	// when there is nothing to keep.
+	// Aside is where the file at Path is kept because it was edited; "" when there is
+	// nothing to keep.
 	Aside string
 }
 
@@ -188,21 +188,15 @@ func newFile(path string, write func(to io.Writer) error) (digest string, err er
 }
 
 // put moves a finished file to its place and returns where it is now. An edited
-// workbook is copied before it is replaced, so that there is a workbook at Path at
-// every moment: a run that is killed here can be repeated. Where Path cannot be
+// workbook gets its second name before it is replaced, so that there is a workbook at
+// Path at every moment: a run that is killed here can be repeated. Where Path cannot be
 // replaced, such as a workbook that is open in Excel on Windows, it stays as it is and
 // the file goes to the next free name of NAME.2.xlsx, NAME.3.xlsx …: a finished
 // workbook is never thrown away.
 func (p Placement) put(finished string) (Written, error) {
 	var err error
 	if p.Aside != "" {
-		copied := filepath.Join(filepath.Dir(finished), "edited") // it appears complete or not at all
-		if _, err = newFile(copied, func(to io.Writer) error { return copyFile(to, p.Path) }); err == nil {
-			err = os.Rename(copied, p.Aside)
-		}
-		if err != nil {
-			err = fmt.Errorf("keeping the edited workbook: %w", err)
-		}
+		err = os.Link(p.Path, p.Aside)
 	}
 	if err == nil {
 		if err = os.Rename(finished, p.Path); err == nil {
@@ -216,16 +210,6 @@ func (p Placement) put(finished string) (Written, error) {
 		return Written{Path: other}, nil
 	}
 	return Written{}, err
-}
-
-func copyFile(to io.Writer, path string) error {
-	from, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	_, err = io.Copy(to, from)
-	return err
 }
 
 // freeName returns path if nothing is there, else the next free name of NAME.2.xlsx,
