@@ -138,18 +138,14 @@ func Target(path string, dryRun bool, lastDigest string, now time.Time) (Placeme
 
 // write makes a workbook of the sheets that fill writes, and moves it to its place.
 func (p Placement) write(fill func(file io.Writer) (*xlsx.Writer, error)) (w Written, err error) {
-	err = inScratch(filepath.Dir(p.Path), func(scratch string) error {
-		finished := filepath.Join(scratch, "new")
-		digest, err := newFile(finished, func(to io.Writer) error {
-			book, err := fill(to)
-			if err == nil {
-				err = book.Close()
-			}
-			return err
-		})
+	err = writeBeside(p.Path, func(to io.Writer) error {
+		book, err := fill(to)
 		if err == nil {
-			w, err = p.put(finished)
+			err = book.Close()
 		}
+		return err
+	}, func(finished, digest string) (err error) {
+		w, err = p.put(finished)
 		w.Digest = digest
 		return err
 	})
@@ -159,32 +155,26 @@ func (p Placement) write(fill func(file io.Writer) (*xlsx.Writer, error)) (w Wri
 	return w, nil
 }
 
-// inScratch calls write with a private folder inside folder, from which it moves finished files into folder. Nothing
-// else is left behind, and the names are durable.
-func inScratch(folder string, write func(scratch string) error) (err error) {
-	scratch, err := os.MkdirTemp(folder, ".claimsheet-")
+// writeBeside calls write with a file beside path that only its owner can read, and put,
+// which moves it, with the path of the finished file and its SHA-256 in hex. The file and
+// its name are durable then. Nothing else is left behind.
+func writeBeside(path string, write func(to io.Writer) error, put func(finished, digest string) error) error {
+	file, err := os.CreateTemp(filepath.Dir(path), ".claimsheet-*") // 0600
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	if err := write(scratch); err != nil {
-		return err
-	}
-	return safefile.SyncFolder(folder)
-}
-
-// newFile makes a durable file that only its owner can read, and returns its SHA-256 in
-// hex.
-func newFile(path string, write func(to io.Writer) error) (digest string, err error) {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return "", err
-	}
+	defer os.Remove(file.Name()) // unless it was moved
 	sum := sha256.New()
 	if err = write(io.MultiWriter(file, sum)); err == nil {
 		err = file.Sync()
 	}
-	return hex.EncodeToString(sum.Sum(nil)), errors.Join(err, file.Close())
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	if err := put(file.Name(), hex.EncodeToString(sum.Sum(nil))); err != nil {
+		return err
+	}
+	return safefile.SyncFolder(filepath.Dir(path))
 }
 
 // put moves a finished file to its place and returns where it is now. An edited
@@ -241,12 +231,9 @@ func Mark(path string, properties map[string]string, replacing func(digest strin
 	if err != nil {
 		return err
 	}
-	return inScratch(filepath.Dir(path), func(scratch string) error {
-		finished := filepath.Join(scratch, "new")
-		digest, err := newFile(finished, func(to io.Writer) error { return xlsx.CopyWithProperties(to, &from.Reader, properties) })
-		if err != nil {
-			return err
-		}
+	return writeBeside(path, func(to io.Writer) error {
+		return xlsx.CopyWithProperties(to, &from.Reader, properties)
+	}, func(finished, digest string) error {
 		if err := os.Chmod(finished, info.Mode().Perm()); err != nil {
 			return err
 		}

@@ -474,7 +474,7 @@ func checkOutput(ctx context.Context, l *ledger.Ledger, path string, dryRun bool
 		return err
 	}
 	folder := filepath.Dir(path)
-	trial, err := os.MkdirTemp(folder, ".claimsheet-*") // the first thing that writing a workbook does
+	trial, err := os.MkdirTemp(folder, ".claimsheet-*") // a workbook is written beside its place first
 	if err != nil {
 		return problem.At(problem.Where{File: path}, "output-no-access", "the folder %s cannot be written to: %v", folder, errors.Unwrap(err)).
 			Hinted("let this user write to it, or choose another folder with -o")
