@@ -29,7 +29,7 @@ var statusColours = map[result.Status]xlsx.Colour{
 	result.Done: xlsx.Green, result.Unchanged: xlsx.Green, result.NotStarted: xlsx.Grey, result.Skipped: xlsx.Grey, result.Planned: xlsx.Blue,
 }
 
-// resultsSheet is the sheet Results, and what the sheets after it need to know of it.
+// resultsSheet is the sheet Results.
 type resultsSheet struct {
 	*xlsx.Sheet
 	of       Workbook
@@ -39,29 +39,29 @@ type resultsSheet struct {
 }
 
 // writeResults writes every source row with what became of it beside it.
-func writeResults(w *xlsx.Writer, b Workbook) (*resultsSheet, error) {
+func writeResults(w *xlsx.Writer, b Workbook) error {
 	s := newResultsSheet(w, b)
 	next, stop := iter.Pull2(b.Rows)
 	defer stop()
 	for record, err := range b.Records {
 		if err != nil {
-			return nil, err
+			return err
 		}
 		result, err, ok := next()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if !ok || result.Row != record.Row {
-			return nil, fmt.Errorf("row %d of the sheet has no result", record.Row)
+			return fmt.Errorf("row %d of the sheet has no result", record.Row)
 		}
 		s.write(record, result)
 	}
 	if result, err, ok := next(); err != nil {
-		return nil, err
+		return err
 	} else if ok {
-		return nil, fmt.Errorf("the result of row %d has no row in the sheet", result.Row)
+		return fmt.Errorf("the result of row %d has no row in the sheet", result.Row)
 	}
-	return s, s.Close()
+	return s.Close()
 }
 
 // newResultsSheet begins the sheet with its header.
@@ -173,14 +173,4 @@ func commentText(found problem.List) string {
 		texts = append(texts, strings.TrimSpace(p.Message+"\n"+p.Hint))
 	}
 	return strings.Join(texts, "\n\n")
-}
-
-// place returns where a cell of Results is, by its column there and the source's row;
-// "" for a row that is not in it.
-func (s *resultsSheet) place(column, row int) string {
-	at := s.of.Preview.At(-1, row)
-	if at.Place == "" {
-		return ""
-	}
-	return xlsx.Place(at.Sheet, cell.ColumnName(column)+at.Place)
 }

@@ -104,11 +104,6 @@ func TestEveryInvalidCellIsMarked(t *testing.T) {
 	if ground(t, f, "Results", "A2") != "" {
 		t.Error("A2 is marked, and nothing is wrong with it")
 	}
-	for ref, want := range map[string]string{"A2": "'Results'!B2", "A1101": "'Results'!B1101"} {
-		if place := leadsTo(t, f, ref); place != want {
-			t.Errorf("Problems!%s leads to %q, want %q", ref, place, want)
-		}
-	}
 	if shown, _ := f.GetCellValue("Problems", "A1101"); shown != "'Jo''s leads'!B1101" {
 		t.Errorf("the last problem is at %s", shown)
 	}
@@ -119,35 +114,7 @@ func ground(t *testing.T, f *excelize.File, sheet, ref string) string {
 	return strings.Join(styleOf(t, f, sheet, ref).Fill.Color, " ")
 }
 
-// leadsTo is the place to which a cell of the sheet Problems is a link.
-func leadsTo(t *testing.T, f *excelize.File, ref string) string {
-	t.Helper()
-	_, place, err := f.GetCellHyperLink("Problems", ref)
-	return must(place, err)(t)
-}
-
-// A problem is a link to its cell in the workbook: the source's header may be in any
-// row, its rows may have gaps, and columns of an earlier workbook are left out. A
-// problem of a row leads to the row, and one of neither has no link.
-func TestProblemsLeadToTheirCells(t *testing.T) {
-	t.Parallel()
-	b := loans()
-	b.Preview = &reports.Preview{Own: []int{1}}
-	at := func(c string, row int) problem.Problem {
-		return problem.At(problem.Where{Sheet: "Leads", Cell: c, Row: row}, "code", "wrong")
-	}
-	b.Problems = problem.List{at("C8", 8), at("", 5), at("C3", 3), at("B4", 4), problem.New("code", "wrong"),
-		problem.At(problem.Where{Sheet: "Other", Cell: "C8", Row: 8}, "code", "wrong")}
-	_, f := written(t, b)
-	var got []string
-	for _, ref := range []string{"A2", "A3", "A4", "A5", "A6", "A7"} {
-		got = append(got, leadsTo(t, f, ref))
-	}
-	same(t, "links", []string{"'Results'!B5", "'Results'!A3", "", "'Results'!A2", "", ""}, got)
-}
-
-// Rows that failed or are uncertain are on the sheet Problems too, each with a link to
-// its status.
+// Rows that failed or are uncertain are on the sheet Problems too.
 func TestFailedRowsAreProblems(t *testing.T) {
 	t.Parallel()
 	b := invalidWorkbook(3)
@@ -160,9 +127,6 @@ func TestFailedRowsAreProblems(t *testing.T) {
 	got := must(f.GetRows("Problems"))(t)
 	want := [][]string{{"'Jo''s leads'!3", "refused", "", "correct it", "uncertain"}, {"'Jo''s leads'!4", "refused", "", "correct it", "failed"}}
 	same(t, "rows", want, got[1:])
-	if place := leadsTo(t, f, "A2"); place != "'Results'!C3" {
-		t.Errorf("the first leads to %q", place)
-	}
 }
 
 // heights are those of the first two rows below the header of a sheet.

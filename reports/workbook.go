@@ -6,7 +6,7 @@
 // hold neither.
 //
 // The rows are written while they are read. What is kept in memory is eight bytes for
-// each row, in Preview, and the links of problems, up to the limit of a sheet.
+// each row, in Preview.
 package reports
 
 import (
@@ -94,25 +94,16 @@ func (p Placement) Write(b Workbook) (Written, error) {
 	})
 }
 
-// writeSheets writes the sheets. Which cells of Results the problems are about is known
-// after Results, but Problems is the sheet that the user should see first.
+// writeSheets writes the sheets, those first that the user should see first.
 func (b Workbook) writeSheets(w *xlsx.Writer) error {
-	hasProblems := len(b.Problems) > 0 || b.Summary.Rows.Failed+b.Summary.Rows.Uncertain > 0
-	if hasProblems {
-		w.AddSheet(ProblemsSheet)
-	}
-	results, err := writeResults(w, b)
-	if err != nil {
-		return err
-	}
-	next := []func(*xlsx.Writer, Workbook) error{writeSteps, writeSummary}
+	sheets := []func(*xlsx.Writer, Workbook) error{writeResults, writeSteps, writeSummary}
 	if b.Summary.DryRun {
-		next = []func(*xlsx.Writer, Workbook) error{writePlan, writeValues, writeSummary}
+		sheets = []func(*xlsx.Writer, Workbook) error{writeResults, writePlan, writeValues, writeSummary}
 	}
-	if hasProblems {
-		next = slices.Insert(next, len(next)-1, results.writeProblems)
+	if len(b.Problems) > 0 || b.Summary.Rows.Failed+b.Summary.Rows.Uncertain > 0 {
+		sheets = slices.Insert(sheets, 0, writeProblems)
 	}
-	for _, write := range next {
+	for _, write := range sheets {
 		if err := write(w, b); err != nil {
 			return err
 		}

@@ -2,11 +2,9 @@ package xlsx
 
 import (
 	"fmt"
-	"html"
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/xuri/excelize/v2"
 
@@ -17,7 +15,6 @@ import (
 const (
 	MaxRows    = excelize.TotalRows
 	MaxColumns = excelize.MaxColumns
-	maxLinks   = excelize.TotalSheetHyperlinks // more make Excel call the file damaged
 )
 
 // Layout is how a sheet looks. One with headers is a table: its header stays visible
@@ -47,15 +44,11 @@ type Sheet struct {
 	column   int    // the next cell's, 0 = A
 	number   string // the row's
 	letters  []string
-	links    []link
 	comments int
 }
 
-// link is a cell that leads to a place of the workbook.
-type link struct{ cell, place string }
-
-// NewSheet adds a sheet, or takes the empty one of this name, and begins its rows.
-// The sheet written before it must be closed.
+// NewSheet adds a sheet behind the others and begins its rows. The first one is shown
+// when the file is opened. The sheet written before it must be closed.
 func (w *Writer) NewSheet(l Layout) *Sheet {
 	s := &Sheet{layout: l, w: w}
 	s.start()
@@ -68,8 +61,13 @@ func (s *Sheet) start() {
 	if s.sheets > 1 {
 		s.name += " " + strconv.Itoa(s.sheets)
 	}
-	s.w.AddSheet(s.name)
-	index, err := s.w.file.GetSheetIndex(s.name)
+	var index int
+	var err error
+	if len(s.w.written) == 0 {
+		err = s.w.file.SetSheetName("Sheet1", s.name) // a new workbook has this one
+	} else {
+		index, err = s.w.file.NewSheet(s.name)
+	}
 	s.w.fail(err)
 	s.part = fmt.Sprintf("xl/worksheets/sheet%d.xml", index+1)
 	to, err := s.w.zip.Create(s.part)
@@ -129,7 +127,6 @@ func (s *Sheet) Close() error {
 	if isTable {
 		s.filter()
 	}
-	s.hyperlinks()
 	if isTable {
 		s.raw(`<pageSetup orientation="landscape" fitToHeight="0"/>`)
 	}
@@ -148,33 +145,6 @@ func (s *Sheet) filter() {
 	area := fmt.Sprintf("A1:%s%d", cell.ColumnName(len(s.layout.Widths)-1), s.row)
 	s.w.fail(s.w.file.AutoFilter(s.name, area, nil))
 	s.raw(`<autoFilter ref="`, area, `"/>`)
-}
-
-// Place is a cell of a sheet as a link names it.
-func Place(sheet, cell string) string {
-	return "'" + strings.ReplaceAll(sheet, "'", "''") + "'!" + cell
-}
-
-// LinkTo makes the next cell lead to a place of the workbook and reports whether it does: "" and those beyond the
-// limit of a sheet do not.
-func (s *Sheet) LinkTo(place string) bool {
-	if place == "" || len(s.links) == maxLinks {
-		return false
-	}
-	s.links = append(s.links, link{cell.ColumnName(s.column) + s.number, place})
-	return true
-}
-
-// hyperlinks writes the links.
-func (s *Sheet) hyperlinks() {
-	if len(s.links) == 0 {
-		return
-	}
-	s.raw(`<hyperlinks>`)
-	for _, l := range s.links {
-		s.raw(`<hyperlink ref="`, l.cell, `" location="`, html.EscapeString(l.place), `"/>`)
-	}
-	s.raw(`</hyperlinks>`)
 }
 
 // maxComments bounds the comments of a sheet: programs become slow with thousands.

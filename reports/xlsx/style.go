@@ -39,7 +39,6 @@ type Style struct {
 	Wrap   bool // and at the top
 	Top    bool
 	Right  bool
-	Link   bool
 	// quoted keeps a program from reading a text as a formula or a number when
 	// the cell is edited.
 	quoted bool
@@ -81,11 +80,8 @@ func (s Style) excelize() *excelize.Style {
 	} else if s.Format != "" {
 		style.CustomNumFmt = &s.Format
 	}
-	if s.Bold || s.Link || s.Colour != 0 {
+	if s.Bold || s.Colour != 0 {
 		style.Font = &excelize.Font{Bold: s.Bold, Color: colour.text, Family: "Calibri", Size: 11}
-	}
-	if s.Link {
-		style.Font.Color, style.Font.Underline = "0563C1", "single"
 	}
 	if colour.ground != "" {
 		style.Fill = excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{colour.ground}}

@@ -10,7 +10,6 @@ package xlsx
 import (
 	"archive/zip"
 	"io"
-	"slices"
 
 	"github.com/klauspost/compress/flate"
 	"github.com/xuri/excelize/v2"
@@ -59,18 +58,6 @@ func (w *Writer) SetProperty(name, value string) {
 		w.properties[name] = value
 		w.fail(w.file.SetCustomProps(excelize.CustomProperty{Name: name, Value: value}))
 	}
-}
-
-// AddSheet adds an empty sheet behind the others unless it exists. The first sheet
-// is the one that is shown when the file is opened.
-func (w *Writer) AddSheet(name string) {
-	const given = "Sheet1" // a new workbook has this one
-	if slices.Contains(w.file.GetSheetList(), given) {
-		w.fail(w.file.SetSheetName(given, name))
-		return
-	}
-	_, err := w.file.NewSheet(name) // it takes one that exists
-	w.fail(err)
 }
 
 // Close writes the parts that are not in the file yet and completes it.

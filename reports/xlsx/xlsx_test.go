@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strings"
 	"testing"
@@ -64,14 +63,6 @@ func TestFullSheetContinuesInTheNext(t *testing.T) {
 		if got, want := f.GetDefinedName()[i].RefersTo, fmt.Sprintf("'%s'!%s", f.GetSheetList()[i], ref); got != want {
 			t.Errorf("the filter is on %s, want %s", got, want)
 		}
-	}
-}
-
-// A sheet has no more links than a program takes.
-func TestLinks(t *testing.T) {
-	s := NewWriter(io.Discard, false).NewSheet(Layout{Name: "Problems"})
-	if s.links = make([]link, maxLinks-1); !s.LinkTo("'Results'!A2") || s.LinkTo("'Results'!A2") || s.LinkTo("") {
-		t.Errorf("%d links, want %d", len(s.links), maxLinks)
 	}
 }
 
