@@ -2,6 +2,7 @@ package reports
 
 import (
 	"strconv"
+	"time"
 
 	"claimsheet/reports/xlsx"
 )
@@ -28,7 +29,7 @@ func writeSteps(w *xlsx.Writer, b Workbook) error {
 	t := w.NewSheet(xlsx.Layout{
 		Name:    StepsSheet,
 		Headers: []string{NumberHeader, ClientKeyHeader, StepHeader, StateHeader, IDHeader, "Attempts", "HTTP status", "When", SettleHeader},
-		Numbers: []int{0, 5, 6, 7},
+		Numbers: []int{0, 5, 6},
 		Widths:  []float64{10, 30, 44, 14, 38, 11, 13, 20, 24},
 	})
 	lines := 0
@@ -37,11 +38,14 @@ func writeSteps(w *xlsx.Writer, b Workbook) error {
 			return err
 		}
 		lines++
-		var status any // left out when there was no answer
+		var status, when any // left out when there was no answer, or no attempt
 		if s.Status != 0 {
 			status = s.Status
 		}
-		t.Row(xlsx.Style{}, s.Number, s.ClientKey, s.Step, s.State, s.ID, s.Attempts, status, s.At)
+		if !s.At.IsZero() {
+			when = s.At.UTC().Format(time.DateTime)
+		}
+		t.Row(xlsx.Style{}, s.Number, s.ClientKey, s.Step, s.State, s.ID, s.Attempts, status, when)
 	}
 	w.SetProperty(StepsProperty, strconv.Itoa(lines))
 	return t.Close()

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"claimsheet/mapping/cell"
@@ -59,8 +57,8 @@ func (s *Sheet) flush() {
 	s.buffer = s.buffer[:0]
 }
 
-// Row writes a whole row of one style. A value is a text, an int, a bool, or a time, shown
-// in UTC; nil and a zero time leave the cell out.
+// Row writes a whole row of one style. A value is a text, an int or a bool; nil leaves the
+// cell out.
 func (s *Sheet) Row(style Style, values ...any) {
 	s.Next(1, false)
 	for _, v := range values {
@@ -79,9 +77,6 @@ func (s *Sheet) raw(xml ...string) {
 	}
 }
 
-// timeFormat shows times in UTC, to the second.
-const timeFormat = "yyyy-mm-dd hh:mm:ss"
-
 // Value writes a value as Row does.
 func (s *Sheet) Value(style Style, value any) {
 	switch v := value.(type) {
@@ -95,17 +90,6 @@ func (s *Sheet) Value(style Style, value any) {
 			digit = "1"
 		}
 		s.typed(style, "b", digit)
-	case time.Time:
-		if v.IsZero() {
-			s.column++
-			return
-		}
-		epoch := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
-		if s.w.date1904 {
-			epoch = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
-		}
-		style.Format = timeFormat
-		s.typed(style, "", strconv.FormatFloat(float64(v.Unix()-epoch.Unix())/(24*60*60), 'f', -1, 64))
 	default:
 		s.column++
 	}
@@ -141,17 +125,8 @@ func (s *Sheet) Text(style Style, text string) {
 	s.raw(text, `</t></is></c>`)
 }
 
-// Number writes a number in exactly this spelling. One that is not a number to a
-// spreadsheet program becomes a text.
-func (s *Sheet) Number(style Style, literal string) {
-	// Go reads 0x10, NaN and Inf as numbers too.
-	letter := func(r rune) bool { return r >= 'A' && r != 'E' && r != 'e' }
-	if _, err := strconv.ParseFloat(literal, 64); err != nil || strings.ContainsFunc(literal, letter) {
-		s.Text(style, literal)
-		return
-	}
-	s.typed(style, "", literal)
-}
+// Number writes a number in exactly this spelling, which must be one of a workbook.
+func (s *Sheet) Number(style Style, literal string) { s.typed(style, "", literal) }
 
 // Error writes an error value such as #N/A; one that programs do not know becomes
 // #VALUE!, because Excel calls a file with it damaged.
@@ -209,11 +184,5 @@ func cut(s string) string {
 	if cell.Fits(s) {
 		return s
 	}
-	room := cell.MaxText - 1
-	for i, r := range s {
-		if room -= max(1, utf16.RuneLen(r)); room < 0 {
-			return s[:i] + "…"
-		}
-	}
-	return s
+	return string([]rune(s)[:cell.MaxText/2]) + "…" // a character may count as two
 }

@@ -18,12 +18,11 @@ import (
 // Writer writes a workbook file. Its sheets are written one after another; Close
 // completes the file.
 type Writer struct {
-	file     *excelize.File // makes the parts that are not sheets
-	zip      *zip.Writer
-	date1904 bool
-	styles   map[Style]int
-	written  map[string]bool // by part
-	maxRows  int             // of a sheet, including the header
+	file    *excelize.File // makes the parts that are not sheets
+	zip     *zip.Writer
+	styles  map[Style]int
+	written map[string]bool // by part
+	maxRows int             // of a sheet, including the header
 
 	properties map[string]string
 	err        error // the first one; it stays
@@ -31,7 +30,7 @@ type Writer struct {
 
 // NewWriter begins a workbook that is written to dst. date1904 is its date system.
 func NewWriter(dst io.Writer, date1904 bool) *Writer {
-	w := &Writer{file: excelize.NewFile(), zip: zip.NewWriter(dst), date1904: date1904, styles: map[Style]int{},
+	w := &Writer{file: excelize.NewFile(), zip: zip.NewWriter(dst), styles: map[Style]int{},
 		written: map[string]bool{}, maxRows: MaxRows, properties: map[string]string{}}
 	// One for all parts, because it is large. Level 6 makes a sheet a fifth smaller in five times the time.
 	packer, err := flate.NewWriter(nil, flate.BestSpeed)
