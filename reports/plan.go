@@ -17,7 +17,6 @@ func writePlan(w *xlsx.Writer, b Workbook) error {
 	t := w.NewSheet(xlsx.Layout{
 		Name:    PlanSheet,
 		Headers: []string{ClientKeyHeader, "In this order", "Clients", "Claims", "Activities", "Links", "Calls"},
-		Numbers: []int{2, 3, 4, 5, 6},
 		Widths:  []float64{34, 110, 10, 10, 12, 8, 8},
 	})
 	var client result.Step

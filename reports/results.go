@@ -96,8 +96,7 @@ func newResultsSheet(w *xlsx.Writer, b Workbook) *resultsSheet {
 		}
 		layout.Headers, layout.Widths = append(layout.Headers, header), append(layout.Widths, width)
 	}
-	last := len(layout.Headers) - 1
-	s.message, layout.Numbers = last-2, []int{last}
+	s.message = len(layout.Headers) - 3
 	s.Sheet = w.NewSheet(layout)
 	return s
 }

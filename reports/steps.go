@@ -29,7 +29,6 @@ func writeSteps(w *xlsx.Writer, b Workbook) error {
 	t := w.NewSheet(xlsx.Layout{
 		Name:    StepsSheet,
 		Headers: []string{NumberHeader, ClientKeyHeader, StepHeader, StateHeader, IDHeader, "Attempts", "HTTP status", "When", SettleHeader},
-		Numbers: []int{0, 5, 6},
 		Widths:  []float64{10, 30, 44, 14, 38, 11, 13, 20, 24},
 	})
 	lines := 0

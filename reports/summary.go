@@ -16,6 +16,7 @@ type Fact struct{ Label, Text string }
 // status, so that two summaries can be compared side by side.
 func writeSummary(w *xlsx.Writer, b Workbook) error {
 	t := w.NewSheet(xlsx.Layout{Name: SummarySheet, Widths: []float64{30, 20, 12}})
+	header := xlsx.Style{Bold: true, Colour: xlsx.Plain}
 	if b.Notice != "" {
 		t.Row(xlsx.Style{Bold: true, Colour: xlsx.AmberText}, b.Notice)
 		t.Gap()
@@ -31,7 +32,7 @@ func writeSummary(w *xlsx.Writer, b Workbook) error {
 		}
 	}
 	t.Gap()
-	writeHeader(t, "Status", "Rows", "Clients")
+	t.Row(header, "Status", "Rows", "Clients")
 	for _, status := range statuses {
 		t.Row(xlsx.Style{}, string(status.status), status.of(s.Rows), status.of(s.Clients))
 	}
@@ -45,21 +46,11 @@ func writeSummary(w *xlsx.Writer, b Workbook) error {
 		t.Row(xlsx.Style{}, without, nil, s.WithoutLink)
 	}
 	t.Gap()
-	writeHeader(t, sent, "Number")
+	t.Row(header, sent, "Number")
 	for _, r := range requests {
 		t.Row(xlsx.Style{}, r.several, r.of(s.Requests))
 	}
 	return t.Close()
-}
-
-// writeHeader begins a table: a label, then columns of numbers.
-func writeHeader(t *xlsx.Sheet, label string, numbers ...string) {
-	t.Next(1, false)
-	t.Text(xlsx.Style{Bold: true, Colour: xlsx.Plain}, label)
-	for _, n := range numbers {
-		t.Text(xlsx.Style{Bold: true, Colour: xlsx.Plain, Right: true}, n)
-	}
-	t.End()
 }
 
 // duration formats a number of seconds for people.

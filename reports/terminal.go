@@ -28,7 +28,7 @@ type NextSteps struct {
 	// Command is the command of the run: it does what a dry run planned.
 	Command []string
 	// Settle lists what is uncertain. Rerun does what is missing in a results
-	// workbook, whose path is added to it; nil where the results cannot be run again.
+	// workbook, whose path is added to it.
 	Settle, Rerun []string
 	// Sandbox shows what the sandbox holds; nil for a real service.
 	Sandbox []string
@@ -155,18 +155,14 @@ func nextSteps(s result.Summary, n NextSteps) (lines []string) {
 		}
 		return lines
 	}
-	if r.Uncertain+s.UncertainSteps > 0 && n.Settle != nil {
+	if r.Uncertain+s.UncertainSteps > 0 {
 		say("Uncertain steps are never sent again automatically. To list them and decide:", n.Settle)
 	}
-	if r.Failed+r.Invalid+r.NotStarted == 0 || n.Rerun == nil && n.Command == nil {
+	if r.Failed+r.Invalid+r.NotStarted == 0 {
 		return lines
 	}
 	how := "After your decision, import the results workbook again"
 	switch isBroken := n.Stopped != "" && !n.Interrupted; {
-	case n.Rerun == nil && isBroken:
-		how = "Fix the cause, then import the sheet again"
-	case n.Rerun == nil:
-		how = "Correct the cells in the sheet and import it again"
 	case isBroken && r.Invalid > 0:
 		how = "Fix the cause, correct the invalid cells in the results workbook, then continue with it"
 	case isBroken:
@@ -176,12 +172,7 @@ func nextSteps(s result.Summary, n NextSteps) (lines []string) {
 	case n.Interrupted:
 		how = "Continue with the results workbook"
 	}
-	how += "; only what is missing is sent:"
-	if n.Rerun == nil {
-		say(how, n.Command)
-		return lines
-	}
-	lines = append(lines, how)
+	lines = append(lines, how+"; only what is missing is sent:")
 	for _, path := range workbooks(s) {
 		lines = append(lines, "  "+CommandLine(append(slices.Clone(n.Rerun), path)))
 	}

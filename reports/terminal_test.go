@@ -34,7 +34,6 @@ func TestWriteSummary(t *testing.T) {
 		{dry, reports.NextSteps{Command: run}},
 		{stopped, reports.NextSteps{Stopped: "a signal ended the run; what was in flight was finished", Interrupted: true, Rerun: []string{"claimsheet", "rerun"}}},
 		{refused, reports.NextSteps{Stopped: "the mapping or the environment is wrong", Rerun: []string{"claimsheet", "rerun"}}},
-		{refused, reports.NextSteps{Stopped: "the mapping or the environment is wrong", Command: run}},
 		{waits, reports.NextSteps{Settle: []string{"claimsheet", "settle"}, Rerun: []string{"claimsheet", "rerun"}}},
 	}
 	var b strings.Builder

@@ -3,7 +3,6 @@ package xlsx
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 
 	"github.com/xuri/excelize/v2"
@@ -26,8 +25,7 @@ type Layout struct {
 	Widths  []float64 // in characters, by column
 	Hidden  []bool    // by column; columns beyond its end are visible
 	Headers []string
-	Ours    int   // the first column whose header stands out
-	Numbers []int // columns of numbers: their headers stand on the right
+	Ours    int // the first column whose header stands out
 }
 
 // Sheet writes a sheet, row by row and cell by cell, in order: Next begins a row, whose
@@ -82,7 +80,7 @@ func (s *Sheet) start() {
 	}
 	s.Next(1, false)
 	for i, header := range s.layout.Headers {
-		style := Style{Bold: true, Colour: Plain, Right: slices.Contains(s.layout.Numbers, i)}
+		style := Style{Bold: true, Colour: Plain}
 		if i >= s.layout.Ours {
 			style.Colour = Strong
 		}

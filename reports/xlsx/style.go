@@ -38,7 +38,6 @@ type Style struct {
 	Bold   bool
 	Wrap   bool // and at the top
 	Top    bool
-	Right  bool
 	// quoted keeps a program from reading a text as a formula or a number when
 	// the cell is edited.
 	quoted bool
@@ -91,8 +90,6 @@ func (s Style) excelize() *excelize.Style {
 		style.Alignment = &excelize.Alignment{WrapText: true, Vertical: "top"}
 	case s.Top:
 		style.Alignment = &excelize.Alignment{Vertical: "top"}
-	case s.Right:
-		style.Alignment = &excelize.Alignment{Horizontal: "right"}
 	}
 	return style
 }
