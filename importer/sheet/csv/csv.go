@@ -7,7 +7,6 @@
 package csv
 
 import (
-	"cmp"
 	"encoding/csv"
 	"errors"
 	"io"
@@ -229,33 +228,21 @@ func (f *File) delimit(declared string) (fields []string, err error) {
 		f.comma = []rune(declared)[0]
 		return f.header()
 	}
-	var firstError error
-	var names, declarations []string // of the delimiters that split the header
-	for i, comma := range []rune(",;\t") {
-		other := *f
-		other.comma = comma
-		found, err := other.header()
-		if p, ok := errors.AsType[problem.Problem](err); ok && (p.Code == "no-header" || p.Code == "empty-sheet") {
-			return nil, err // a row of delimiters is not a header of one column
+	var names []string // of the delimiters that split the header
+	only := ','
+	for _, comma := range ",;\t" {
+		f.comma = comma
+		if fields, err := f.header(); err == nil && len(fields) > 1 {
+			names, only = append(names, delimiterName(comma)), comma
 		}
-		if len(found) > 1 {
-			names = append(names, delimiterName(comma))
-			declarations = append(declarations, "sheet: {delimiter: "+[]string{`","`, `";"`, "tab"}[i]+"}")
-		}
-		if err == nil && (fields == nil || len(fields) == 1 && len(found) > 1) {
-			f.comma, fields = comma, found
-		}
-		firstError = cmp.Or(firstError, err)
 	}
-	switch at := f.sheet.AtRow(f.sheet.HeaderRow); {
-	case len(names) > 1:
-		return nil, problem.At(at, "unknown-delimiter",
+	if len(names) > 1 {
+		return nil, problem.At(f.sheet.AtRow(f.sheet.HeaderRow), "unknown-delimiter",
 			"the header can be split at %s; expected only one of them", strings.Join(names, " or at ")).
-			Hinted("name the delimiter in the mapping: %s", strings.Join(declarations, " or "))
-	case fields == nil:
-		return nil, firstError
+			Hinted("name the delimiter in the mapping: sheet: {delimiter: \",\"}, {delimiter: \";\"} or {delimiter: tab}")
 	}
-	return fields, nil
+	f.comma = only
+	return f.header()
 }
 
 // header returns the fields of the header row.

@@ -2,6 +2,7 @@ package xlsx
 
 import (
 	"iter"
+	"slices"
 
 	"claimsheet/mapping/cell"
 )
@@ -43,8 +44,7 @@ type pass struct {
 	found  []xmlCell   // cells of the row that have a value
 	buf    []byte      // their texts, but for shared strings
 	value  []byte      // the stored value of the cell being read
-	cells  []cell.Cell // of the record last delivered; all empty beyond its length
-	filled []int       // which of them are not empty
+	cells  []cell.Cell // of the record last delivered
 }
 
 // run reads the sheet to the part's end.
@@ -154,8 +154,7 @@ func (p *pass) rowAttributes() error {
 	return nil
 }
 
-// deliver delivers the row unless it has no value. The record's cells are reused, so
-// those of the previous row are emptied first.
+// deliver delivers the row unless it has no value. The record's cells are reused.
 func (p *pass) deliver() error {
 	if len(p.found) == 0 {
 		return nil
@@ -164,35 +163,21 @@ func (p *pass) deliver() error {
 		return err
 	}
 	text := string(p.buf)
-	for _, column := range p.filled {
-		p.cells[column] = cell.Cell{}
-	}
-	p.filled = p.filled[:0]
-	cells := p.cells[:0]
+	width := p.found[len(p.found)-1].column + 1
+	p.cells = slices.Grow(p.cells[:0], width)[:width]
+	clear(p.cells)
 	for i := range p.found {
-		c := &p.found[i]
-		if p.isCovered(c.column) {
-			continue
+		if c := &p.found[i]; !p.isCovered(c.column) {
+			p.cells[c.column] = c.finish(text)
 		}
-		cells = extend(cells, c.column+1)
-		cells[c.column] = c.finish(text)
-		p.filled = append(p.filled, c.column)
 	}
-	p.cells = cells
-	if len(cells) > 0 && p.row > p.above {
-		p.stopped = !p.yield(cell.Record{Row: p.row, Cells: cells, Hidden: p.hidden}, nil)
+	for len(p.cells) > 0 && p.cells[len(p.cells)-1].Kind == cell.Empty {
+		p.cells = p.cells[:len(p.cells)-1]
+	}
+	if len(p.cells) > 0 && p.row > p.above {
+		p.stopped = !p.yield(cell.Record{Row: p.row, Cells: p.cells, Hidden: p.hidden}, nil)
 	}
 	return nil
-}
-
-// extend makes room for n cells. The cells between len and cap are empty.
-func extend(cells []cell.Cell, n int) []cell.Cell {
-	if n <= cap(cells) {
-		return cells[:n]
-	}
-	bigger := make([]cell.Cell, n, max(n, 2*cap(cells)))
-	copy(bigger, cells)
-	return bigger
 }
 
 // reference reads a cell reference such as C7: column from 0, row from 1. ok is

@@ -3,7 +3,6 @@ package xlsx
 import (
 	"bytes"
 	"strconv"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"claimsheet/mapping/cell"
@@ -142,26 +141,18 @@ func decodeEscapes(dst []byte, from int) []byte {
 			i++
 			continue
 		}
-		i += 7
-		if utf16.IsSurrogate(r) {
-			low, ok := escaped(in[i:])
-			whole := utf16.DecodeRune(r, low)
-			if !ok || whole == utf8.RuneError { // half a character: kept as it is
-				dst = append(dst, in[i-7:i]...)
-				continue
-			}
-			r, i = whole, i+7
-		}
 		dst = utf8.AppendRune(dst, r)
+		i += 7
 	}
 	return dst
 }
 
-// escaped returns the character of the escape that b begins with.
+// escaped returns the character of the escape that b begins with. Half a character is not
+// one: no program writes the others so.
 func escaped(b []byte) (rune, bool) {
 	if len(b) < 7 || b[0] != '_' || b[1] != 'x' || b[6] != '_' {
 		return 0, false
 	}
 	n, err := strconv.ParseUint(string(b[2:6]), 16, 16)
-	return rune(n), err == nil
+	return rune(n), err == nil && utf8.ValidRune(rune(n))
 }
