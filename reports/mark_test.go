@@ -13,7 +13,10 @@ import (
 	"claimsheet/reports"
 )
 
-const propertiesHead = `<?xml version="1.0" encoding="UTF-8"?>` + "\n"
+const (
+	propertiesHead = `<?xml version="1.0" encoding="UTF-8"?>` + "\n"
+	relations      = `<Relationships><Relationship Id="r1" Type="http://x/custom-properties" Target="docProps/custom.xml"/></Relationships>`
+)
 
 // archiveOf writes a zip file with the parts, name by name.
 func archiveOf(t *testing.T, parts ...string) string {
@@ -57,7 +60,7 @@ func TestMark(t *testing.T) {
 			"\n <p:property pid=\"7\" name=\"claimsheet.kind\" fmtid=\"{D5CDD505-2E9C-101B-9397-08002B2CF9AE}\">\n  <v:lpwstr>results</v:lpwstr>\n </p:property>\n</p:Properties>\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := archiveOf(t, "[Content_Types].xml", "<Types/>", "docProps/custom.xml", propertiesHead+custom, "xl/sheet.xml", strings.Repeat("cells ", 1000))
+			path := archiveOf(t, "[Content_Types].xml", "<Types/>", "_rels/.rels", relations, "docProps/custom.xml", propertiesHead+custom, "xl/sheet.xml", strings.Repeat("cells ", 1000))
 			noError(t, os.Chmod(path, 0o640))
 			before := partsOf(t, path)
 			refused := errors.New("no")

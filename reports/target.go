@@ -2,12 +2,14 @@ package reports
 
 import (
 	"archive/zip"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,7 +51,7 @@ const DroppedProperty = "claimsheet.dropped"
 // are read, so it is fast for any size, unless they were dropped. A file that is not a
 // workbook is not ours; an error means that the file could not be read.
 func IsOurs(path string) (binding map[string]string, ok bool, err error) {
-	binding, err = xlsx.ReadProperties(path)
+	binding, err = sheet.Properties(path)
 	if err != nil || binding == nil || binding[KindProperty] != "" {
 		return binding, binding[KindProperty] != "", err
 	}
@@ -217,11 +219,17 @@ func freeName(path string) (string, error) {
 	}
 }
 
-// Mark sets document properties of a workbook that IsOurs; "" removes one. Everything
-// else in it stays the same, byte by byte. The file is replaced completely or not at
-// all. Before that, Mark calls replacing with the new SHA-256 in hex; if that returns
-// an error, the file stays as it was.
+// Mark sets document properties of a workbook that IsOurs; "" removes one. Its custom
+// properties become texts, and everything else in it stays the same, byte by byte. The
+// file is replaced completely or not at all. Before that, Mark calls replacing with the
+// new SHA-256 in hex; if that returns an error, the file stays as it was.
 func Mark(path string, properties map[string]string, replacing func(digest string) error) error {
+	all, err := sheet.Properties(path)
+	if err != nil || all[KindProperty] == "" {
+		return cmp.Or(err, errors.New("the workbook has no document properties of Claimsheet's"))
+	}
+	maps.Copy(all, properties)
+	maps.DeleteFunc(all, func(_, value string) bool { return value == "" })
 	from, err := zip.OpenReader(path)
 	if err != nil {
 		return err
@@ -232,7 +240,7 @@ func Mark(path string, properties map[string]string, replacing func(digest strin
 		return err
 	}
 	return writeBeside(path, func(to io.Writer) error {
-		return xlsx.CopyWithProperties(to, &from.Reader, properties)
+		return xlsx.CopyWithProperties(to, &from.Reader, all)
 	}, func(finished, digest string) error {
 		if err := os.Chmod(finished, info.Mode().Perm()); err != nil {
 			return err

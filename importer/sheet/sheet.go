@@ -101,6 +101,26 @@ func openFile(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
+// Properties returns the custom document properties of the workbook at path by name, values
+// as text. Only they are read, so it is fast for any size. It returns nil for a file that
+// is not a workbook, or is damaged; an error means that the file could not be read.
+func Properties(path string) (map[string]string, error) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() { // opening a pipe would block for ever
+		return nil, err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	properties, err := xlsx.Properties(file, info.Size())
+	if _, isProblem := errors.AsType[problem.Problem](err); isProblem {
+		return nil, nil
+	}
+	return properties, err
+}
+
 // open reads the file as what its first bytes say it is. Text is a CSV file only by its
 // name, because nothing in it says so.
 func (r *Reader) open(o Options) error {

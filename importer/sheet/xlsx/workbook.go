@@ -308,6 +308,16 @@ func boolean(s string) (value, ok bool) {
 // severalValues are the kinds of properties that hold elements instead of text.
 var severalValues = []string{"vector", "array", "variant"}
 
+// Properties reads the custom document properties of a workbook, values as text. An error is
+// a problem.Problem without a place, or an error of the disk.
+func Properties(file io.ReaderAt, size int64) (map[string]string, error) {
+	a, err := openArchive(file, size)
+	if err != nil {
+		return nil, err
+	}
+	return readProperties(a)
+}
+
 // readProperties reads the custom document properties.
 func readProperties(a *archive) (map[string]string, error) {
 	roots, err := a.relations("")
