@@ -125,21 +125,17 @@ type Requests struct {
 // Summary is the result of a whole run: --json prints it and the sheet Summary
 // shows it.
 type Summary struct {
-	Run         string   `json:"run"`         // the run's id
-	Environment string   `json:"environment"` // the environment's name
-	DryRun      bool     `json:"dryRun"`      // nothing was sent
-	Rows        Counts   `json:"rows"`        // rows by status
-	Clients     Counts   `json:"clients"`     // clients by status
-	Requests    Requests `json:"requests"`    // requests that were sent; in a dry run, that would be
-	WithoutLink int      `json:"withoutLink"` // done clients that have no redirect url
-	// UncertainSteps counts those of the mapping in the ledger, also of clients that are
-	// not in the sheet.
-	UncertainSteps int     `json:"uncertainSteps"` // steps of the mapping that are uncertain, also of clients that are not in the sheet
-	Results        string  `json:"results"`        // the path of the workbook; of several sheets their folder, or "" when they are in several
-	Seconds        float64 `json:"seconds"`        // how long it took
-	// Sheets has one entry for each sheet, in order, when the run has several;
-	// it is empty when the run has one.
-	Sheets []SheetSummary `json:"sheets,omitempty"` // one for each sheet, when the run has several
+	Run            string         `json:"run"`              // the run's id
+	Environment    string         `json:"environment"`      // the environment's name
+	DryRun         bool           `json:"dryRun"`           // nothing was sent
+	Rows           Counts         `json:"rows"`             // rows by status
+	Clients        Counts         `json:"clients"`          // clients by status
+	Requests       Requests       `json:"requests"`         // requests that were sent; in a dry run, that would be
+	WithoutLink    int            `json:"withoutLink"`      // done clients that have no redirect url
+	UncertainSteps int            `json:"uncertainSteps"`   // steps of the mapping that are uncertain, also of clients that are not in the sheet
+	Results        string         `json:"results"`          // the path of the workbook; of several sheets their folder, or "" when they are in several
+	Seconds        float64        `json:"seconds"`          // how long it took
+	Sheets         []SheetSummary `json:"sheets,omitempty"` // one for each sheet, when the run has several
 }
 
 // SheetSummary is the result of one of a run's several sheets. A client with

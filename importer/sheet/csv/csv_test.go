@@ -2,12 +2,12 @@ package csv_test
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/text/encoding/unicode"
 
 	"claimsheet/importer/sheet/csv"
 	"claimsheet/importer/sheet/sheettest"
@@ -19,6 +19,15 @@ import (
 func open(file string, data []byte, o csv.Options) (*csv.File, error) {
 	o.Sheet.File, o.Sheet.Name, o.Sheet.HeaderRow = file, file, max(o.Sheet.HeaderRow, 1)
 	return csv.Open(bytes.NewReader(data), int64(len(data)), o)
+}
+
+// inUTF16 encodes a text with a byte order mark.
+func inUTF16(order unicode.Endianness, text string) []byte {
+	encoded, err := unicode.UTF16(order, unicode.UseBOM).NewEncoder().String(text)
+	if err != nil {
+		panic(err)
+	}
+	return []byte(encoded)
 }
 
 // read returns a file's header and all of its records.
@@ -68,8 +77,8 @@ func TestCSV(t *testing.T) {
 		{"header alone", "a.csv", []byte("a,b"), csv.Options{}, []string{"a", "b"}, ""},
 		{"UTF-8", "a.csv", []byte("Näme,b\nAñn 😀,€\n"), csv.Options{}, []string{"Näme", "b"}, "2 | A text \"Añn 😀\" | B text \"€\"\n"},
 		{"byte order mark", "a.csv", []byte("\xEF\xBB\xBF\"Näme\",b\nAnn,1\n"), cp1252, []string{"Näme", "b"}, "2 | A text \"Ann\" | B text \"1\"\n"},
-		{"UTF-16, little end first", "a.csv", sheettest.UTF16(binary.LittleEndian, "Näme\tb\r\n😀\tਊ\r\n"), csv.Options{}, []string{"Näme", "b"}, "2 | A text \"😀\" | B text \"ਊ\"\n"},
-		{"UTF-16, big end first", "a.csv", sheettest.UTF16(binary.BigEndian, "Näme\tb\r\n😀\t1\r\n"), csv.Options{}, []string{"Näme", "b"}, "2 | A text \"😀\" | B text \"1\"\n"},
+		{"UTF-16, little end first", "a.csv", inUTF16(unicode.LittleEndian, "Näme\tb\r\n😀\tਊ\r\n"), csv.Options{}, []string{"Näme", "b"}, "2 | A text \"😀\" | B text \"ਊ\"\n"},
+		{"UTF-16, big end first", "a.csv", inUTF16(unicode.BigEndian, "Näme\tb\r\n😀\t1\r\n"), csv.Options{}, []string{"Näme", "b"}, "2 | A text \"😀\" | B text \"1\"\n"},
 		{"Windows-1252", "a.csv", []byte("N\xE4me;b\n\x80;\x93q\x94 \x84q\x93\n"), cp1252, []string{"Näme", "b"}, "2 | A text \"€\" | B text \"“q” „q“\"\n"},
 		{"characters that were lost before", "a.csv", []byte("Näme,b\nM\uFFFDller,1\n"), csv.Options{}, []string{"Näme", "b"}, "2 | A text \"M\uFFFDller\" | B text \"1\"\n"},
 	}
@@ -106,9 +115,9 @@ func csvRefused() []refusedCSVFile {
 		{"undeclared, after the first chunk", "a.csv", []byte("a,b\n" + strings.Repeat("é,1\n", 20_000) + "\xE9,1\n"), csv.Options{}, "a.csv!A20002: is not UTF-8"},
 		{"UTF-8 cut short", "a.csv", []byte("a,b\n1,\xC3"), csv.Options{}, "a.csv!B2: is not UTF-8"},
 		{"undefined in Windows-1252", "a.csv", []byte("a,b\n1,\x81\n"), csv.Options{Encoding: "windows-1252"}, "a.csv!B2: is not in the encoding"},
-		{"half a surrogate", "a.csv", append(sheettest.UTF16(binary.LittleEndian, "a,b\n1,"), 0x00, 0xD8, 'x', 0), csv.Options{}, "a.csv!B2: is not in the encoding"},
-		{"half a character", "a.csv", append(sheettest.UTF16(binary.BigEndian, "a,b\n1,"), 0x00), csv.Options{}, "a.csv!B2: is not in the encoding"},
-		{"UTF-16 without a mark", "a.csv", sheettest.UTF16(binary.LittleEndian, "a,b\n1,2\n")[2:], csv.Options{}, "a.csv!A1: holds a NUL"},
+		{"half a surrogate", "a.csv", append(inUTF16(unicode.LittleEndian, "a,b\n1,"), 0x00, 0xD8, 'x', 0), csv.Options{}, "a.csv!B2: is not in the encoding"},
+		{"half a character", "a.csv", append(inUTF16(unicode.BigEndian, "a,b\n1,"), 0x00), csv.Options{}, "a.csv!B2: is not in the encoding"},
+		{"UTF-16 without a mark", "a.csv", inUTF16(unicode.LittleEndian, "a,b\n1,2\n")[2:], csv.Options{}, "a.csv!A1: holds a NUL"},
 		{"NUL", "a.csv", []byte("a,b\n1,2\n\n3,\x00\n"), csv.Options{}, "a.csv!B4: holds a NUL"},
 		{"two delimiters", "a.csv", []byte("a,b;c\n1,2;3\n"), csv.Options{}, "a.csv!1: the header can be split at “,” or at “;”"},
 		{"tab or comma", "a.csv", []byte("Name, first\tSum\n"), csv.Options{}, "a.csv!1: the header can be split at “,” or at a tab"},

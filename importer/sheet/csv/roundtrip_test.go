@@ -2,7 +2,6 @@ package csv_test
 
 import (
 	"bytes"
-	"encoding/binary"
 	stdcsv "encoding/csv"
 	"errors"
 	"strings"
@@ -11,10 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"golang.org/x/text/encoding/unicode"
 	"pgregory.net/rapid"
 
 	"claimsheet/importer/sheet/csv"
-	"claimsheet/importer/sheet/sheettest"
 	"claimsheet/mapping/cell"
 )
 
@@ -68,9 +67,9 @@ func encodeCSV(t *rapid.T, text string) (csv.Options, []byte) {
 	case 0:
 		return csv.Options{}, append([]byte("\xEF\xBB\xBF"), text...)
 	case 1:
-		return csv.Options{}, sheettest.UTF16(binary.LittleEndian, text)
+		return csv.Options{}, inUTF16(unicode.LittleEndian, text)
 	case 2:
-		return csv.Options{}, sheettest.UTF16(binary.BigEndian, text)
+		return csv.Options{}, inUTF16(unicode.BigEndian, text)
 	case 3:
 		data := []byte(strings.NewReplacer("é", "\xE9", "€", "\x80").Replace(text))
 		if !utf8.Valid(data) || text == string(data) { // “é€€” is a letter of UTF-8 by chance, and such a file is refused

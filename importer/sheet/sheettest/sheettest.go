@@ -5,7 +5,6 @@ package sheettest
 import (
 	"archive/zip"
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"iter"
 	"maps"
@@ -14,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf16"
 
 	"claimsheet/mapping/cell"
 )
@@ -116,13 +114,4 @@ func Dump(all []cell.Record) string {
 		b.WriteByte('\n')
 	}
 	return b.String()
-}
-
-// UTF16 encodes a text in UTF-16 with a byte order mark.
-func UTF16(order binary.AppendByteOrder, text string) []byte {
-	b := order.AppendUint16(nil, 0xFEFF)
-	for _, unit := range utf16.Encode([]rune(text)) {
-		b = order.AppendUint16(b, unit)
-	}
-	return b
 }
