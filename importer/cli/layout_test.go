@@ -61,7 +61,7 @@ var arrows = map[string][]string{
 	"importer/ledger/postgres/pgtest": {},
 	"importer/dispatch":               {"importer", "importer/ledger", "importer/ledger/postgres"},
 
-	"importer/sheet":           {"mapping/cell", "importer/sheet/xlsx", "importer/sheet/csv"},
+	"importer/sheet":           {"mapping/cell", "importer/safefile", "importer/sheet/xlsx", "importer/sheet/csv"},
 	"importer/sheet/xlsx":      {"mapping/cell", "importer/sheet/numfmt"},
 	"importer/sheet/csv":       {"mapping/cell"},
 	"importer/sheet/numfmt":    {},

@@ -8,7 +8,7 @@
 //
 // What is wrong with a file is a problem.Problem whose place is the file, or a line
 // or cell of a CSV file. Contents of cells never appear in a message. Codes:
-// no-file, cannot-read, not-a-workbook, encrypted-workbook, wrong-password,
+// no-file, not-a-file, no-access, cannot-read, not-a-workbook, encrypted-workbook, wrong-password,
 // damaged-workbook, workbook-too-large, sheet-not-found, empty-sheet, no-header; for
 // a CSV file also not-text, unknown-delimiter, extra-field, long-field, open-quote,
 // stray-quote, is-utf-8, file-too-large.
@@ -19,12 +19,12 @@ import (
 	"cmp"
 	"errors"
 	"io"
-	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"claimsheet/importer/safefile"
 	"claimsheet/importer/sheet/csv"
 	"claimsheet/importer/sheet/xlsx"
 	"claimsheet/mapping/cell"
@@ -71,9 +71,9 @@ type Reader struct {
 // The error is a problem.Problem.
 func Open(path string, o Options) (*Reader, error) {
 	o.HeaderRow, o.As = cmp.Or(o.HeaderRow, 1), cmp.Or(o.As, path)
-	file, err := openFile(path)
+	file, err := safefile.Open(path)
 	if err != nil {
-		return nil, asProblem(o.As, err)
+		return nil, err
 	}
 	r := &Reader{file: file, sheet: cell.Sheet{File: o.As, HeaderRow: o.HeaderRow}}
 	if err := r.open(o); err != nil {
@@ -81,24 +81,6 @@ func Open(path string, o Options) (*Reader, error) {
 		return nil, asProblem(o.As, err)
 	}
 	return r, nil
-}
-
-// openFile opens a regular file that is not empty.
-func openFile(path string) (*os.File, error) {
-	info, err := os.Stat(path) // before opening: opening a pipe would block for ever
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, problem.New("no-file", "there is no such file")
-	case err != nil:
-		return nil, err
-	case info.IsDir():
-		return nil, problem.New("not-a-workbook", "is a folder, not a workbook").Hinted("name the .xlsx file in it")
-	case !info.Mode().IsRegular():
-		return nil, problem.New("not-a-workbook", "is not a regular file")
-	case info.Size() == 0:
-		return nil, problem.New("not-a-workbook", "is empty (0 bytes), not a workbook").Hinted("export the sheet again")
-	}
-	return os.Open(path)
 }
 
 // Properties returns the custom document properties of the workbook at path by name, values
@@ -134,6 +116,8 @@ func (r *Reader) open(o Options) error {
 		return err
 	}
 	switch {
+	case size == 0:
+		return problem.New("not-a-workbook", "is empty (0 bytes), not a workbook").Hinted("export the sheet again")
 	case bytes.HasPrefix(head, []byte("PK")):
 		return r.openWorkbook(r.file, size, o)
 	case bytes.HasPrefix(head, []byte("\xD0\xCF\x11\xE0")): // a compound file: an encrypted workbook, or an old .xls
@@ -208,11 +192,7 @@ func (r *Reader) Close() error { return r.file.Close() }
 func asProblem(path string, err error) error {
 	p, ok := errors.AsType[problem.Problem](err)
 	if !ok {
-		reason := err.Error()
-		if inPath, ok := errors.AsType[*fs.PathError](err); ok {
-			reason = inPath.Err.Error() // the problem names the path already
-		}
-		p = problem.New("cannot-read", "cannot be read: %s", reason)
+		p = problem.New("cannot-read", "cannot be read: %v", problem.Cause(err))
 	}
 	if p.Where == (problem.Where{}) {
 		p.Where = problem.Where{File: path}

@@ -102,7 +102,7 @@ func TestAs(t *testing.T) {
 
 func TestNoFile(t *testing.T) {
 	dir := t.TempDir()
-	for path, want := range map[string]string{dir: "not-a-workbook", filepath.Join(dir, "none.xlsx"): "no-file"} {
+	for path, want := range map[string]string{dir: "not-a-file", filepath.Join(dir, "none.xlsx"): "no-file"} {
 		_, err := sheet.Open(path, sheet.Options{})
 		if got := code(t, err, path); got != want {
 			t.Errorf("%s: got %q, want %q", path, got, want)
