@@ -195,3 +195,16 @@ func (r Row) Table() int { return int(r >> tableBits) }
 
 // Number is the row's number in its sheet, 1-based.
 func (r Row) Number() int { return int(r & (1<<tableBits - 1)) }
+
+// TrimHeader empties names of white space alone, and returns the header up to the last name.
+func TrimHeader(header []string) []string {
+	last := 0
+	for i, name := range header {
+		if strings.TrimSpace(name) == "" {
+			header[i] = ""
+		} else {
+			last = i + 1
+		}
+	}
+	return header[:last]
+}

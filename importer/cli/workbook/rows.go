@@ -42,9 +42,7 @@ func Open(open Opener, b *Binding) (*Sheet, error) {
 			s.added[i], s.source.Header[i] = name, ""
 		}
 	}
-	for n := len(s.source.Header); n > 0 && s.source.Header[n-1] == ""; n-- {
-		s.source.Header = s.source.Header[:n-1]
-	}
+	s.source.Header = cell.TrimHeader(s.source.Header)
 	return s, nil
 }
 

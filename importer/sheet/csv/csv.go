@@ -52,16 +52,7 @@ func Open(file io.ReaderAt, size int64, o Options) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.fields = len(header)
-	for i, name := range header {
-		if strings.TrimSpace(name) == "" {
-			header[i] = ""
-		}
-	}
-	for len(header) > 0 && header[len(header)-1] == "" {
-		header = header[:len(header)-1]
-	}
-	f.sheet.Header = header
+	f.fields, f.sheet.Header = len(header), cell.TrimHeader(header)
 	for row, err := range f.rows() {
 		if err == nil {
 			err = f.wrong(row)

@@ -306,11 +306,7 @@ func (s *scanner) attributes() (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		local := string(localName(name))
-		if _, taken := all[local]; taken && local != string(name) {
-			continue // the plain name is the element's own
-		}
-		all[local] = string(value)
+		all[string(localName(name))] = string(value)
 	}
 }
 

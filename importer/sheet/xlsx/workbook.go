@@ -102,14 +102,17 @@ func (s *Sheet) readHeader() ([]string, error) {
 			return nil, err
 		}
 		any = true
-		if r.Row == s.headerRow {
-			if header := texts(r); len(header) > 0 {
-				return header, nil
-			}
+		if r.Row < s.headerRow {
+			continue
 		}
-		if r.Row >= s.headerRow {
-			break
+		var header []string
+		for _, c := range r.Cells {
+			header = append(header, c.Shown)
 		}
+		if header = cell.TrimHeader(header); len(header) > 0 && r.Row == s.headerRow {
+			return header, nil
+		}
+		break
 	}
 	if !any {
 		return nil, problem.New("empty-sheet", "the sheet %q is empty; expected a header in row %d", s.Name, s.headerRow).
@@ -117,20 +120,6 @@ func (s *Sheet) readHeader() ([]string, error) {
 	}
 	return nil, problem.New("no-header", "the sheet %q has no header in row %d", s.Name, s.headerRow).
 		Hinted("set header_row in the mapping to the row that holds the column names")
-}
-
-// texts returns the cells of a header as shown, without trailing empty ones.
-func texts(r cell.Record) []string {
-	header := make([]string, len(r.Cells))
-	for i, c := range r.Cells {
-		if !c.IsEmpty() {
-			header[i] = c.Shown
-		}
-	}
-	for len(header) > 0 && header[len(header)-1] == "" {
-		header = header[:len(header)-1]
-	}
-	return slices.Clip(header)
 }
 
 // workbook is what the workbook part says, as far as it is needed.
