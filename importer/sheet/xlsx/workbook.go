@@ -3,8 +3,8 @@
 //
 // Parts may come from anybody, so everything is bounded and checked: a part's size
 // by what it declares and by its ratio, its checksum, the XML, the order of rows and
-// cells. What Excel reads without a question is accepted; what it would repair is
-// refused.
+// cells. What Excel would repair is refused, and so are a few things that it reads and
+// hardly any program writes.
 //
 // A formula's value is its stored result; a date is a number whose format shows one.
 // A cell of type d, where Strict Open XML stores dates, becomes the number that it
