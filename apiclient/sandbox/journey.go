@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -21,23 +22,15 @@ type journey struct {
 	*client
 	Path   string
 	Inputs []formInput // of the current step
-	Errors []inputError
-	Sent   string // the name of the step that was just completed; "" for none
+	Sent   string      // the name of the step that was just completed; "" for none
 }
 
 // formInput is a field of the form.
 type formInput struct {
 	attributeTemplate
-	Kind    string // of the element: text, textarea, number, date, datetime-local, checkbox or select
-	Hint    string
-	Typed   string // what the client has typed
-	Checked bool
-	Error   string
+	Kind string // of the element: text, textarea, number, date, datetime-local, checkbox or select
+	Hint string
 }
-
-// inputError is a line of the error summary. Field is the id of an input, "" for the
-// form as a whole.
-type inputError struct{ Field, Text string }
 
 // Title names the page: a client may have several claims.
 func (j *journey) Title() string {
@@ -74,20 +67,12 @@ func (s *Service) journey(r *http.Request) page {
 var unknownLink = says(http.StatusNotFound, "This link does not lead anywhere", "The sandbox has not handed it out, or holds other data now. "+
 	"Look at the address again, or start the sandbox with the state folder of the run: claimsheet sandbox --state FOLDER.")
 
-// newJourney fills the form with what was typed. Browsers send UTF-8; what is not
-// becomes U+FFFD.
 func (s *Service) newJourney(c *client, r *http.Request) *journey {
 	j := &journey{client: c, Path: "/start/" + r.PathValue("token")}
-	at := c.Current()
-	if at == nil {
-		return j
-	}
-	for _, a := range s.reference.byID[at.TemplateID].Attributes {
-		in := newInput(a)
-		if values := r.PostForm[a.ID]; len(values) > 0 {
-			in.Typed, in.Checked = strings.ToValidUTF8(values[0], "\ufffd"), a.DataType == "Checkbox"
+	if at := c.Current(); at != nil {
+		for _, a := range s.reference.byID[at.TemplateID].Attributes {
+			j.Inputs = append(j.Inputs, newInput(a))
 		}
-		j.Inputs = append(j.Inputs, in)
 	}
 	return j
 }
@@ -117,11 +102,11 @@ func (s *Service) complete(r *http.Request) page {
 	if at == nil || at.ID != r.PathValue("activity") { // completed meanwhile, or an old page
 		return goTo(j.Path)
 	}
-	values := j.read()
+	values, wrong := j.read(r.PostForm)
 	if _, known := s.reference.byID[at.TemplateID]; !known {
-		j.Errors = []inputError{{"", "the sandbox was started without the template of this activity: start it with the reference data of the run, --templates FILE"}}
+		wrong = "The sandbox was started without the template of this activity: start it with the reference data of the run, --templates FILE."
 	}
-	if len(j.Errors) == 0 {
+	if wrong == "" {
 		e := entryRecord{ActivityID: at.ID, Attributes: values, Created: s.clock()}
 		if id := s.reference.workflows.next(c, at); id != "" {
 			e.Next = &activityRecord{ID: uuid.NewString(), TemplateID: id, Template: s.reference.byID[id].Name, Status: "Open",
@@ -131,35 +116,34 @@ func (s *Service) complete(r *http.Request) page {
 		if err == nil {
 			return goTo(j.Path + "?sent=" + at.ID)
 		}
-		j.Errors = []inputError{{"", err.Error()}}
+		wrong = err.Error()
 	}
-	return page{http.StatusUnprocessableEntity, "journey", j}
+	return says(http.StatusUnprocessableEntity, "The step was not sent", wrong)(r)
 }
 
-// read returns the values of the form. What is wrong is in Errors and
-// beside the inputs afterwards. The document has no required attributes, but a
-// completed activity has at least one.
-func (j *journey) read() (values []attributeRecord) {
-	filled, boxes := false, 0
-	for i := range j.Inputs {
-		in := &j.Inputs[i]
-		value, wrong := in.value()
-		switch {
-		case wrong != "":
-			in.Error = wrong
-			j.Errors = append(j.Errors, inputError{"field-" + in.ID, wrong})
-		case value != nil:
+// read returns the values of the form, or what is wrong with it: mistakes that the browser
+// has let through. The document has no required attributes, but a completed activity has
+// at least one.
+func (j *journey) read(form url.Values) (values []attributeRecord, wrong string) {
+	isFilled, boxes := false, 0
+	for _, in := range j.Inputs {
+		typed := strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(form.Get(in.ID), "\r\n", "\n"), "\ufffd"))
+		value, wrong := in.value(typed)
+		if wrong != "" {
+			return nil, wrong + " Go back and correct it."
+		}
+		if value != nil {
 			values = append(values, attributeRecord{TemplateID: in.ID, Name: in.Name, Field: cmp.Or(fieldOf(in.DataType), "stringValue"), Value: value})
 		}
 		if in.Kind == "checkbox" {
 			boxes++
 		}
-		filled = filled || in.Checked || strings.TrimSpace(in.Typed) != ""
+		isFilled = isFilled || typed != ""
 	}
-	if !filled && boxes < len(j.Inputs) {
-		j.Errors = append(j.Errors, inputError{"field-" + j.Inputs[0].ID, "Fill in at least one field."})
+	if !isFilled && boxes < len(j.Inputs) {
+		return nil, "Go back and fill in at least one field."
 	}
-	return values
+	return values, ""
 }
 
 // newInput returns the empty field of an attribute, as its data type asks.
@@ -191,10 +175,10 @@ func newInput(a attributeTemplate) formInput {
 var number = regexp.MustCompile(`^(-?)0*([0-9]+(?:\.[0-9]+)?)$`)
 
 // value returns what was typed as JSON, nil for nothing, or what is wrong with it.
-func (in formInput) value() (value json.RawMessage, wrong string) {
-	text, name := strings.TrimSpace(strings.ReplaceAll(in.Typed, "\r\n", "\n")), "“"+in.Name+"”"
+func (in formInput) value(text string) (value json.RawMessage, wrong string) {
+	name := "“" + in.Name + "”"
 	if in.Kind == "checkbox" {
-		return jsonOf(in.Checked), ""
+		return jsonOf(text != ""), ""
 	}
 	if text == "" {
 		return nil, ""
