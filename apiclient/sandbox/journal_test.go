@@ -127,11 +127,6 @@ func TestDamageIsRefused(t *testing.T) {
 			t.Errorf("%s: %v: want the file and line, and nothing of what is in it", name, err)
 		}
 	}
-	earlier := strings.ReplaceAll(string(whole), `{"client"`, `{"by":"claimsheet run/7","client"`)
-	noError(t, os.WriteFile(file, []byte(earlier), 0o600))
-	if _, err := sandbox.New(options(t, dir)); err != nil {
-		t.Errorf("a file that an earlier version wrote: %v", err)
-	}
 }
 
 // What cannot be written to the file is not created.

@@ -26,7 +26,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -106,19 +105,7 @@ func New(o Options) (*Service, error) {
 
 // ServeHTTP answers one request, with a page if a browser asks for one. It checks
 // neither Host nor Origin; Serve does.
-func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !isClean(r.URL) { // the mux would redirect; the document has no redirects
-		unknownPath().write(w)
-		return
-	}
-	s.mux.ServeHTTP(w, r)
-}
-
-// isClean reports whether the mux would keep the path as it is.
-func isClean(u *url.URL) bool {
-	p := u.EscapedPath()
-	return strings.HasPrefix(p, "/") && (p == "/" || path.Clean(p) == strings.TrimSuffix(p, "/"))
-}
+func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
 // Close closes the file. Afterwards a Service with a file can still be read, but
 // it creates nothing.

@@ -14,7 +14,6 @@ import (
 // client or claim that the thing belongs to, or of the client who completed the activity.
 type record struct {
 	Owner    string          `json:"owner,omitempty"`
-	By       string          `json:"by,omitempty"` // in files of earlier versions, and ignored
 	Client   *clientRecord   `json:"client,omitempty"`
 	Claim    *claimRecord    `json:"claim,omitempty"`
 	Activity *activityRecord `json:"activity,omitempty"`
