@@ -35,7 +35,7 @@ func (s *Service) createContact(in *input) (answer, error) {
 // address: the document does not forbid it.
 func (s *Service) addClient(in *input, c clientRecord, body ids, idName string) (answer, error) {
 	payload := in.body()
-	if len(payload.names) == 0 {
+	if len(payload.values) == 0 {
 		in.note(bad("empty-payload", "", "the body is an empty object: expected the client's data"))
 	}
 	if in.err != nil {

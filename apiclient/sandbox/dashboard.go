@@ -45,14 +45,14 @@ func (s *Service) file(r *http.Request) page {
 // field is one value of a create payload; the name of a nested one is dotted.
 type field struct{ Name, Value string }
 
-// Fields returns the values of the create payload in their order.
+// Fields returns the values of the create payload, sorted by their names.
 func (c *client) Fields() []field { return fieldsOf(c.Data, "") }
 
 func fieldsOf(raw json.RawMessage, at string) (fields []field) {
 	switch kindOf(raw) {
 	case "object":
 		o := new(input).object(raw, at)
-		for _, name := range o.names {
+		for _, name := range o.names() {
 			fields = append(fields, fieldsOf(o.values[name], o.at(name))...)
 		}
 	case "array":
