@@ -480,7 +480,7 @@ func TestC10_FormsOfOtherSitesAreRefused(t *testing.T) {
 func TestC10_PagesAreBehindTheGuards(t *testing.T) {
 	t.Parallel()
 	s := play(t, "", "")
-	addr, _ := serve(t, s.Service)
+	addr, _ := listen(t, s.Service)
 	for _, path := range []string{s.Dashboard(), s.annsLink} {
 		for host, want := range map[string]int{addr: http.StatusOK, "evil.test": http.StatusForbidden} {
 			r := must(http.NewRequest("GET", "http://"+addr+path, nil))(t)

@@ -1,12 +1,9 @@
 package tracking
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log"
-	"net"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -87,31 +84,4 @@ func (h *Webhook) receive(w http.ResponseWriter, r *http.Request) (status, event
 		return http.StatusServiceUnavailable, 0, "the events could not be kept"
 	}
 	return http.StatusNoContent, len(list), ""
-}
-
-// shutdownTime is how long requests may still take when Serve ends.
-const shutdownTime = 5 * time.Second
-
-// Serve answers requests on l until ctx ends. Then it waits at most 5 s for those
-// under way and returns nil if they finished. It closes l.
-func (h *Webhook) Serve(ctx context.Context, l net.Listener) error {
-	server := &http.Server{
-		Handler:           h,
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       30 * time.Second,
-		WriteTimeout:      30 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          log.New(io.Discard, "", 0), // it may quote what strangers send
-	}
-	stopped := make(chan error, 1)
-	defer context.AfterFunc(ctx, func() {
-		fresh, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
-		defer cancel()
-		stopped <- server.Shutdown(fresh)
-	})()
-	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return <-stopped
 }

@@ -29,6 +29,7 @@ var arrows = map[string][]string{
 	"apiclient/tracking":      {"apiclient", "importer/safefile"},
 	"apiclient/environment":   {"apiclient", "apiclient/tracking", "importer/safefile", "mapping/problem/yamltree"},
 	"apiclient/sandbox":       {},
+	"apiclient/serve":         {},
 	"apiclient/sandbox/fault": {},
 	"importer":                {"mapping", "mapping/cell", "mapping/convert", "apiclient", "importer/ledger", "importer/journal", "importer/result", "importer/spool", "importer/safefile", "importer/retry"},
 	"importer/retry":          {"apiclient"},
@@ -41,7 +42,7 @@ var arrows = map[string][]string{
 	"importer/ledger":         {"importer/result", "importer/safefile"},
 	"importer/testform":       {}, // in tests only
 	"apiclient/apitest":       {},
-	"importer/cli": {"mapping", "mapping/draft", "mapping/cell", "apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/tracking", "importer/cli/console", "importer/cli/load",
+	"importer/cli": {"mapping", "mapping/draft", "mapping/cell", "apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/serve", "apiclient/tracking", "importer/cli/console", "importer/cli/load",
 		"importer/cli/observe", "importer/cli/probe", "importer/cli/trial", "importer/cli/studio", "importer/cli/workbook",
 		"importer", "importer/journal", "importer/rerun", "importer/settle", "importer/result", "importer/sheet", "importer/spool", "importer/ledger", "importer/ledger/postgres", "importer/dispatch", "importer/retry", "importer/safefile", "reports"},
 	"importer/cli/load": {"mapping", "mapping/cell", "mapping/convert", "apiclient", "apiclient/environment", "apiclient/rate", "apiclient/sandbox",
@@ -51,7 +52,7 @@ var arrows = map[string][]string{
 	"importer/cli/workbook": {"mapping", "mapping/cell", "apiclient/environment", "importer/rerun", "importer/result", "importer/sheet", "importer/safefile", "reports"},
 	"importer/cli/observe":  {"apiclient", "apiclient/environment", "importer", "importer/cli/console", "importer/cli/load", "importer/result", "importer/safefile"},
 	"importer/cli/console":  {},
-	"importer/cli/studio": {"mapping", "mapping/cell", "mapping/convert", "mapping/draft", "mapping/yamlpatch", "apiclient", "importer", "importer/cli/load", "importer/cli/workbook",
+	"importer/cli/studio": {"mapping", "mapping/cell", "mapping/convert", "mapping/draft", "mapping/yamlpatch", "apiclient", "apiclient/serve", "importer", "importer/cli/load", "importer/cli/workbook",
 		"importer/safefile", "importer/sheet", "importer/spool"},
 	"importer/cli/trial": {"apiclient", "importer", "importer/cli/load", "importer/ledger", "importer/ledger/postgres"}, // in tests and trial builds only
 	"reports":            {"importer/result", "importer/safefile", "importer/sheet", "mapping/cell", "reports/xlsx"},
@@ -99,7 +100,7 @@ var doors = map[string][]string{
 	"golang.org/x/sync/singleflight":  {"importer"},
 	"github.com/google/uuid":          {"apiclient", "apiclient/sandbox", "importer/cli"},
 	"html/template":                   {"apiclient/sandbox"},
-	"net/http":                        {"apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/tracking", "apiclient/apitest", "importer/cli/studio", "importer/cli/trial"},
+	"net/http":                        {"apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/serve", "apiclient/tracking", "apiclient/apitest", "importer/cli/studio", "importer/cli/trial"},
 }
 
 // TestArrows reads the imports of every file that is built into the program.

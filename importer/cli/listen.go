@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"claimsheet/apiclient/serve"
 	"claimsheet/apiclient/tracking"
 	"claimsheet/importer/cli/load"
 	"claimsheet/mapping/problem"
@@ -64,7 +65,7 @@ func (p *program) listen(c *cli.Context) error {
 		fmt.Fprintln(p.Err, "claimsheet: other machines can reach this address, and requests are not encrypted: put a web server with TLS before it")
 	}
 	fmt.Fprintf(p.Err, "receiving events for the environment “%s”; stop it with Ctrl-C\n", l.session.Env.Name)
-	return hook.Serve(c.Context, listener)
+	return serve.Until(c.Context, listener, hook)
 }
 
 // inbox is where events wait for the ledger.

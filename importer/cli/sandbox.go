@@ -13,6 +13,7 @@ import (
 
 	"claimsheet/apiclient/sandbox"
 	"claimsheet/apiclient/sandbox/fault"
+	"claimsheet/apiclient/serve"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
@@ -106,7 +107,7 @@ func (p *program) serve(c *cli.Context) error {
 			return err
 		}
 	}
-	l, err := sandbox.Listen(addr)
+	l, err := serve.Loopback(addr)
 	if err != nil {
 		return problem.New("address", "the sandbox cannot listen there: %v", err)
 	}
@@ -145,7 +146,7 @@ func (p *program) serve(c *cli.Context) error {
 		defer mu.Unlock()
 		fmt.Fprintf(p.Err, "fault at request %d of %s: %s\n", request, rule.Target(), rule.Kind)
 	})
-	return sandbox.Serve(c.Context, l, faults)
+	return serve.Until(c.Context, l, sandbox.Guard(faults, l.Addr()))
 }
 
 // resetSandbox empties the folder in which -e sandbox, or claimsheet sandbox --state, keeps

@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient/environment"
+	"claimsheet/apiclient/serve"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/studio"
@@ -81,7 +82,7 @@ func (p *program) studio(c *cli.Context) error {
 		return withInitHints(err)
 	}
 	defer server.Close()
-	l, err := studio.Listen(c.String("addr"))
+	l, err := serve.Loopback(c.String("addr"))
 	if err != nil {
 		return problem.New("address", "studio cannot listen there: %v", problem.Cause(err)).Hinted("leave --addr out, or choose another port of 127.0.0.1")
 	}
