@@ -93,6 +93,7 @@ var doors = map[string][]string{
 	"github.com/nyaruka/phonenumbers": {"mapping/convert"},
 	"github.com/shopspring/decimal":   {"mapping/convert"},
 	"github.com/xrash/smetrics":       {"mapping/problem"},
+	"github.com/rogpeppe/go-internal": {"importer/cli/studio"},
 	"golang.org/x/net/idna":           {"mapping/convert"},
 	"golang.org/x/text/unicode/norm":  {"mapping/convert"},
 	"golang.org/x/oauth2":             {"apiclient/environment"},

@@ -10,8 +10,6 @@ import { current, refuse, replaceText } from './store.js';
 import { Choice, Problems, useLoaded, View, Waiting } from './ui.js';
 import { count } from './words.js';
 
-/** @typedef {{kind: 'same'|'add'|'del', text: string, line?: number}} DiffLine */
-
 export function File() {
 	const { path, text } = current().mapping;
 	const [view, setView] = useState('text');
@@ -77,19 +75,21 @@ function TextPane({ text }) {
 	</div>`;
 }
 
-const signs = { same: ['', ''], add: ['+', 'added'], del: ['−', 'taken away'] };
+/** What begins a line of a unified diff: its kind, and the sign and the words for it. @type {Record<string, [string, string, string]>} */
+const signs = { '+': ['add', '+', 'added'], '-': ['del', '−', 'taken away'] };
 
 /** The lines that differ from the text when the session began. */
 function Diff() {
 	const asked = useLoaded((signal) => get('diff', {}, signal), [current().version]);
-	const lines = /** @type {DiffLine[]} */ (asked.answer?.lines || []);
-	const isNear = lines.map((_, i) => lines.slice(Math.max(0, i - 3), i + 4).some((l) => l.kind !== 'same'));
+	const lines = /** @type {string[]} */ (asked.answer?.lines || []);
 	if (!asked.answer) return html`<${Waiting} of=${asked} what="the changes" />`;
-	if (!isNear.includes(true)) return html`<p class="nothing">This session has changed nothing.</p>`;
+	if (!lines.length) return html`<p class="nothing">This session has changed nothing.</p>`;
 	return html`<div class="scroll" tabindex="0" role="region" aria-label="Changes of this session">
 		<table class="diff code"><caption class="hidden">The file, with the lines that were added and taken away</caption>
-		<thead class="hidden"><tr><th scope="col">Line</th><th scope="col">What</th><th scope="col">Text</th></tr></thead>
-		<tbody>${lines.map((l, i) => (isNear[i] ? html`<tr key=${i} class=${l.kind}><td class="num">${l.line}</td>
-			<td aria-label=${signs[l.kind][1]}>${signs[l.kind][0]}</td><td>${l.text}</td></tr>`
-			: isNear[i - 1] && html`<tr key=${i} class="gap"><td colspan="3">…</td></tr>`))}</tbody></table></div>`;
+		<thead class="hidden"><tr><th scope="col">What</th><th scope="col">Text</th></tr></thead>
+		<tbody>${lines.map((line, i) => {
+			const [kind, sign, words] = signs[line[0]] || ['same', '', ''];
+			return line[0] === '@' ? html`<tr key=${i} class="gap"><td colspan="2">Line ${/\+(\d+)/.exec(line)?.[1]}</td></tr>`
+				: html`<tr key=${i} class=${kind}><td aria-label=${words}>${sign}</td><td>${line.slice(1)}</td></tr>`;
+		})}</tbody></table></div>`;
 }
