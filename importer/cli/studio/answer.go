@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 
 	"claimsheet/mapping/problem"
@@ -67,17 +66,6 @@ func write(w http.ResponseWriter, status int, body any) {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	_ = encoder.Encode(body) // a page that is gone needs no answer
-}
-
-// onlyJSON refuses bodies of another type: those are what a form of a foreign page can send.
-func onlyJSON(handle func(*http.Request) (any, error)) func(*http.Request) (any, error) {
-	return func(r *http.Request) (any, error) {
-		kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-		if r.ContentLength != 0 && kind != "application/json" {
-			return nil, failure{http.StatusUnsupportedMediaType, "bad-request", "the request is not JSON", ""}
-		}
-		return handle(r)
-	}
 }
 
 func read(r *http.Request, into any) error {

@@ -2,7 +2,6 @@ package studio_test
 
 import (
 	"encoding/json"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -22,30 +21,6 @@ func TestOldVersion(t *testing.T) {
 		stale := b.post(path, 409, append(body, "version", 1)...)
 		expect(t, path, stale.at("error", "code"), "stale")
 	}
-}
-
-// What comes from a form, or is no JSON, changes nothing.
-func TestOnlyJSON(t *testing.T) {
-	t.Parallel()
-	b := begin(t, mappingText, sheetText, nil)
-	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "", "application/jsonp"} {
-		r, err := http.NewRequest("POST", b.base+"/api/patch", strings.NewReader(`{"version":1,"label":"x","operations":[{"op":"replace","path":"/name","value":"y"}]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if kind != "" {
-			r.Header.Set("Content-Type", kind)
-		}
-		response, err := b.http.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response.Body.Close()
-		if response.StatusCode != http.StatusUnsupportedMediaType {
-			t.Errorf("%q gets %d", kind, response.StatusCode)
-		}
-	}
-	expect(t, "the version", b.get("/api/state")["version"], 1)
 }
 
 // Asking changes nothing, neither here nor on the disk.
