@@ -154,18 +154,13 @@ func (s *studioSession) options() (studio.Options, error) {
 	// A first mapping is proposed from the rows of the sheet. Where they cannot be read the mapping has a name
 	// alone: the page shows what is wrong, and lets a person choose the header row.
 	fmt.Fprintln(s.Err, "there is no", problem.OneLine(s.where.Mapping), "yet: the page proposes one as soon as it has read the sheet")
-	for row := range draft.SoughtRows { // 0 seeks it
-		f := &sheetFinder{options: sheet.Options{Password: s.password.value, HeaderRow: row}, request: o.Suggest}
-		readers, err := f.open(s.sheets[:1])
-		for _, r := range readers {
-			_ = r.Close()
-		}
-		if err == nil {
-			o.Suggest.Layout = f.request.Layout
-		}
-		if err == nil || !movesOn(err) {
-			break
-		}
+	f := &sheetFinder{options: sheet.Options{Password: s.password.value}, request: o.Suggest}
+	readers, err := f.open(s.sheets[:1])
+	for _, r := range readers {
+		_ = r.Close()
+	}
+	if err == nil {
+		o.Suggest.Layout = f.request.Layout
 	}
 	name := filepath.Base(s.sheets[0])
 	o.Suggest.Name = strings.TrimSuffix(name, filepath.Ext(name))
