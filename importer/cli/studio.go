@@ -30,7 +30,7 @@ comments and its order, and changes only when you save. Without a mapping file i
 Nothing is sent to a real service: the page can start a dry run, or a run into a sandbox of its own.
 
 The link that it prints opens the page once; the page then stays open in that browser. It ends 15 minutes after the last page was
-closed, or with Ctrl-C. What was not saved is offered the next time.
+closed, or with Ctrl-C. What was not saved is there the next time.
 
 Examples:
 

@@ -29,7 +29,6 @@ type changeIn struct {
 	Text       string                `json:"text"`
 	To         *int                  `json:"to"`        // a place of the history; null for the one before, or after
 	Overwrite  bool                  `json:"overwrite"` // save over what another program has written
-	Take       bool                  `json:"take"`      // the draft, else it is dropped
 	Line       int                   `json:"line"`      // of the question that is answered
 	Column     string                `json:"column"`    // that is left out, or no longer
 	Ignored    bool                  `json:"ignored"`
@@ -212,22 +211,6 @@ func (s *Server) reload(changeIn) error {
 	}
 	s.session.file = text
 	s.session.change("read from the disk", text)
-	return nil
-}
-
-// draft takes what an earlier session left unsaved, or throws it away. What is taken was
-// made of the file of then: when that is another one now, saving asks which to keep.
-func (s *Server) draft(in changeIn) error {
-	left := s.session.left
-	if left == nil {
-		return cannot("no-draft", "nothing was left unsaved", "")
-	}
-	if s.session.left = nil; in.Take {
-		s.session.file = left.File
-		s.session.change("left unsaved before", []byte(left.Text))
-	} else {
-		s.session.keep()
-	}
 	return nil
 }
 

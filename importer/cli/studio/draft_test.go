@@ -23,35 +23,36 @@ func TestDraftOfAnotherFile(t *testing.T) {
 		return begin(t, "", sheetText, func(o *studio.Options) { keep(o); o.Mapping = first.file })
 	}
 
-	same := again()
-	st := same.post("/api/draft", 200, "version", 1, "take", true)
-	expect(t, "onDisk", st.at("mapping", "onDisk"), "same")
+	expect(t, "onDisk", again().get("/api/state").at("mapping", "onDisk"), "same")
 
 	theirs := mappingText + "# by a colleague\n"
 	write(t, first.file, theirs)
 	second := again()
-	st = second.post("/api/draft", 200, "version", 1, "take", true)
+	st := second.get("/api/state")
 	expect(t, "the text", st.at("mapping", "text"), left)
+	expect(t, "draft", st.at("mapping", "draft"), true)
 	expect(t, "onDisk", st.at("mapping", "onDisk"), "changed")
-	refused := second.post("/api/save", 409, "version", 2)
+	refused := second.post("/api/save", 409, "version", 1)
 	expect(t, "the code", refused.at("error", "code"), "changed-on-disk")
 	first.holds(first.file, theirs)
 
-	st = second.post("/api/undo", 200, "version", 2)
+	st = second.post("/api/undo", 200, "version", 1)
+	expect(t, "draft after Undo", st.at("mapping", "draft"), false)
 	expect(t, "onDisk with the text of the file", st.at("mapping", "onDisk"), "same")
-	st = second.post("/api/redo", 200, "version", 3)
+	st = second.post("/api/redo", 200, "version", 2)
 	expect(t, "onDisk with what was left", st.at("mapping", "onDisk"), "changed")
-	second.post("/api/save", 200, "version", 4, "overwrite", true)
+	second.post("/api/save", 200, "version", 3, "overwrite", true)
 	first.holds(first.file, left)
 
-	again().post("/api/text", 200, "version", 1, "text", mappingText+"# left\n")
+	third := again()
+	expect(t, "draft after saving", third.get("/api/state").at("mapping", "draft"), false)
+	third.post("/api/text", 200, "version", 1, "text", mappingText+"# left\n")
 	if err := os.Remove(first.file); err != nil {
 		t.Fatal(err)
 	}
 	fourth := begin(t, "", sheetText, func(o *studio.Options) { keep(o); o.Mapping, o.Proposed = first.file, []byte(mappingText) })
-	st = fourth.post("/api/draft", 200, "version", 1, "take", true)
-	expect(t, "onDisk without the file", st.at("mapping", "onDisk"), "gone")
-	fourth.post("/api/save", 409, "version", 2)
+	expect(t, "onDisk without the file", fourth.get("/api/state").at("mapping", "onDisk"), "gone")
+	fourth.post("/api/save", 409, "version", 1)
 }
 
 // nothing is a job that does nothing.
@@ -85,38 +86,20 @@ func TestJobOfTheTextShown(t *testing.T) {
 	}
 }
 
-// What was left stays until it is decided about; what cannot be kept meanwhile, or at all,
-// is said.
+// What cannot be kept is said.
 func TestDraftNotKept(t *testing.T) {
 	t.Parallel()
-	draft := filepath.Join(t.TempDir(), "x.json")
-	first := begin(t, mappingText, sheetText, func(o *studio.Options) { o.Autosave = draft })
-	again := func() *tab {
-		return begin(t, "", sheetText, func(o *studio.Options) { o.Autosave, o.Mapping = draft, first.file })
-	}
-	notKept := func(b *tab) string {
+	notAFolder := filepath.Join(t.TempDir(), "x")
+	write(t, notAFolder, "")
+	b := begin(t, mappingText, sheetText, func(o *studio.Options) { o.Autosave = filepath.Join(notAFolder, "y.json") })
+	notKept := func() string {
 		message, _ := reply(b.get("/api/state").at("mapping").(map[string]any)).one("warnings", "code", "not-kept")["message"].(string)
 		return message
 	}
-	first.post("/api/text", 200, "version", 1, "text", mappingText+"# first\n")
-	second := again()
-	second.post("/api/text", 200, "version", 1, "text", mappingText+"# second\n")
-	if message := notKept(second); !strings.Contains(message, "take up or drop first") {
-		t.Errorf("while a draft waits the warning is %q", message)
-	}
-	third := again()
-	st := third.post("/api/draft", 200, "version", 1, "take", true)
-	expect(t, "the text", st.at("mapping", "text"), mappingText+"# first\n")
-	expect(t, "draft", st.at("mapping", "draft"), false)
-	second.post("/api/draft", 200, "version", 2, "take", false)
-	st = again().post("/api/draft", 200, "version", 1, "take", true)
-	expect(t, "the text", st.at("mapping", "text"), mappingText+"# second\n")
-
-	blocked := begin(t, mappingText, sheetText, func(o *studio.Options) { o.Autosave = filepath.Join(draft, "y.json") })
-	blocked.autumn()
-	if message := notKept(blocked); !strings.Contains(message, "cannot be kept for the next time") {
+	b.autumn()
+	if message := notKept(); !strings.Contains(message, "cannot be kept for the next time") {
 		t.Errorf("the warning is %q", message)
 	}
-	blocked.post("/api/save", 200, "version", 2)
-	expect(t, "the warning after saving", notKept(blocked), "")
+	b.post("/api/save", 200, "version", 2)
+	expect(t, "the warning after saving", notKept(), "")
 }

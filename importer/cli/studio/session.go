@@ -25,11 +25,10 @@ type session struct {
 	at      int        // the revision that is now
 	version int        // counts the changes, undo and redo included
 
-	file     []byte   // the file's text as it was last read or saved; nil for a missing file
-	begin    []byte   // the text when the session began, for the diff
-	autosave string   // "" for none
-	left     *unsaved // what an earlier session left, and that was not decided about; nil for nothing
-	notKept  error    // why what is not saved cannot be kept for the next time
+	file     []byte // the file's text as it was last read or saved; nil for a missing file
+	begin    []byte // the text when the session began, for the diff
+	autosave string // "" for none
+	notKept  error  // why what is not saved cannot be kept for the next time
 }
 
 type revision struct {
@@ -51,17 +50,18 @@ func (s *session) open(o Options) (err error) {
 	}
 	s.begin, s.version = text, 1
 	s.history = []revision{{label, text}}
-	s.left = s.readAutosave()
+	if left := s.readAutosave(); left != nil { // made of the file of then: if that is another one now, saving asks which to keep
+		s.file, s.at = left.File, 1
+		s.history = append(s.history, revision{leftUnsaved, []byte(left.Text)})
+	}
 	return nil
 }
 
+// leftUnsaved is the label of what an earlier session left.
+const leftUnsaved = "left unsaved last time"
+
 // beginWith makes a text the one to begin with, before anything was changed.
-func (s *session) beginWith(text []byte) {
-	s.begin, s.history[0].text = text, text
-	if s.left != nil && s.left.Text == string(text) {
-		s.left = nil
-	}
-}
+func (s *session) beginWith(text []byte) { s.begin, s.history[0].text = text, text }
 
 // readFile reads the mapping file, which need not exist: then the text is nil.
 func readFile(path string) ([]byte, error) {
@@ -169,14 +169,12 @@ type unsaved struct {
 }
 
 // keep writes what is not saved to the autosaved file, and removes that when there is
-// nothing. What an earlier session left stays until it is decided about.
+// nothing.
 func (s *session) keep() {
 	s.notKept = nil
 	isSaved := !s.dirty() || s.file == nil && bytes.Equal(s.text(), s.begin) // what was proposed can be proposed again
 	switch {
-	case s.autosave == "", isSaved && s.left != nil:
-	case s.left != nil:
-		s.notKept = errors.New("take up or drop first what was left unsaved last time")
+	case s.autosave == "":
 	case isSaved:
 		_ = os.Remove(s.autosave)
 	default:

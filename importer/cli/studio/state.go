@@ -40,7 +40,7 @@ type mappingJSON struct {
 	At       int           `json:"at"`
 
 	Questions []questionJSON `json:"questions"` // of a first mapping, not answered yet
-	Draft     bool           `json:"draft"`     // an earlier session left something unsaved
+	Draft     bool           `json:"draft"`     // the text is what an earlier session left unsaved
 }
 
 // questionJSON is a comment that asks for a decision, and the rule that it is about.
@@ -196,7 +196,7 @@ func (s *Server) mapping() mappingJSON {
 	m := mappingJSON{
 		Path: s.session.path, Exists: s.session.file != nil, Dirty: s.session.dirty(), Text: string(s.session.text()),
 		Problems: a.show(problems), Warnings: a.show(warnings),
-		At: s.session.at, Questions: questions(a.doc, a.text), Draft: s.session.left != nil,
+		At: s.session.at, Questions: questions(a.doc, a.text), Draft: s.session.dirty() && s.session.history[s.session.at].label == leftUnsaved,
 	}
 	m.OnDisk, m.DiskNote = s.session.onDisk()
 	for _, r := range s.session.history {

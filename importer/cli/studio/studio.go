@@ -185,7 +185,6 @@ func (s *Server) routes() {
 	handle("POST /api/redo", s.changing(s.goTo(1)))
 	handle("POST /api/save", s.changing(s.save))
 	handle("POST /api/reload", s.changing(s.reload))
-	handle("POST /api/draft", s.changing(s.draft))
 	handle("POST /api/ignore", s.changing(s.ignore))
 	handle("GET /api/column", s.looking(getColumn))
 	handle("GET /api/rows", s.looking(getRows))

@@ -12,7 +12,7 @@ import { html, useEffect } from './lib.js';
 import { isTyped } from './pending.js';
 import { link, route } from './route.js';
 import { Sheet } from './sheet.js';
-import { away, current, draft, isJudged, notice, redo, reload, save, slow, state, targetNear } from './store.js';
+import { away, current, isJudged, notice, redo, reload, save, slow, state, targetNear } from './store.js';
 import { Targets } from './targets.js';
 import { Act, Copy } from './ui.js';
 import { count, number } from './words.js';
@@ -107,7 +107,6 @@ function Notices() {
 	const refused = notice.value?.kind === 'refused' ? notice.value : null;
 	const [mistake] = judgement.stale ? mapping.problems : [];
 	const act = (/** @type {string} */ words, /** @type {() => any} */ onAct) => html`<${Act} onAct=${onAct}>${words}<//>`;
-	const undoable = (/** @type {string} */ words) => html`<span>“${words}” can be undone; “The file” shows then what is different.</span>`;
 	return html`<div class="notices">
 		<div role="alert">
 			${refused && html`<p class="notice bad"><span>${refused.text}</span> ${refused.hint && html`<span>${refused.hint}</span>`}
@@ -118,9 +117,8 @@ function Notices() {
 			${mistake.line && html`<a href=${link('file', { line: mistake.line })}>Line ${mistake.line} of the file</a>`}</p>`}
 		<div role="alert">${mapping.diskNote && html`<p class="notice warn">${mapping.path}: ${mapping.diskNote}. ${mapping.onDisk === 'gone'
 			? act('Write mine again', () => save(true))
-			: html`${act('Take theirs', reload)}${act('Keep mine', () => save(true))}${undoable('Take theirs')}`}</p>`}</div>
-		${mapping.draft && html`<p class="notice warn">Last time, changes were left unsaved.
-			${act('Take them up', () => draft(true))}${act('Drop them', () => draft(false))}${undoable('Take them up')}</p>`}
+			: html`${act('Take theirs', reload)}${act('Keep mine', () => save(true))}<span>“Take theirs” can be undone; “The file” shows then what is different.</span>`}</p>`}</div>
+		${mapping.draft && html`<p class="notice warn">These changes were left unsaved last time. Undo takes them away.</p>`}
 	</div>`;
 }
 

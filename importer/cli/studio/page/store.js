@@ -128,9 +128,6 @@ export const decide = (q) => submit('decide', () => {
 	return now ? { line: now.line } : null;
 }, 'Decided.');
 
-/** Takes what an earlier session left unsaved, or drops it. @param {boolean} take */
-export const draft = (take) => submit('draft', { take }, take ? 'These are the changes of last time.' : 'The changes of last time are dropped.');
-
 /** Writes the mapping to its file, with what is being typed. @param {boolean} [overwrite] also when another program changed the file */
 export const save = async (overwrite = false) => await takeIn()
 	&& submit('save', () => ({ overwrite }), `Saved to ${state.peek()?.mapping.path}.`, 'Save');
