@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/chromedp/chromedp"
@@ -16,20 +15,10 @@ type hand struct {
 	keys bool // the keyboard alone
 }
 
-// view goes to a view: by its link in the menu, or by its key.
-func (h hand) view(number int, words string) {
+// view goes to a view by its link in the menu.
+func (h hand) view(words string) {
 	h.t.Helper()
-	if h.keys {
-		for range 3 {
-			if !ask[focus](h.browser, "focus()").Typing {
-				break
-			}
-			h.press(kb.Tab)
-		}
-		h.press(fmt.Sprint(number))
-	} else {
-		h.click("link", words+"…", "nav")
-	}
+	h.push("link", words+"…", "nav")
 	h.see("nav [aria-current]", words)
 }
 

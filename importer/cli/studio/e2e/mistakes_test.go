@@ -14,14 +14,14 @@ func TestMistakes(t *testing.T) {
 	h.open(s.link)
 
 	// 1: the wrong row names the columns.
-	h.view(7, "The sheet")
+	h.view("The sheet")
 	h.button("Row 4 names the columns")
 	h.said("Row 4 names the columns")
 
 	// Mistakes of the mapping itself: the first of the list leads to its place.
 	mend := func(message string) {
 		t.Helper()
-		h.view(5, "Try it")
+		h.view("Try it")
 		h.see(".problems > li:first-child", message)
 		h.push("link", "Fix it", ".problems > li:first-child")
 		h.see(".panel", "")
@@ -46,12 +46,12 @@ func TestMistakes(t *testing.T) {
 	mend("has no attribute “Reg number”") // 6
 	h.inPanel("Take away")
 	h.said("Reg number · Vehicle details taken away")
-	h.view(1, "Columns")
+	h.view("Columns")
 	h.push("button", "Accept: Vehicle reg goes to Registration…", `tr[data-column="V"]`)
 	h.said("Registration · Vehicle details ← Vehicle reg")
 
 	// Mistakes of cells, each in its column.
-	h.view(2, "Fields of the service")
+	h.view("Fields of the service")
 	h.target("/client/key") // 7: rows of one client disagree
 	h.see(".editor [role=status]", "5 clients with rows that disagree")
 	h.inPanel("Remove Surname")
@@ -61,7 +61,7 @@ func TestMistakes(t *testing.T) {
 	h.see(".editor [role=status]", "41 rows → 20 clients")
 	h.gone(".editor [role=status] .warn-text")
 
-	h.view(1, "Columns")
+	h.view("Columns")
 	h.push("button", "With errors…", ".choice")
 	h.column("I") // 8: phone numbers without a country
 	h.write("Country of numbers without one", "GB")

@@ -66,7 +66,7 @@ func finish(h hand, p *place, name string) {
 		h.button("Save")
 	}
 	h.said("Saved to mapping.yaml.")
-	h.view(5, "Try it")
+	h.view("Try it")
 	h.button("Start the dry run")
 	h.see("#job-title", "Dry run: Done, without a mistake")
 	h.see(".job", "Get the workbook")
@@ -88,7 +88,7 @@ func finish(h hand, p *place, name string) {
 
 // plainWalk answers what the first mapping of samples/first asks.
 func plainWalk(h hand) {
-	h.view(2, "Fields of the service")
+	h.view("Fields of the service")
 	h.see(".to-decide li", "Identifies the client, now E-mail:")
 
 	h.name("vehicle-finance-leads")
@@ -135,7 +135,7 @@ func messyWalk(h hand) {
 	h.write("Time zone", "Europe/London")
 	h.inPanel("Use this")
 	h.said("Time zone ← Europe/London")
-	h.view(1, "Columns")
+	h.view("Columns")
 	h.column("U")
 	h.pick("Send it to", "commission", "Told of commission…")
 	h.said("Told of commission · Your circumstances ← Commission?")
@@ -153,11 +153,11 @@ func messyWalk(h hand) {
 	h.inPanel("Leave empty: 31/02/1984")
 	h.said("“31/02/1984” counts as empty")
 
-	h.view(3, "Rows") // ten rows say nothing about Commission?, and an activity without attributes cannot be sent
+	h.view("Rows") // ten rows say nothing about Commission?, and an activity without attributes cannot be sent
 	h.see(".sum", "10 with errors")
 	h.button("Next with errors")
 	h.see(".cell-details", "“Your circumstances” would be sent without attributes")
-	h.view(2, "Fields of the service")
+	h.view("Fields of the service")
 	h.target("/activities/3/when")
 	h.pick("Column", "commission", "U · Commission?…")
 	h.inPanel("Take this")
@@ -192,7 +192,7 @@ func wideWalk(h hand) {
 	h.said("“abc” counts as empty")
 	h.see(".sum", "18 of 18 rows usable")
 
-	h.view(2, "Fields of the service")
+	h.view("Fields of the service")
 	h.name("wide-agreements")
 	h.target("/activities/1/attributes/Lender")
 	for _, lender := range []string{"BARC: Barclays", "BLKH: Black Horse", "LLOY: Lloyds", "MOTO: MotoNovo", "NWBK: NatWest", "SANT: Santander", "XXXX: Other"} {

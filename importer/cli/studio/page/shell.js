@@ -3,11 +3,11 @@
 
 import { OneClient } from './client.js';
 import { Columns } from './columns.js';
-import { OpenDialog } from './dialogs.js';
 import { File } from './file.js';
 import { Rows } from './grid.js';
+import { History, isHistoryOpen } from './history.js';
 import { Try } from './jobs.js';
-import { dialog, undoTyped, views } from './keys.js';
+import { undoTyped } from './keys.js';
 import { html, useEffect } from './lib.js';
 import { isTyped } from './pending.js';
 import { link, route } from './route.js';
@@ -16,6 +16,12 @@ import { away, current, isJudged, notice, redo, reload, save, slow, state, targe
 import { Targets } from './targets.js';
 import { Act, Copy } from './ui.js';
 import { count, number } from './words.js';
+
+/** The views in their order. @type {[string, string][]} */
+const views = [
+	['columns', 'Columns'], ['targets', 'Fields of the service'], ['rows', 'Rows'], ['client', 'One client'], ['try', 'Try it'],
+	['file', 'The file'], ['sheet', 'The sheet'],
+];
 
 /** @type {Record<string, any>} */
 const screens = { columns: Columns, targets: Targets, rows: Rows, client: OneClient, file: File, try: Try, sheet: Sheet };
@@ -39,7 +45,7 @@ export function Shell() {
 		<${Notices} />
 		<main id="main" tabindex="-1"><${Screen} key=${name} /></main>
 		<${Command} />
-		<${OpenDialog} />`;
+		${isHistoryOpen.value && html`<${History} />`}`;
 }
 
 /** The number beside a view's name: what waits there. @param {{view: string}} props */
@@ -63,7 +69,6 @@ function Top() {
 	/** @param {boolean} isOn @param {() => any} act @param {string} words @param {string} title */
 	const button = (isOn, act, words, title) => html`<button type="button" class=${words === 'Save' ? 'main' : ''}
 		data-again=${words === 'Save' ? undefined : true} aria-disabled=${isOn ? undefined : 'true'} onClick=${() => isOn && act()} title=${title}>${words}</button>`;
-	const open = (name) => () => { dialog.value = name; };
 	return html`<header class="top">
 		<p class="brand">Claimsheet <b>Studio</b></p>
 		<p class="which"><span class="code">${mapping.path}</span>
@@ -76,9 +81,8 @@ function Top() {
 		<p class="actions">
 			${button(mapping.at > 0 || isTyped.value, undoTyped, 'Undo', back ? `Undo: ${back} (Ctrl+Z)` : 'Undo')}
 			${button(Boolean(forward), () => redo(), 'Redo', forward ? `Redo: ${forward} (Ctrl+Y)` : 'Redo')}
-			<button type="button" aria-haspopup="dialog" onClick=${open('history')}>Changes</button>
+			<button type="button" aria-haspopup="dialog" onClick=${() => { isHistoryOpen.value = true; }}>Changes</button>
 			${button(isUnsaved, () => save(), 'Save', 'Ctrl+S')}
-			<button type="button" class="quiet" aria-haspopup="dialog" aria-label="Keys" onClick=${open('keys')}>?</button>
 		</p>
 	</header>`;
 }
