@@ -21,7 +21,7 @@ export function OneClient() {
 	const show = (e) => { e.preventDefault(); if (/^\d+$/.test(text.trim())) go('client', { row: text.trim() }); };
 	const step = (to, words) => {
 		const isThere = client && to >= 1 && to <= client.of;
-		return html`<button type="button" data-again aria-disabled=${isThere ? undefined : 'true'}
+		return html`<button type="button" aria-disabled=${isThere ? undefined : 'true'}
 			onClick=${() => isThere && go('client', { number: to })}>${words}</button>`;
 	};
 	const which = !client ? 'for one client' : client.number ? `client ${number(client.number)} of ${number(client.of)}` : 'a row of no client';

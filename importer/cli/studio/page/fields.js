@@ -46,7 +46,7 @@ export function OrderedColumns({ label, list, onList }) {
 		onList(list.toSpliced(n, 1));
 		requestAnimationFrame(() => (items.querySelectorAll('li')[Math.min(n, list.length - 2)] || items.querySelector('input'))?.focus());
 	};
-	const arrow = (n, to) => html`<button type="button" class="quiet" data-again
+	const arrow = (n, to) => html`<button type="button" class="quiet"
 		aria-disabled=${to < 0 || to >= list.length ? 'true' : undefined} aria-label=${`Move ${list[n]} ${to < n ? 'up' : 'down'}`}
 		onClick=${() => move(n, to)}>${to < n ? '↑' : '↓'}</button>`;
 	return html`<fieldset class="ordered" ref=${box}><legend>${label}</legend>

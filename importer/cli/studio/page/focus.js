@@ -26,9 +26,6 @@ function nextOf({ element, list, panel, group, place, line }) {
 	return line >= 0 && all[Math.min(line, all.length - 1)] || document.querySelector('#main h1');
 }
 
-/** What got the focus because another element went away, and when. @type {{element: Element|null, at: number}} */
-let moved = { element: null, at: 0 };
-
 /** Watches the page; it is called once. */
 export function keepFocus() {
 	let last = /** @type {ReturnType<typeof placeOf>|null} */ (null);
@@ -40,23 +37,7 @@ export function keepFocus() {
 		if (!(place instanceof HTMLElement)) return;
 		if (/^H\d$/.test(place.tagName)) place.tabIndex = -1;
 		place.focus();
-		moved = { element: place, at: performance.now() };
 	};
 	new MutationObserver(() => setTimeout(refocus))
 		.observe(document.body, { childList: true, subtree: true, attributes: true, attributeFilter: ['disabled', 'hidden'] });
-}
-
-/** How long a button that got the focus by itself waits for a person to see it, in milliseconds. */
-const aMoment = 600;
-
-/** One gesture, one change. The second click of a double click, a key that is held down, and Enter on a button that took the place of
- * another one just now do nothing; buttons with data-again, such as Undo and the arrows of a list, may be pushed quickly. */
-export function oneGesture() {
-	const button = (e) => (e.target instanceof Element ? e.target.closest('button:not([data-again]), summary') : null);
-	const stop = (e) => { e.preventDefault(); e.stopImmediatePropagation(); };
-	addEventListener('click', (e) => { if (e.detail > 1 && button(e)) stop(e); }, true);
-	addEventListener('keydown', (e) => {
-		const at = button(e), isFresh = at === moved.element && performance.now() - moved.at < aMoment;
-		if (at && (e.key === 'Enter' || e.key === ' ') && (e.repeat || isFresh)) stop(e);
-	}, true);
 }

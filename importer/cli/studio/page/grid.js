@@ -165,7 +165,7 @@ function Details({ row, column, onNext, total, isWarned }) {
 		<p class="actions">
 			${(problem || warning) && column && html`<a href=${link('columns', { at: column.letter })}>Fix it for all rows</a>`}
 			${row && html`<a href=${link('client', { row: row.row })}>What is sent for this client</a>`}
-			<button type="button" data-again onClick=${onNext}>${isWarned ? 'Next to look at' : 'Next with errors'}</button>
+			<button type="button" onClick=${onNext}>${isWarned ? 'Next to look at' : 'Next with errors'}</button>
 		</p>
 	</footer>`;
 }

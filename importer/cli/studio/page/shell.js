@@ -68,7 +68,7 @@ function Top() {
 	const warned = j.warnings.reduce((n, w) => n + w.count, 0);
 	/** @param {boolean} isOn @param {() => any} act @param {string} words @param {string} title */
 	const button = (isOn, act, words, title) => html`<button type="button" class=${words === 'Save' ? 'main' : ''}
-		data-again=${words === 'Save' ? undefined : true} aria-disabled=${isOn ? undefined : 'true'} onClick=${() => isOn && act()} title=${title}>${words}</button>`;
+		aria-disabled=${isOn ? undefined : 'true'} onClick=${() => isOn && act()} title=${title}>${words}</button>`;
 	return html`<header class="top">
 		<p class="brand">Claimsheet <b>Studio</b></p>
 		<p class="which"><span class="code">${mapping.path}</span>
