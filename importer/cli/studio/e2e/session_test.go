@@ -159,7 +159,7 @@ func TestKilled(t *testing.T) {
 
 	p.write("mapping.yaml", before+"# by a colleague\n")
 	other := p.studio("-e", "sandbox", "--addr", strings.TrimPrefix(s.origin(), "http://"), "leads.xlsx")
-	h.see("[role=alert]", "another one was started. Open the link that it printed")
+	h.see("[role=alert]", "open the link that it prints")
 	h.open(other.link)
 	h.see(".notices", "These changes were left unsaved last time.")
 	h.at("#targets?at=/name")

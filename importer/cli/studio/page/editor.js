@@ -5,7 +5,7 @@
 import { ApiError } from './api.js';
 import { Condition, Field, Formula, OrderedColumns, Radios, TextFromColumns, textsOf } from './fields.js';
 import { Fixes, useCells } from './fix.js';
-import { html, useId, useLayoutEffect, useRef, useState } from './lib.js';
+import { html, useRef, useState } from './lib.js';
 import { takeIn, usePending } from './pending.js';
 import { ColumnPicker } from './picker.js';
 import { Preview } from './preview.js';
@@ -26,7 +26,7 @@ export function RuleEditor({ target }) {
 	// What is typed stays when the rule changes meanwhile.
 	const [kept, keep] = useState(/** @type {{from: Rule, draft: Rule, isLook: boolean}|null} */ (null));
 	const draft = kept ? kept.draft : target.rule, from = kept ? kept.from : target.rule;
-	const form = useRef(), id = useId(), cells = useCells(target), kind = editorOf(target), Body = bodies[kind];
+	const cells = useCells(target), kind = editorOf(target), Body = bodies[kind];
 	const isChanged = !same(draft, target.rule), isComplete = saysEnough(draft);
 	const isTaken = kind !== 'value' && isNothing(draft) && !target.required; // a field that was emptied
 	const isUsable = isChanged && (isComplete || isTaken);
@@ -44,13 +44,12 @@ export function RuleEditor({ target }) {
 	usePending(isChanged && isComplete && !kept?.isLook, use);
 	const { mapping } = current();
 	const mistakes = mapping.problems.filter((p) => targetNear(p.path) === target.path);
-	useLayoutEffect(() => (form.current && mistakes.length && !isChanged ? markField(form.current, id) : undefined));
 	const isShown = useRef(false); // what comes late would push the fields away
 	isShown.current ||= Boolean(cells.answer) || !(cells.loading || cells.error);
 	if (!isShown.current) return html`<${Waiting} of=${cells} what="the cells" />`;
-	return html`<form class="editor" ref=${form} onSubmit=${(e) => { e.preventDefault(); use(); }}
+	return html`<form class="editor" onSubmit=${(e) => { e.preventDefault(); use(); }}
 		onKeyDown=${(e) => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) { e.preventDefault(); takeIn(); } }}>
-		<div id=${id} class="said-of" aria-live="assertive"><${Problems} list=${mistakes} kind="mistake" here=${true} /></div>
+		<div class="said-of" aria-live="assertive"><${Problems} list=${mistakes} kind="mistake" here=${true} /></div>
 		<${Problems} list=${mapping.warnings.filter((p) => targetNear(p.path) === target.path)} kind="warning" here=${true} />
 		<${Questions} list=${mapping.questions.filter((q) => q.path === target.path || q.path.startsWith(target.path + '/'))} />
 		${target.usable + target.errors > 0 && html`<${Verdict} ...${target} />`}
@@ -74,15 +73,6 @@ function stillThere(target) {
 	const now = targetAt(target.path);
 	if (now && nameOf(now) === nameOf(target)) return now;
 	throw new ApiError(409, { message: `${nameOf(target)} is not there any more`, hint: 'Changes shows what happened, and leads back' });
-}
-
-/** Ties what is wrong to the first field of a form; returns how to take that back. @param {HTMLElement} form @param {string} id of what says it */
-function markField(form, id) {
-	const fields = [...form.querySelectorAll('.picker input, .field input, .field textarea, .field select')];
-	const field = fields.find((f) => !f.closest('.fixes, details'));
-	field?.setAttribute('aria-invalid', 'true');
-	field?.setAttribute('aria-errormessage', id);
-	return () => { field?.removeAttribute('aria-invalid'); field?.removeAttribute('aria-errormessage'); };
 }
 
 /** Reports whether nothing is left of a rule. @param {any} rule */

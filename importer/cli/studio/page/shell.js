@@ -12,7 +12,7 @@ import { html, useEffect } from './lib.js';
 import { isTyped } from './pending.js';
 import { link, route } from './route.js';
 import { Sheet } from './sheet.js';
-import { away, current, isJudged, notice, redo, reload, save, slow, state, targetNear } from './store.js';
+import { away, current, isJudged, notice, redo, reload, save, state, targetNear } from './store.js';
 import { Targets } from './targets.js';
 import { Act, Copy } from './ui.js';
 import { count, number } from './words.js';
@@ -41,7 +41,7 @@ export function Shell() {
 		<${Top} />
 		<div class="menu"><nav aria-label="Views"><ul>${views.map(([view, words]) => html`<li key=${view}>
 			<a href=${link(view)} aria-current=${view === name ? 'page' : undefined}>${words}<${Count} view=${view} /></a></li>`)}</ul></nav>
-			<p class="said" role="status" title=${said}>${slow.value ? 'Still waiting for Claimsheet …' : said}</p></div>
+			<p class="said" role="status" title=${said}>${said}</p></div>
 		<${Notices} />
 		<main id="main" tabindex="-1"><${Screen} key=${name} /></main>
 		<${Command} />
@@ -96,14 +96,9 @@ function summary(j, isRunning) {
 		count(j.clients, 'client'), j.partial && 'without the rules that have mistakes'].filter(Boolean).join(' · ');
 }
 
-/** Why there is no news of the server, and what to do. */
-const awayWords = {
-	silent: 'Claimsheet does not answer; the page asks again every two seconds. What you did up to now is kept, and what you type stays '
-		+ 'on this page. If Claimsheet has ended, start it again and open the link that it prints.',
-	another: 'The Claimsheet that this page belongs to has ended, and another one was started. Open the link that it printed; '
-		+ 'what you did up to now is offered there.',
-	broken: 'Something went wrong inside Claimsheet; the page asks again every two seconds. The window in which you started it says more.',
-};
+/** What to do when there is no news of the server. */
+const awayWords = 'Claimsheet does not answer this page, which asks again every two seconds. What you did up to now is kept, and what you type stays here. '
+	+ 'Look at the window in which you started it; if it has ended, start it again and open the link that it prints.';
 
 /** What was refused, and what waits for an answer. */
 function Notices() {
@@ -115,7 +110,7 @@ function Notices() {
 		<div role="alert">
 			${refused && html`<p class="notice bad"><span>${refused.text}</span> ${refused.hint && html`<span>${refused.hint}</span>`}
 				<button type="button" class="quiet" aria-label="Close this message" onClick=${() => { notice.value = null; }}>✕</button></p>`}
-			${away.value && html`<p class="notice bad">${awayWords[away.value]}</p>`}</div>
+			${away.value && html`<p class="notice bad">${awayWords}</p>`}</div>
 		${mistake && html`<p class="notice bad"><span>${mistake.message}</span>
 			${targetNear(mistake.path) && html`<a href=${link('targets', { at: targetNear(mistake.path) })}>Fix it</a>`}
 			${mistake.line && html`<a href=${link('file', { line: mistake.line })}>Line ${mistake.line} of the file</a>`}</p>`}

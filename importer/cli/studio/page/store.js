@@ -18,8 +18,8 @@ export const current = () => /** @type {State} */ (state.value);
  * @type {import('./lib.js').Signal<{kind: 'said'|'refused', text: string, hint?: string}|null>} */
 export const notice = signal(/** @type {any} */ (null));
 
-/** Why there is no news: the server does not answer, it fails, or another one answers at its address; '' when there is. */
-export const away = signal(/** @type {''|'silent'|'broken'|'another'} */ (''));
+/** There is no news: the server does not answer, it fails, or another one answers at its address. */
+export const away = signal(false);
 
 /** Columns by their letter. */
 export const columnsByLetter = computed(() => new Map((state.value?.columns || []).map((c) => [c.letter, c])));
@@ -73,9 +73,6 @@ function take(next) {
 /** How many changes are on their way. */
 export const sending = signal(0);
 
-/** A change takes long. */
-export const slow = signal(false);
-
 /** The change before; each waits for it, so that they arrive in order. */
 let before = Promise.resolve(true);
 
@@ -85,7 +82,6 @@ let before = Promise.resolve(true);
 function submit(path, body, done, what) {
 	const seen = state.peek()?.version || 0;
 	const send = async () => {
-		const timer = setTimeout(() => { slow.value = true; }, 3000);
 		try {
 			const isMadeNow = typeof body === 'function', made = isMadeNow ? body() : body;
 			const next = made && await post(path, { version: isMadeNow ? state.peek()?.version || 0 : seen, ...made });
@@ -97,8 +93,6 @@ function submit(path, body, done, what) {
 			refuse(error, what);
 			return false;
 		} finally {
-			clearTimeout(timer);
-			slow.value = false;
 			sending.value--;
 		}
 	};
@@ -154,11 +148,10 @@ export async function follow() {
 		try {
 			const next = await get('state', { since: now ? `${now.version}.${now.progress}` : undefined });
 			if (next) take(next);
-			away.value = '';
+			away.value = false;
 		} catch (error) {
 			if (!now) refuse(error);
-			const { status } = /** @type {any} */ (error);
-			away.value = status === 401 || status === 403 ? 'another' : status ? 'broken' : 'silent';
+			away.value = true;
 		}
 		await new Promise((done) => setTimeout(done, away.value ? 2000 : 250)); // a browser lets hidden pages wait a second by itself
 	}
