@@ -44,27 +44,12 @@ type workflows map[string][]string
 func newWorkflows(list []Workflow, templates []activityTemplate) (workflows, error) {
 	all := workflows{}
 	for _, w := range list {
-		label := fmt.Sprintf("the workflow %q", w.Identifier)
-		if w.Identifier == "" {
-			label = "the workflow of version 1"
-		}
-		if all[w.Identifier] != nil {
-			return nil, fmt.Errorf("%s is given twice", label)
-		}
 		for _, name := range w.Templates {
-			var ids []string
-			for _, t := range templates {
-				if t.Name == name {
-					ids = append(ids, t.ID)
-				}
+			named := slices.DeleteFunc(slices.Clone(templates), func(t activityTemplate) bool { return t.Name != name })
+			if len(named) != 1 {
+				return nil, fmt.Errorf("a workflow has %q, which is the name of %d activity templates: expected one", name, len(named))
 			}
-			switch {
-			case len(ids) != 1:
-				return nil, fmt.Errorf("%s has %q, which is the name of %d activity templates: expected one", label, name, len(ids))
-			case slices.Contains(all[w.Identifier], ids[0]):
-				return nil, fmt.Errorf("%s has %q twice", label, name)
-			}
-			all[w.Identifier] = append(all[w.Identifier], ids[0])
+			all[w.Identifier] = append(all[w.Identifier], named[0].ID)
 		}
 	}
 	return all, nil
