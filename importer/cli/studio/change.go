@@ -62,9 +62,7 @@ func (s *Server) changing(do func(changeIn) error) func(*http.Request) (any, err
 func (s *Server) patch(in changeIn) error {
 	text, err := apply(s.session.text(), in.Operations)
 	if err == nil {
-		const most = 200 // characters of a label
-		label := []rune(in.Label)
-		s.session.change(string(label[:min(len(label), most)]), answered(text, in.Operations))
+		s.session.change(in.Label, answered(text, in.Operations))
 	}
 	return err
 }

@@ -36,9 +36,6 @@ type revision struct {
 	text  []byte
 }
 
-// mostRevisions bounds the history; the oldest moments but the first are forgotten.
-const mostRevisions = 500
-
 func (s *session) open(o Options) (err error) {
 	s.path, s.autosave = o.Mapping, o.Autosave
 	if s.file, err = readFile(s.path); err != nil {
@@ -122,9 +119,6 @@ func whyNot(err error) string {
 func (s *session) change(label string, text []byte) {
 	s.version++
 	s.history = append(s.history[:s.at+1], revision{label, text})
-	if len(s.history) > mostRevisions {
-		s.history = append(s.history[:1], s.history[2:]...)
-	}
 	s.at = len(s.history) - 1
 	s.keep()
 }
