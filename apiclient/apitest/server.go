@@ -5,7 +5,7 @@
 //
 // Server is the service; a script of Faults decides what goes wrong. A call that
 // breaks the document's rules is refused and recorded as a complaint: a test
-// should fail on any. Check compares what was created with a results workbook.
+// should fail on any.
 //
 // Raw works below HTTP, for answers that no HTTP server gives. Proxy opens tunnels to any
 // service.
@@ -133,6 +133,16 @@ func (s *Server) AddClient(key, email, phone string) (id string) {
 	c := &client{id: s.newID("contact"), key: key, email: email, phone: phone}
 	s.clients = append(s.clients, c)
 	return c.id
+}
+
+// KeyOf returns the key of the client with an id; "" for none.
+func (s *Server) KeyOf(id string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.clientWith(id); c != nil {
+		return c.key
+	}
+	return ""
 }
 
 // AddClaim adds a claim of a client that the service has, and returns the id. It

@@ -1,14 +1,11 @@
 package apitest_test
 
 import (
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/apiclient/apitest"
 )
@@ -40,17 +37,6 @@ func serve(t *testing.T) (*apitest.Server, func(method, path, body string) (stat
 		}
 		return res.StatusCode, string(data)
 	}
-}
-
-// field returns a text in a JSON object.
-func field(t *testing.T, answer, name string) string {
-	t.Helper()
-	var object map[string]any
-	if err := json.Unmarshal([]byte(answer), &object); err != nil {
-		t.Fatalf("%v in %s", err, answer)
-	}
-	value, _ := object[name].(string)
-	return value
 }
 
 // TestComplaints breaks each of the document's rules.
@@ -88,37 +74,5 @@ func TestComplaints(t *testing.T) {
 				t.Errorf("status %d, complaints %q, created %v", status, s.Complaints(), s.Created())
 			}
 		})
-	}
-}
-
-// TestCheck breaks the promise in each way that Check must find.
-func TestCheck(t *testing.T) {
-	s, call := serve(t)
-	_, answer := call("POST", "/v2/contacts", `{"email":"a@b.test"}`)
-	id := field(t, answer, "contactId")
-	cases := []struct {
-		name string
-		said map[string]apitest.Said
-		want apitest.Verdict
-	}{
-		{"true", map[string]apitest.Said{"client a@b.test": {State: apitest.Done, ID: id}}, apitest.Verdict{}},
-		{"uncertain", map[string]apitest.Said{"client a@b.test": {State: apitest.Uncertain}}, apitest.Verdict{}},
-		{"not named", nil, apitest.Verdict{LostID: []string{"client a@b.test"}}},
-		{"without an id", map[string]apitest.Said{"client a@b.test": {State: apitest.Done}}, apitest.Verdict{LostID: []string{"client a@b.test"}}},
-		{"another id", map[string]apitest.Said{"client a@b.test": {State: apitest.Done, ID: "x"}}, apitest.Verdict{WrongID: []string{"client a@b.test"}}},
-		{"failed", map[string]apitest.Said{"client a@b.test": {State: apitest.Failed}}, apitest.Verdict{FalseFailed: []string{"client a@b.test"}}},
-		{"never made", map[string]apitest.Said{"client a@b.test": {State: apitest.Done, ID: id}, "link a@b.test": {State: apitest.Done, URL: "x"}},
-			apitest.Verdict{WrongID: []string{"link a@b.test"}}},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, s.Check(c.said)); diff != "" {
-				t.Errorf("verdict (-want +got):\n%s", diff)
-			}
-		})
-	}
-	call("POST", "/v2/contacts", `{"email":"a@b.test"}`)
-	if v := s.Check(map[string]apitest.Said{"client a@b.test": {State: apitest.Done, ID: id}}); len(v.SilentDup) != 1 || v.OK() {
-		t.Errorf("a client that was created twice is not found: %s", v)
 	}
 }

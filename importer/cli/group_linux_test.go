@@ -605,13 +605,13 @@ func (p *group) checkShared() {
 			}
 		}
 	}
-	v := p.service.Check(said)
+	v := compare(p.service, said)
 	v.SilentDup = slices.DeleteFunc(v.SilentDup, func(step string) bool {
 		hidden := unsaid(p.service.Created()[step], said[step], texts)
 		p.t.Logf("%s was created more than once; %d of that was not said", step, hidden)
-		return hidden == 0 || hidden == 1 && said[step].State == apitest.Uncertain
+		return hidden == 0 || hidden == 1 && said[step].state == "uncertain"
 	})
-	if !v.OK() {
+	if !v.isKept() {
 		p.t.Errorf("the workbook and the service disagree: %s", v)
 	}
 	if open, most := len(p.uncertain()), p.touched*inDoubt(p.flight)+int(p.ambiguous.Load()); open > most {
@@ -620,9 +620,9 @@ func (p *group) checkShared() {
 }
 
 // unsaid counts what was created for a step and is neither in the workbook nor in texts.
-func unsaid(things []apitest.Made, word apitest.Said, texts string) (n int) {
+func unsaid(things []apitest.Made, word saidStep, texts string) (n int) {
 	for _, thing := range things {
-		named := word.State == apitest.Done && (word.ID != "" && word.ID == thing.ID || word.URL != "" && word.URL == thing.URL)
+		named := word.state == "done" && (word.id != "" && word.id == thing.ID || word.url != "" && word.url == thing.URL)
 		said := thing.ID != "" && strings.Contains(texts, thing.ID) || thing.URL != "" && strings.Contains(texts, thing.URL)
 		if !named && !said {
 			n++

@@ -215,7 +215,7 @@ func (h *harness) badAnswer(rng *rand.Rand) apitest.Fault {
 func (h *harness) broken() (how []string) {
 	h.t.Helper()
 	h.settleDown()
-	if v := h.service.Check(h.said()); !v.OK() {
+	if v := compare(h.service, h.said()); !v.isKept() {
 		how = append(how, fmt.Sprintf("the workbook and the service disagree: %s", v))
 	}
 	open, most := len(h.uncertain()), h.killed*inDoubt(workers)+int(h.ambiguous.Load())

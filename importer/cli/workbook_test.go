@@ -6,12 +6,12 @@ import (
 	"html"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/xuri/excelize/v2"
 
-	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/sheet"
 	"claimsheet/importer/sheet/sheettest"
 	"claimsheet/mapping/cell"
@@ -105,24 +105,23 @@ func column(records []record, name string) []string {
 
 // said returns what a results workbook of the mapping stepThree says, by the names that the service gives to steps.
 // Further contacts have their e-mail address for a key.
-func (s *scene) said() map[string]apitest.Said {
+func (s *scene) said() map[string]saidStep {
 	s.t.Helper()
 	urls := map[string]string{}
 	for _, r := range s.results() {
 		urls[r["E-mail"]], urls[r["First name"]] = r["redirectUrl"], r["redirectUrl"]
 	}
-	said := map[string]apitest.Said{}
+	said := map[string]saidStep{}
 	for _, r := range s.steps() {
 		key := r["Client key"]
-		state, known := map[string]apitest.State{"done": apitest.Done, "refused": apitest.Failed, "uncertain": apitest.Uncertain, "planned": apitest.Pending, "": apitest.Pending}[r["State"]]
-		if !known {
+		if !slices.Contains([]string{"done", "refused", "uncertain", "planned", ""}, r["State"]) {
 			s.t.Fatalf("the sheet Steps has the state %q, which the design does not have", r["State"])
 		}
-		word := apitest.Said{State: state, ID: r["Id"]}
+		word := saidStep{state: r["State"], id: r["Id"]}
 		kind, rest, _ := strings.Cut(r["Step"], "/")
 		switch kind {
 		case "link":
-			word.URL = urls[key]
+			word.url = urls[key]
 			said["link "+key] = word
 		case "claim":
 			said["claim "+key+"/Loan "+strings.TrimPrefix(rest, "loan/")] = word
@@ -146,7 +145,7 @@ func (s *scene) said() map[string]apitest.Said {
 // failed that was created.
 func (s *scene) checkPromise() {
 	s.t.Helper()
-	if v := s.service.Check(s.said()); !v.OK() {
+	if v := compare(s.service, s.said()); !v.isKept() {
 		s.t.Errorf("the workbook and the service disagree: %s", v)
 	}
 }

@@ -453,14 +453,14 @@ func TestCreatedTwiceIsSaid(t *testing.T) {
 	first.signal(syscall.SIGCONT)
 	code, said := first.end(t)
 	things, word := s.service.Created()[step], s.said()[step]
-	if code != 3 || len(things) != 2 || word.State != apitest.Done {
+	if code != 3 || len(things) != 2 || word.state != "done" {
 		t.Errorf("exit code %d, the client was created %d times, and the workbook says %+v\n%s", code, len(things), word, said)
 	}
 	for _, path := range s.glob("state-1/*.outcomes*") { // an answer whose step could not be looked up is there alone
 		said += readText(t, path)
 	}
 	if n := unsaid(things, word, said); n > 0 {
-		t.Errorf("%d of %v was not said; the workbook has %s\n%s", n, things, word.ID, said)
+		t.Errorf("%d of %v was not said; the workbook has %s\n%s", n, things, word.id, said)
 	}
 }
 
