@@ -110,18 +110,6 @@ func (c *client) Token() string {
 	return path.Base(url)
 }
 
-// Others returns the claimants of a claim besides the client, and the administrator
-// if that is somebody else.
-func (c *client) Others(on *claim) []*client {
-	var others []*client
-	for _, who := range append([]*client{on.Administrator}, on.claimants...) {
-		if who != c && !slices.Contains(others, who) {
-			others = append(others, who)
-		}
-	}
-	return others
-}
-
 // Values returns the attributes of the activity: what a client has entered, or what it
 // was created with.
 func (a *activity) Values() []attributeRecord {

@@ -22,7 +22,6 @@ type journey struct {
 	*client
 	Path   string
 	Inputs []formInput // of the current step
-	Sent   string      // the name of the step that was just completed; "" for none
 }
 
 // formInput is a field of the form.
@@ -55,13 +54,7 @@ func (s *Service) journey(r *http.Request) page {
 	if c == nil {
 		return unknownLink(r)
 	}
-	j := s.newJourney(c, r)
-	for _, a := range c.Steps() {
-		if a.EnteredBy != nil && a.ID == r.URL.Query().Get("sent") {
-			j.Sent = a.Template
-		}
-	}
-	return page{http.StatusOK, "journey", j}
+	return page{http.StatusOK, "journey", s.newJourney(c, r)}
 }
 
 var unknownLink = says(http.StatusNotFound, "This link does not lead anywhere", "The sandbox has not handed it out, or holds other data now. "+
@@ -114,7 +107,7 @@ func (s *Service) complete(r *http.Request) page {
 		}
 		err := s.store(record{Entry: &e, Owner: c.ID})
 		if err == nil {
-			return goTo(j.Path + "?sent=" + at.ID)
+			return goTo(j.Path)
 		}
 		wrong = err.Error()
 	}

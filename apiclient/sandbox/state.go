@@ -100,18 +100,15 @@ type client struct {
 type claim struct {
 	claimRecord
 	Administrator *client
-	claimants     []*client
 	Activities    []*activity
 }
 
 // activity is an activity as it is now.
 type activity struct {
 	activityRecord
-	Claim     *claim // nil for one of the client
-	Placed    bool   // by the workflow, and not by a request
-	Entry     *entryRecord
-	EnteredBy *client
-	place     int // among all activities of the service
+	Claim *claim // nil for one of the client
+	Entry *entryRecord
+	place int // among all activities of the service
 }
 
 // lookup is the question of a look-up: which client, of a version and case, has
@@ -126,19 +123,11 @@ var errRecord = errors.New("not a record of what the service holds")
 
 // apply adds a record. It fails for one that no service would write.
 func (s *state) apply(r record) error {
-	set := 0
-	for _, isSet := range []bool{r.Client != nil, r.Claim != nil, r.Activity != nil, r.Link != nil, r.Entry != nil} {
-		if isSet {
-			set++
-		}
-	}
 	owner, on := s.byID[r.Owner], s.claims[r.Owner]
 	if on != nil {
 		owner = on.Administrator
 	}
 	switch {
-	case set != 1:
-		return errRecord
 	case r.Client != nil:
 		return s.addClient(*r.Client)
 	case owner == nil:
@@ -152,6 +141,8 @@ func (s *state) apply(r record) error {
 		s.tokens[path.Base(r.Link.RedirectURL)] = owner
 	case r.Entry != nil:
 		return s.complete(owner, r.Entry)
+	default:
+		return errRecord
 	}
 	return nil
 }
@@ -184,7 +175,6 @@ func (s *state) addClaim(owner *client, data claimRecord) error {
 		if who == nil {
 			return errRecord
 		}
-		c.claimants = append(c.claimants, who)
 		if who != owner {
 			people = append(people, who)
 		}
@@ -213,9 +203,9 @@ func (s *state) complete(c *client, e *entryRecord) error {
 		if a.ID != e.ActivityID || !a.IsOpen() {
 			continue
 		}
-		a.Entry, a.EnteredBy = e, c
+		a.Entry = e
 		if e.Next != nil {
-			s.addActivity(c, &activity{activityRecord: *e.Next, Claim: a.Claim, Placed: true})
+			s.addActivity(c, &activity{activityRecord: *e.Next, Claim: a.Claim})
 		}
 		return nil
 	}

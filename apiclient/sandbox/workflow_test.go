@@ -41,8 +41,7 @@ func TestWorkflowGoesOn(t *testing.T) {
 	wantStart(t, s, "https://sandbox.invalid"+link, "Signature") // behind Agreement, which the claim has
 	want := []string{"3 of 4 steps completed", "Your next step", "Loan 1"}
 	wantPage(t, browse(t, s, link, nil), want)
-	file := s.Dashboard() + "/clients/" + contact
-	wantPage(t, browse(t, s, file, nil), []string{"placed by the workflow"})
+	wantPage(t, browse(t, s, s.Dashboard()+"/clients/"+contact, nil), []string{"Signature Open waits for the client"})
 	var placed []sandbox.SnapshotActivity
 	for _, act := range s.Snapshot().Clients[0].Claims[0].Activities {
 		if act.Template == "Signature" {
