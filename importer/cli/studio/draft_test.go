@@ -23,7 +23,7 @@ func TestDraftOfAnotherFile(t *testing.T) {
 		return begin(t, "", sheetText, func(o *studio.Options) { keep(o); o.Mapping = first.file })
 	}
 
-	expect(t, "onDisk", again().get("/api/state").at("mapping", "onDisk"), "same")
+	expect(t, "onDisk", again().get("/api/state").at("mapping", "diskNote"), "")
 
 	theirs := mappingText + "# by a colleague\n"
 	write(t, first.file, theirs)
@@ -31,16 +31,16 @@ func TestDraftOfAnotherFile(t *testing.T) {
 	st := second.get("/api/state")
 	expect(t, "the text", st.at("mapping", "text"), left)
 	expect(t, "draft", st.at("mapping", "draft"), true)
-	expect(t, "onDisk", st.at("mapping", "onDisk"), "changed")
+	expect(t, "onDisk", st.at("mapping", "diskNote"), "another program has written the file meanwhile")
 	refused := second.post("/api/save", 409, "version", 1)
 	expect(t, "the code", refused.at("error", "code"), "changed-on-disk")
 	first.holds(first.file, theirs)
 
 	st = second.post("/api/undo", 200, "version", 1)
 	expect(t, "draft after Undo", st.at("mapping", "draft"), false)
-	expect(t, "onDisk with the text of the file", st.at("mapping", "onDisk"), "same")
+	expect(t, "onDisk with the text of the file", st.at("mapping", "diskNote"), "")
 	st = second.post("/api/redo", 200, "version", 2)
-	expect(t, "onDisk with what was left", st.at("mapping", "onDisk"), "changed")
+	expect(t, "onDisk with what was left", st.at("mapping", "diskNote"), "another program has written the file meanwhile")
 	second.post("/api/save", 200, "version", 3, "overwrite", true)
 	first.holds(first.file, left)
 
@@ -51,7 +51,7 @@ func TestDraftOfAnotherFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	fourth := begin(t, "", sheetText, func(o *studio.Options) { keep(o); o.Mapping, o.Proposed = first.file, []byte(mappingText) })
-	expect(t, "onDisk without the file", fourth.get("/api/state").at("mapping", "onDisk"), "gone")
+	expect(t, "onDisk without the file", fourth.get("/api/state").at("mapping", "diskNote"), "the file is not there any more")
 	fourth.post("/api/save", 409, "version", 1)
 }
 

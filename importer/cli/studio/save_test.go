@@ -111,7 +111,7 @@ func TestSaveRefused(t *testing.T) {
 		b := begin(t, "", sheetText, func(o *studio.Options) { o.Proposed = []byte(mappingText) })
 		write(t, b.file, "name: other\n")
 		refused := b.post("/api/save", 409, "version", 1)
-		expect(t, "the message", refused.at("error", "message"), "there is a file of this name now")
+		expect(t, "the message", refused.at("error", "message"), "another program has written the file meanwhile")
 		b.holds(b.file, "name: other\n")
 		b.left()
 	})

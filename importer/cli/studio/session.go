@@ -88,23 +88,19 @@ func (s *session) text() []byte { return s.history[s.at].text }
 // dirty reports whether the text is not that of the file.
 func (s *session) dirty() bool { return s.file == nil || !bytes.Equal(s.text(), s.file) }
 
-// onDisk compares the file with what was read or saved last: it is the same, changed or
-// gone, and why says so to a person. A file that has the text already is the same.
-func (s *session) onDisk() (is, why string) {
+// onDisk compares the file with what was read or saved last, and says to a person what has
+// become of it; "" when it is the same, or has the text already.
+func (s *session) onDisk() (why string) {
 	now, err := readFile(s.path)
 	switch {
 	case err != nil:
-		return "changed", "the file cannot be read any more: " + whyNot(err)
-	case now == nil && s.file == nil:
-		return "same", ""
+		return "the file cannot be read any more: " + whyNot(err)
+	case now == nil && s.file == nil, now != nil && (s.file != nil && bytes.Equal(now, s.file) || bytes.Equal(now, s.text())):
+		return ""
 	case now == nil:
-		return "gone", "the file is not there any more"
-	case s.file != nil && bytes.Equal(now, s.file), bytes.Equal(now, s.text()):
-		return "same", ""
-	case s.file == nil:
-		return "changed", "there is a file of this name now"
+		return "the file is not there any more"
 	}
-	return "changed", "another program has changed the file since it was read"
+	return "another program has written the file meanwhile"
 }
 
 // whyNot is an error without the file's name and code.
@@ -132,7 +128,7 @@ func (s *session) goTo(to int) {
 // save writes the text in the file's place. It refuses to when the file is not the one
 // that was read, unless overwrite is set, and when this user may not write it.
 func (s *session) save(overwrite bool) error {
-	if is, why := s.onDisk(); is != "same" && !overwrite {
+	if why := s.onDisk(); why != "" && !overwrite {
 		return failure{http.StatusConflict, "changed-on-disk", why, "take the file as it is now, or overwrite it with what is here"}
 	}
 	if _, err := readFile(s.path); err != nil { // a folder now, or a link of another user

@@ -31,7 +31,6 @@ type mappingJSON struct {
 	Path     string        `json:"path"`
 	Exists   bool          `json:"exists"`
 	Dirty    bool          `json:"dirty"`
-	OnDisk   string        `json:"onDisk"`   // same, changed or gone
 	DiskNote string        `json:"diskNote"` // what has happened to the file; "" for nothing
 	Text     string        `json:"text"`
 	Problems []problemJSON `json:"problems"`
@@ -194,11 +193,10 @@ func (s *Server) mapping() mappingJSON {
 		problems, warnings = slices.Concat(problems, v.found), slices.Concat(warnings, v.warnings)
 	}
 	m := mappingJSON{
-		Path: s.session.path, Exists: s.session.file != nil, Dirty: s.session.dirty(), Text: string(s.session.text()),
+		Path: s.session.path, Exists: s.session.file != nil, DiskNote: s.session.onDisk(), Dirty: s.session.dirty(), Text: string(s.session.text()),
 		Problems: a.show(problems), Warnings: a.show(warnings),
 		At: s.session.at, Questions: questions(a.doc, a.text), Draft: s.session.dirty() && s.session.history[s.session.at].label == leftUnsaved,
 	}
-	m.OnDisk, m.DiskNote = s.session.onDisk()
 	for _, r := range s.session.history {
 		m.History = append(m.History, r.label)
 	}

@@ -443,7 +443,7 @@ func TestSave(t *testing.T) {
 	}
 	write(t, b.file, mappingText+"# by hand\n")
 	st := b.get("/api/state")
-	expect(t, "onDisk", st.at("mapping", "onDisk"), "changed")
+	expect(t, "onDisk", st.at("mapping", "diskNote"), "another program has written the file meanwhile")
 	refused := b.post("/api/save", 409, "version", 2)
 	expect(t, "the code", refused.at("error", "code"), "changed-on-disk")
 	b.holds(b.file, mappingText+"# by hand\n")
@@ -460,7 +460,7 @@ func TestSave(t *testing.T) {
 	if err := os.Remove(b.file); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, "onDisk", b.get("/api/state").at("mapping", "onDisk"), "gone")
+	expect(t, "onDisk", b.get("/api/state").at("mapping", "diskNote"), "the file is not there any more")
 	write(t, b.file, "name: other\n")
 	st = b.post("/api/reload", 200, "version", 2)
 	expect(t, "the text", st.at("mapping", "text"), "name: other\n")

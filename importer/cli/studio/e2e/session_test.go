@@ -109,7 +109,7 @@ func TestChangedOnDisk(t *testing.T) {
 	theirs := p.read("mapping.yaml") + "# by another program\n"
 	p.write("mapping.yaml", theirs)
 	h.button("Save")
-	h.see(".notices", "mapping.yaml: another program has changed the file since it was read.")
+	h.see(".notices", "mapping.yaml: another program has written the file meanwhile.")
 	if p.read("mapping.yaml") != theirs {
 		t.Fatal("Save wrote over a file that it did not know")
 	}
@@ -126,7 +126,7 @@ func TestChangedOnDisk(t *testing.T) {
 	h.rename("mine-again")
 	p.write("mapping.yaml", theirs+"# once more\n")
 	h.button("Save")
-	h.see(".notices", "mapping.yaml: another program has changed the file since it was read.")
+	h.see(".notices", "mapping.yaml: another program has written the file meanwhile.")
 	h.button("Keep mine")
 	h.said("Saved to mapping.yaml.")
 	h.gone(".notices .warn")
@@ -164,7 +164,7 @@ func TestKilled(t *testing.T) {
 	h.see(".notices", "These changes were left unsaved last time.")
 	h.at("#targets?at=/name")
 	h.see(".panel input", "not-saved-yet")
-	h.see(".notices .warn", "another program has changed the file since it was read")
+	h.see(".notices .warn", "another program has written the file meanwhile")
 	h.button("Keep mine")
 	h.said("Saved to mapping.yaml.")
 	h.gone(".notices .warn")

@@ -49,21 +49,7 @@ function Progress({ job }) {
 	</section>`;
 }
 
-/** What a run counted, in words; for requests one of them and several. @type {Record<string, string|[string, string]>} */
-const words = {
-	rows: 'Rows', clients: 'Clients', requests: 'Calls of the service', total: 'in all', invalid: 'cannot be used', skipped: 'left out',
-	notStarted: 'not started', client: ['client', 'clients'], claim: ['claim', 'claims'], activity: ['activity', 'activities'], link: ['link', 'links'],
-	contact: ['contact', 'contacts'], lookup: ['question for a known client', 'questions for known clients'],
-	templates: ['question for templates', 'questions for templates'],
-};
-
-/** @param {string} name @param {number} n how many */
-const wordsOf = (name, n) => [words[name] || name.replaceAll('_', ' ').replace(/[A-Z]/g, (letter) => ' ' + letter.toLowerCase())].flat()
-	.at(n === 1 ? 0 : -1);
-
-/** What came of it, in lines: what was counted, and the counts that are not zero. @param {Record<string, any>} summary */
-const facts = (summary) => Object.entries(summary).map(([name, counts]) => {
-	const isCounts = typeof counts === 'object' && counts !== null && !Array.isArray(counts);
-	const said = Object.entries(isCounts ? counts : {}).filter(([, n]) => typeof n === 'number' && n > 0);
-	return [wordsOf(name, 2), said.map(([what, n]) => `${number(n)} ${wordsOf(what, n)}`).join(' · ')];
-}).filter(([, said]) => said);
+/** What came of it, in lines: what was counted, and the counts that are not zero. @param {Record<string, any>} summary @returns {string[][]} */
+const facts = (summary) => Object.entries(summary).map(([name, counts]) => [name, Object.entries(Object(counts))
+	.filter(([, n]) => typeof n === 'number' && n > 0)
+	.map(([what, n]) => `${number(n)} ${what.replace(/[A-Z]/g, (letter) => ' ' + letter.toLowerCase())}`).join(' · ')]).filter(([, said]) => said);

@@ -114,9 +114,9 @@ function Notices() {
 		${mistake && html`<p class="notice bad"><span>${mistake.message}</span>
 			${targetNear(mistake.path) && html`<a href=${link('targets', { at: targetNear(mistake.path) })}>Fix it</a>`}
 			${mistake.line && html`<a href=${link('file', { line: mistake.line })}>Line ${mistake.line} of the file</a>`}</p>`}
-		<div role="alert">${mapping.diskNote && html`<p class="notice warn">${mapping.path}: ${mapping.diskNote}. ${mapping.onDisk === 'gone'
-			? act('Write mine again', () => save(true))
-			: html`${act('Take theirs', reload)}${act('Keep mine', () => save(true))}<span>“Take theirs” can be undone; “The file” shows then what is different.</span>`}</p>`}</div>
+		<div role="alert">${mapping.diskNote && html`<p class="notice warn">${mapping.path}: ${mapping.diskNote}.
+			${act('Take theirs', reload)}${act('Keep mine', () => save(true))}
+			<span>“Take theirs” can be undone; “The file” shows then what is different.</span></p>`}</div>
 		${mapping.draft && html`<p class="notice warn">These changes were left unsaved last time. Undo takes them away.</p>`}
 	</div>`;
 }

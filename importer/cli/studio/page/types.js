@@ -42,7 +42,7 @@
  * @typedef {{path: string, others: number, names: string[], name: string, headerRow: number, first: string[][], problems: Problem[]}} Sheet
  *
  * @typedef {{version: number, progress: number,
- *   mapping: {path: string, exists: boolean, dirty: boolean, onDisk: 'same'|'changed'|'gone', text: string, problems: Problem[],
+ *   mapping: {path: string, exists: boolean, dirty: boolean, text: string, problems: Problem[],
  *     warnings: Problem[], history: string[], at: number, questions: Question[], draft: boolean, diskNote: string},
  *   environment: string, sheet: Sheet, columns: Column[], targets: Target[], suggestions: Suggestion[], judgement: Judgement,
  *   command: string, job: Job|null}} State
