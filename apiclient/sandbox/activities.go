@@ -105,7 +105,7 @@ func readAttributes(body object, d dialect, t activityTemplate, status string) (
 	}
 	var elements []json.RawMessage
 	if body.has("attributes") {
-		elements = body.elements("attributes")
+		_ = json.Unmarshal(body.value("attributes", "array"), &elements) // any array is one of these
 	}
 	if len(elements) == 0 && (len(t.Attributes) > 0 || !body.has("attributes")) {
 		body.in.note(bad("no-attributes", "attributes", "the activity is %s and has no attributes: expected at least one", status))

@@ -109,16 +109,12 @@ func (s *Service) createClaim(in *input) (answer, error) {
 
 // readClaimants reads the ids of the claimants; none may be repeated.
 func readClaimants(body object) (claimants []string) {
-	elements := body.elements("claimants")
-	if len(elements) == 0 {
-		body.in.note(bad("no-claimants", "claimants", "claimants is empty: expected the id of at least one contact"))
+	var texts []string
+	if raw := body.value("claimants", "array"); json.Unmarshal(raw, &texts) != nil || len(texts) == 0 {
+		body.in.note(bad("no-claimants", "claimants", "claimants is empty or has something else than texts: expected the ids of contacts"))
 	}
-	for i, raw := range elements {
-		if k := kindOf(raw); k != "string" {
-			body.in.note(bad("wrong-kind", claimantAt(i), "%s is %s: expected the id of a contact, a string", claimantAt(i), a(k)))
-			return nil
-		}
-		id := body.in.uuid(unquote(raw), claimantAt(i))
+	for i, text := range texts {
+		id := body.in.uuid(text, claimantAt(i))
 		if slices.Contains(claimants, id) {
 			body.in.note(bad("duplicate-claimant", claimantAt(i), "claimant %s is listed twice: expected once", id))
 		}

@@ -127,9 +127,6 @@ func readReference(raw []byte, list []Workflow) (ref *reference, err error) {
 		if err := t.check(); err != nil {
 			return nil, fmt.Errorf("activity template %d: %w", i+1, err)
 		}
-		if _, twice := ref.byID[t.ID]; twice {
-			return nil, fmt.Errorf("activity template %d: id %s is used twice", i+1, t.ID)
-		}
 		ref.byID[t.ID] = t
 	}
 	var compact bytes.Buffer
@@ -150,9 +147,6 @@ func (t *activityTemplate) check() (err error) {
 		a := &t.Attributes[i]
 		if a.ID, err = parseUUID(a.ID, "id"); err != nil {
 			return fmt.Errorf("attribute template %d: %w", i+1, err)
-		}
-		if first := slices.IndexFunc(t.Attributes, func(o attributeTemplate) bool { return o.ID == a.ID }); first < i {
-			return fmt.Errorf("attribute template %d: id %s is used twice", i+1, a.ID)
 		}
 		if a.DataType != "" && fieldOf(a.DataType) == "" {
 			return fmt.Errorf("attribute template %d: unknown data type %q", i+1, a.DataType)

@@ -153,14 +153,6 @@ func (o object) uuid(name string) string {
 	return o.in.uuid(unquote(o.value(name, "string")), o.at(name))
 }
 
-// elements returns the elements of an array field.
-func (o object) elements(name string) (list []json.RawMessage) {
-	if raw := o.value(name, "array"); raw != nil {
-		o.in.note(json.Unmarshal(raw, &list))
-	}
-	return list
-}
-
 // parseUUID accepts only the usual spelling of a UUID, 36 characters, and returns
 // it in lower case.
 func parseUUID(s, field string) (string, error) {
