@@ -178,11 +178,6 @@ func (p *program) resetSandbox(c *cli.Context) error {
 		return err
 	}
 	defer release()
-	if info, err := os.Lstat(data); err == nil && info.Mode().IsRegular() {
-		if err := os.Truncate(data, 0); err != nil { // a sandbox that is still served then refuses to create anything
-			return err
-		}
-	}
 	for _, path := range []string{data, load.InputsFolder(folder), file, file + "-wal", file + "-shm"} {
 		if err := os.RemoveAll(path); err != nil {
 			return err
