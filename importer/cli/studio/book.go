@@ -2,7 +2,6 @@ package studio
 
 import (
 	"context"
-	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -97,7 +96,7 @@ func (b *book) open(ctx context.Context, path string, r draft.Request) error {
 	for _, c := range b.columns {
 		c.Empty = len(b.records) - c.Filled
 	}
-	return b.propose(ctx, r)
+	return b.propose(r)
 }
 
 // lookAt reads the first rows of a sheet, whichever of them has the headers.
@@ -147,7 +146,10 @@ func sample(s string) string {
 // readRows yields the rows, and notes what the columns hold.
 func (b *book) readRows(ctx context.Context, r *sheet.Reader, yield func(cell.Record, error) bool) {
 	fill := mapping.FillDown(strings.Split(b.options.fillDown, "\n")[1:], b.table)
-	for record, err := range withContext(ctx, r.Records()) {
+	for record, err := range r.Records() {
+		if err == nil {
+			err = ctx.Err()
+		}
 		if err != nil {
 			yield(record, err)
 			return
@@ -164,29 +166,15 @@ func (b *book) readRows(ctx context.Context, r *sheet.Reader, yield func(cell.Re
 	}
 }
 
-// withContext yields records until a context ends, whose error is then the last.
-func withContext(ctx context.Context, records iter.Seq2[cell.Record, error]) iter.Seq2[cell.Record, error] {
-	return func(yield func(cell.Record, error) bool) {
-		for record, err := range records {
-			if err == nil {
-				err = ctx.Err()
-			}
-			if !yield(record, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
 // propose makes suggestions and a first mapping as init does, unless no column has a
 // header that a mapping could name.
-func (b *book) propose(ctx context.Context, r draft.Request) error {
+func (b *book) propose(r draft.Request) error {
 	seen := draft.NewProfile(b.table.Header)
 	if seen.IsEmpty() {
 		return nil
 	}
 	r.Sources = []string{filepath.Base(b.table.File)}
-	if err := seen.Read(b.table, withContext(ctx, b.rows.Records())); err != nil {
+	if err := seen.Read(b.table, b.rows.Records()); err != nil {
 		return err
 	}
 	made := draft.Propose(r, seen)
