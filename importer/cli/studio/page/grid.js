@@ -43,8 +43,7 @@ export function Rows() {
 function Grid({ show, column, code, wanted }) {
 	const { columns, version } = current(), isWarned = show === 'warned';
 	const frame = useRef(), [view, setView] = useState({ top: 0, left: 0, width: 1200, height: 600 });
-	const [cell, setCell] = useState(/** @type {{row: number, col: number, on?: Row}} */ ( // on is its row while that is not here yet
-		{ row: 0, col: Math.max(0, columns.findIndex((c) => c.letter === column)) }));
+	const [cell, setCell] = useState({ row: 0, col: Math.max(0, columns.findIndex((c) => c.letter === column)) });
 	const [total, setTotal] = useState(0);
 	const visible = Math.max(1, Math.floor((view.height - headHeight) / rowHeight));
 	const height = Math.min(tallest, total * rowHeight), room = Math.max(1, height + headHeight - view.height), steps = Math.max(1, total - visible);
@@ -71,40 +70,36 @@ function Grid({ show, column, code, wanted }) {
 		const element = wantsFocus.current && frame.current.querySelector('.here');
 		if (element) { element.focus({ preventScroll: true }); wantsFocus.current = false; }
 	});
-	/** Scrolls so that a cell can be seen, and gives it the focus. @param {number} row @param {number} col @param {Row} [on] */
-	const reveal = (row, col, on) => {
+	/** Scrolls so that a cell can be seen, and gives it the focus. @param {number} row @param {number} col */
+	const reveal = (row, col) => {
 		if (!frame.current) return; // it is closed meanwhile
 		row = Math.max(0, Math.min(total - 1, row));
 		col = Math.max(0, Math.min(columns.length - 1, col));
 		const f = frame.current, left = col * cellWidth;
 		if (row < first || row > first + visible - 2) f.scrollTop = (Math.max(0, row < first ? row : row - visible + 2) / steps) * room;
 		f.scrollLeft = Math.max(left + cellWidth - f.clientWidth + numberWidth, Math.min(left, f.scrollLeft));
-		setCell({ row, col, on });
+		setCell({ row, col });
 		wantsFocus.current = true;
 	};
 
-	const row = rowAt(cell.row), here = useRef();
-	here.current = { reveal, cell, rowAt };
-	const find = (what, row) => get('place', { show, column, code, find: what, row });
+	const row = rowAt(cell.row);
+	const find = (what, from) => get('place', { show, column, code, find: what, row: from });
 	const isAsked = useRef(false);
 	useEffect(() => { // a link leads to a row
 		if (!wanted || !total || isAsked.current) return;
 		isAsked.current = true;
-		find('all', wanted).then(({ place }) => here.current.reveal(place, here.current.cell.col), refuse);
+		find('all', wanted).then(({ place }) => reveal(place, cell.col), refuse);
 	});
-	const before = useRef(Promise.resolve()); // quick hands press n several times
-	const next = () => { before.current = before.current.then(toNext).catch(refuse); };
 	const toNext = async () => {
-		const { cell } = here.current, on = cell.on || here.current.rowAt(cell.row);
 		if (show === 'usable') return go('rows', { show: 'errors', column });
-		if (!on && total) return; // it is on its way
-		const found = await find(isWarned ? 'warned' : 'errors', on ? on.row + 1 : 0);
+		if (!row && total) return; // it is on its way
+		const found = await find(isWarned ? 'warned' : 'errors', row ? row.row + 1 : 0);
 		if (!found.row) return say(isWarned ? 'No row below this one has something to look at.' : 'No row below this one has errors.');
 		const mark = found.row[isWarned ? 'warnings' : 'problems'].find((p) => (!column || p.column === column) && (!code || p.code === code));
-		const marked = columns.findIndex((c) => c.letter === mark?.column), col = marked >= 0 ? marked : cell.col;
-		here.current.reveal(found.place, col, found.row);
-		here.current.cell = { row: found.place, col, on: found.row }; // the next press goes on from here, also before it is drawn
+		const marked = columns.findIndex((c) => c.letter === mark?.column);
+		reveal(found.place, marked >= 0 ? marked : cell.col);
 	};
+	const next = () => { toNext().catch(refuse); };
 	const key = (e) => {
 		const { row: r, col: c } = cell, far = e.ctrlKey || e.metaKey, end = columns.length - 1;
 		const to = /** @type {Record<string, [number, number]>} */ ({
