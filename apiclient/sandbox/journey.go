@@ -31,24 +31,6 @@ type formInput struct {
 	Hint string
 }
 
-// Title names the page: a client may have several claims.
-func (j *journey) Title() string {
-	if len(j.Claims) > 1 {
-		return "Your claims"
-	}
-	return "Your claim"
-}
-
-// Done counts the completed steps.
-func (j *journey) Done() (done int) {
-	for _, a := range j.Steps() {
-		if !a.IsOpen() {
-			done++
-		}
-	}
-	return done
-}
-
 func (s *Service) journey(r *http.Request) page {
 	c := s.state.tokens[r.PathValue("token")]
 	if c == nil {
