@@ -371,40 +371,6 @@ func LearnDataTypes(a Answer, list string) (pointer string, named int, others []
 	return pointer, named, slices.Compact(slices.Sorted(slices.Values(strange[pointer])))
 }
 
-var (
-	// rateLimit matches a limit of RateLimit-Policy: a number of requests, and for how many seconds.
-	rateLimit = regexp.MustCompile(`(?:^|[;,\s"])(?:q=)?(\d+)\s*;\s*w=(\d+)`)
-	// window has the seconds of the last word of names such as X-RateLimit-Limit-Minute.
-	window = map[string]float64{"second": 1, "minute": 60, "hour": 3600, "day": 86400}
-)
-
-// LearnLimits returns the rate that the headers of an answer announce, in requests per second; 0 for
-// none, or none that says for which time. said are these headers.
-func LearnLimits(h http.Header) (perSecond float64, said []string) {
-	lowest := func(n, seconds float64) {
-		if n > 0 && seconds > 0 && (perSecond == 0 || n/seconds < perSecond) {
-			perSecond = n / seconds
-		}
-	}
-	for name := range h {
-		plain := plainly(name)
-		if !strings.HasPrefix(plain, "ratelimit") && plain != "retryafter" {
-			continue
-		}
-		said = append(said, name+": "+printable(h.Get(name)))
-		for _, m := range rateLimit.FindAllStringSubmatch(strings.Join(h.Values(name), ","), -1) {
-			n, _ := strconv.ParseFloat(m[1], 64)
-			seconds, _ := strconv.ParseFloat(m[2], 64)
-			lowest(n, seconds)
-		}
-		if n, err := strconv.ParseFloat(h.Get(name), 64); err == nil && strings.HasPrefix(plain, "ratelimitlimit") {
-			lowest(n, window[strings.TrimPrefix(plain, "ratelimitlimit")])
-		}
-	}
-	slices.Sort(said)
-	return perSecond, said
-}
-
 // Outline shows an answer without what may be personal data or a credential: its status, the places
 // of its values, and of these null, true, false, 0, data types and error codes.
 func (c *Client) Outline(a Answer) string {

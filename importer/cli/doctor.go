@@ -36,10 +36,10 @@ Examples:
     claimsheet doctor -e uat
     claimsheet doctor -e uat -m mapping.yaml
     claimsheet doctor -e uat --probe
-    claimsheet doctor -e uat --probe --send --client me@example.com --write`
+    claimsheet doctor -e uat --probe --send --client me@example.com`
 
 func (p *program) doctorCommand() *cli.Command {
-	return command("doctor", "[options]\n--probe [--send --client E-MAIL] [--write] [options]",
+	return command("doctor", "[options]\n--probe [--send --client E-MAIL] [options]",
 		"try an environment: secrets, connection, authentication, templates, look-ups; --probe: how it answers", doctorHelp,
 		slices.Concat(withMapping("the mapping `FILE` to check as well; default: none", placeFlags()), ledgerFlag(),
 			[]cli.Flag{jsonFlag(), traceFlag()}, probeFlags()),

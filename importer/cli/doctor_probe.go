@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/mail"
-	"os"
 
 	"github.com/google/uuid"
 	"github.com/urfave/cli/v2"
@@ -19,9 +18,9 @@ import (
 
 // probeOptions are the flags of claimsheet doctor --probe.
 type probeOptions struct {
-	where            load.Where
-	send, yes, write bool
-	email            string
+	where     load.Where
+	send, yes bool
+	email     string
 }
 
 func probeFlags() []cli.Flag {
@@ -30,29 +29,25 @@ func probeFlags() []cli.Flag {
 		switchFlag("send", "with --probe: create one test client, with a claim, activities and a link"),
 		textFlag("client", "", "with --probe: the test client's `E-MAIL`; without --send the client is only looked up"),
 		switchFlag("yes", "with --send: do not ask"),
-		switchFlag("write", "with --probe: write the lines into the environments file"),
 	}
 }
 
 // probeOptionsOf reads the flags; probes is false where nothing is to be probed.
 func (p *program) probeOptionsOf(c *cli.Context) (o probeOptions, probes bool, err error) {
-	o = probeOptions{where: p.where(c), send: c.Bool("send"), yes: c.Bool("yes"), write: c.Bool("write"), email: c.String("client")}
-	_, found := environment.Find(o.where.Mapping, o.where.Environments)
+	o = probeOptions{where: p.where(c), send: c.Bool("send"), yes: c.Bool("yes"), email: c.String("client")}
 	_, noAddress := mail.ParseAddress(o.email)
 	usage := func(text, hint string) (probeOptions, bool, error) {
 		return o, false, problem.New("usage", "%s", text).Hinted("%s", hint)
 	}
 	switch {
-	case !c.Bool("probe") && (o.send || o.write || o.yes || c.IsSet("client")):
-		return usage("--send, --client, --yes and --write are for --probe", "claimsheet doctor --probe …")
+	case !c.Bool("probe") && (o.send || o.yes || c.IsSet("client")):
+		return usage("--send, --client and --yes are for --probe", "claimsheet doctor --probe …")
 	case c.IsSet("client") && noAddress != nil:
 		return usage("--client is not an e-mail address", "the address of a test client, such as intake.test@example.com")
 	case o.send && o.email == "":
 		return usage("--send needs a test client", "--client E-MAIL: an address that is yours, and that the service does not know")
 	case o.send && !o.yes && !console.IsTerminal(p.In):
 		return usage("--send asks before it creates anything, and there is no terminal", "read what it creates in docs/environments.md, then add --yes")
-	case o.write && !found:
-		return usage("--write needs an environments file, and no environments.yaml was found", "name one with --environments")
 	}
 	return o, c.Bool("probe"), nil
 }
@@ -72,12 +67,6 @@ func (p *program) probe(ctx context.Context, o probeOptions) error {
 	version := s.Version("")
 	s.Mapping.API.Text = string(version)
 	options := probe.Options{Session: s, API: version, Connection: p.connection(l.run), Email: o.email}
-	if path, ok := environment.Find(o.where.Mapping, o.where.Environments); ok {
-		options.Path = path
-		if options.File, err = os.ReadFile(path); err != nil {
-			return err
-		}
-	}
 	if o.send {
 		if options.Sender, err = p.sender(ctx, l); err != nil {
 			return err
@@ -91,12 +80,9 @@ func (p *program) probe(ctx context.Context, o probeOptions) error {
 		return p.agree(ctx, o.yes, "\n"+creates+"\nContinue?", "nothing was created", "without --send only GETs are sent")
 	}
 	report, failed := probe.Run(ctx, options)
-	if failed == nil && o.write && len(report.Lines) > 0 {
-		failed = report.Write(options)
-	}
 	p.object = report
 	if failed == nil || len(report.Asked) > 0 {
-		fmt.Fprint(p.Out, report.Text(options.Path))
+		fmt.Fprint(p.Out, report.Text())
 	}
 	p.summary = &result.Summary{}
 	p.summary.Rows.Failed = len(report.Unknown) // exit code 1

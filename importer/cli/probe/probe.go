@@ -1,12 +1,11 @@
 // Package probe finds out how a real service answers where its document leaves that open, and
-// proposes the lines of an environment (wire, not_found, errors, limits) that describe it.
+// proposes the lines of an environment (wire, not_found, errors) that describe it.
 //
 //	GETs ─▶ what they show ─▶ lines ─▶ one test client, by the importer's engine ─▶ lines ─▶ Report
 //
-// It holds no rules of its own about answers: apiclient reads them. After each new line the
-// environments file is read again as it would be with the line, and the next request is made with
-// that. So the lines are proved before they are shown, and what a wrong place left undecided is done
-// as in any run: the answer is in the ledger, and is read again.
+// It holds no rules of its own about answers: apiclient reads them. The next request after a new line
+// is made with that line. So the lines are proved before they are shown, and what a wrong place left
+// undecided is done as in any run: the answer is in the ledger, and is read again.
 package probe
 
 import (
@@ -15,11 +14,9 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"math"
 	"math/big"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"claimsheet/apiclient"
@@ -33,8 +30,6 @@ type Options struct {
 	Session    *load.Session // with the environment; its mapping may be empty
 	API        apiclient.Version
 	Connection load.Connection
-	Path       string // of the environments file
-	File       []byte // what it says; nil for none
 	Email      string // of the test client; "" for none: then no client is looked up but invented ones
 	Sender     *Sender
 	// Confirm is asked before anything is created; its error ends the probe.
@@ -47,11 +42,9 @@ type Report struct {
 	Service     string    `json:"service"`     // its base url
 	Version     string    `json:"version"`     // v1 or v2
 	Asked       []Asked   `json:"asked"`       // the requests, in their order
-	Times       []Time    `json:"times"`       // how long answers took, for each kind of request
 	Lines       []Line    `json:"lines"`       // what is to be written into the environment; empty when nothing is
 	Created     []Created `json:"created"`     // what the ledger has of the test client: what this probe and earlier ones created
 	Unknown     []Unknown `json:"unknown"`     // what could not be learnt
-	Written     bool      `json:"written"`     // the lines were written into the file
 }
 
 // Asked is a request, its answer and what follows from it.
@@ -60,14 +53,6 @@ type Asked struct {
 	About   string `json:"about"`   // what was asked for
 	Answer  string `json:"answer"`  // the answer's status and form; its values are left out
 	So      string `json:"so"`      // what it means
-}
-
-// Time is how long the answers to a kind of request took.
-type Time struct {
-	Kind    apiclient.Kind `json:"kind"`      // templates, lookup, client, claim, activity or link
-	Answers int            `json:"answers"`   // how many came
-	Median  int            `json:"medianMs"`  // milliseconds
-	Slowest int            `json:"slowestMs"` // milliseconds
 }
 
 // Line is a key of the environment with the value that describes the service.
@@ -104,11 +89,6 @@ type prober struct {
 	asked     map[string]int // by step: its answer in Asked
 	templates []mapping.Template
 	rules     []errorsRule
-	limits    []string // headers that announce limits
-	rate      float64  // the lowest that they announce
-
-	mu   sync.Mutex
-	took map[apiclient.Kind][]float64 // milliseconds
 }
 
 // shown is an answer and its evidence.
@@ -120,9 +100,11 @@ type shown struct {
 // Run probes the service. The Report has what was learnt until an error, which means that the
 // service could not be used.
 func Run(ctx context.Context, o Options) (Report, error) {
-	p := &prober{Options: o, invented: map[apiclient.By]shown{}, asked: map[string]int{}, took: map[apiclient.Kind][]float64{}}
-	p.Report = Report{Environment: o.Session.Env.Name, Service: o.Session.Env.BaseURL, Version: string(o.API), Asked: []Asked{},
-		Times: []Time{}, Lines: []Line{}, Created: []Created{}, Unknown: []Unknown{}}
+	p := &prober{Options: o, invented: map[apiclient.By]shown{}, asked: map[string]int{}}
+	env := *o.Session.Env // a copy, which gets the lines
+	p.Session.Env = &env
+	p.Report = Report{Environment: env.Name, Service: env.BaseURL, Version: string(o.API), Asked: []Asked{},
+		Lines: []Line{}, Created: []Created{}, Unknown: []Unknown{}}
 	err := p.connect(ctx)
 	for _, part := range []func(context.Context) error{p.askTemplates, p.askInvented, p.askTestClient, p.create} {
 		if err == nil {
@@ -130,8 +112,6 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		}
 	}
 	p.judgeNotFound()
-	p.judgeLimits()
-	p.sumTimes()
 	slices.SortStableFunc(p.Lines, func(a, b Line) int { return cmp.Or(place(a.Key)-place(b.Key), strings.Compare(a.Key, b.Key)) })
 	return p.Report, err
 }
@@ -139,11 +119,10 @@ func Run(ctx context.Context, o Options) (Report, error) {
 // place is that of a line's section in the environment.
 func place(key string) int {
 	section, _, _ := strings.Cut(key, ".")
-	return slices.Index([]string{"limits", "wire", "not_found", "errors"}, section)
+	return slices.Index([]string{"wire", "not_found", "errors"}, section)
 }
 
-// connect makes the client of the service as the environments file describes it with the lines
-// so far.
+// connect makes the client of the service as the environment describes it with the lines so far.
 func (p *prober) connect(ctx context.Context) error {
 	if before := p.Session.Client; before != nil {
 		if end, over := before.PauseEnd(); !over { // the next client does not know what this one was told
@@ -151,25 +130,12 @@ func (p *prober) connect(ctx context.Context) error {
 		}
 	}
 	p.Session.Close()
-	env, err := p.environment()
-	if err != nil {
-		return err
-	}
-	p.Session.Env = env
-	connection, trace := p.Connection, p.Connection.Trace
+	connection := p.Connection
 	connection.ReadOnly = p.Sender == nil
-	connection.Trace = func(e apiclient.Exchange) {
-		p.mu.Lock()
-		p.took[e.Kind] = append(p.took[e.Kind], e.Took.Whole)
-		p.mu.Unlock()
-		if trace != nil {
-			trace(e)
-		}
-	}
 	return p.Session.Connect(ctx, p.API, connection)
 }
 
-// set proposes a line, and has the next requests made with it.
+// set proposes a line that the environment has now, and has the next requests made with it.
 func (p *prober) set(ctx context.Context, key string, value any, evidence string) error {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -206,10 +172,6 @@ func (p *prober) get(ctx context.Context, about string, r apiclient.Request) (fo
 func (p *prober) show(about string, r apiclient.Request, a apiclient.Answer) shown {
 	outline, request := p.Session.Client.Outline(a), r.Method+" "+r.Route
 	p.Asked = append(p.Asked, Asked{request, about, outline, ""})
-	rate, said := apiclient.LearnLimits(a.Header)
-	if p.limits = append(p.limits, said...); rate > 0 && (p.rate == 0 || rate < p.rate) {
-		p.rate = rate
-	}
 	return shown{a, request + ": " + outline}
 }
 
@@ -221,6 +183,7 @@ func (p *prober) askTemplates(ctx context.Context) error {
 	}
 	place, ok := apiclient.LearnTemplates(a.Answer)
 	if now, _ := apiclient.At(a.Body, p.Session.Env.Wire.Templates); ok && !strings.HasPrefix(string(now), "[") {
+		p.Session.Env.Wire.Templates = place
 		if err := p.set(ctx, "wire.templates", place, a.evidence); err != nil {
 			return err
 		}
@@ -242,7 +205,7 @@ func (p *prober) askTemplates(ctx context.Context) error {
 	for _, t := range service.Templates {
 		attributes += len(t.Attributes)
 	}
-	wire := p.Session.Env.Wire
+	wire := &p.Session.Env.Wire
 	pointer, named, others := apiclient.LearnDataTypes(a.Answer, wire.Templates)
 	others = slices.DeleteFunc(others, func(name string) bool { return pointer == wire.DataType && wire.DataTypes[name] != "" })
 	types := "; none says a data type: give each attribute its type in the mapping"
@@ -258,6 +221,7 @@ func (p *prober) askTemplates(ctx context.Context) error {
 			"ask the service's operator what they are, and set wire.data_type and wire.data_types")
 	}
 	if named > 0 && pointer != wire.DataType {
+		wire.DataType = pointer
 		return p.set(ctx, "wire.data_type", pointer, a.evidence)
 	}
 	return nil
@@ -292,27 +256,30 @@ func (p *prober) askInvented(ctx context.Context) error {
 
 // learnNotFound proposes not_found where the environment does not describe what is shown.
 func (p *prober) learnNotFound(ctx context.Context) error {
+	env, learnt := p.Session.Env, apiclient.NotFound{Stated: true}
 	rules, evidence, right := []any{}, []string{}, true
 	for _, by := range []apiclient.By{apiclient.ByEmail, apiclient.ByPhone} {
 		a, asked := p.invented[by]
 		rule, why := apiclient.LearnNotFound(a.Answer, p.known)
-		if why != "" && p.Session.Env.NotFound.Describes(a.Answer) {
+		if why != "" && env.NotFound.Describes(a.Answer) {
 			return nil // a person knew better
 		}
 		if !asked || why != "" {
 			continue
 		}
 		data, _ := json.Marshal(notFoundOf(rule)) // plain data
-		if right = right && p.Session.Env.NotFound.Describes(a.Answer); !slices.ContainsFunc(rules,
+		if right = right && env.NotFound.Describes(a.Answer); !slices.ContainsFunc(rules,
 			func(r any) bool { return string(r.(json.RawMessage)) == string(data) }) {
 			rules, evidence = append(rules, json.RawMessage(data)), append(evidence, a.evidence)
+			learnt.Status, learnt.Empty = append(learnt.Status, rule.Status...), learnt.Empty || rule.Empty
+			learnt.Content = append(learnt.Content, rule.Content...)
 		}
 	}
-	if right && !slices.ContainsFunc(p.known, p.Session.Env.NotFound.Describes) || len(rules) == 0 {
+	if right && !slices.ContainsFunc(p.known, env.NotFound.Describes) || len(rules) == 0 {
 		return nil
 	}
 	var value any = rules
-	if len(rules) == 1 {
+	if env.NotFound = learnt; len(rules) == 1 {
 		value = rules[0]
 	}
 	return p.set(ctx, "not_found", value, strings.Join(evidence, "\n"))
@@ -404,38 +371,14 @@ func (p *prober) clientKey() string {
 func (p *prober) lookupKey() string { return "lookup_" + p.clientKey() }
 
 // wire is the place that a key of wire names at present.
-func (p *prober) wire(key string) string {
-	w := p.Session.Env.Wire
-	usual := map[string]string{"client_id": w.ClientID, "contact_id": w.ContactID, "claim_id": w.ClaimID, "activity_id": w.ActivityID,
-		"redirect_url": w.RedirectURL}
+func (p *prober) wire(key string) *string {
+	w := &p.Session.Env.Wire
+	usual := map[string]*string{"client_id": &w.ClientID, "contact_id": &w.ContactID, "claim_id": &w.ClaimID, "activity_id": &w.ActivityID,
+		"redirect_url": &w.RedirectURL}
 	if lookup := map[string]*string{"lookup_client_id": w.LookupClientID, "lookup_contact_id": w.LookupContactID}[key]; lookup != nil {
-		return *lookup
+		return lookup
 	}
 	return usual[strings.TrimPrefix(key, "lookup_")]
 }
 
 func placeName(place string) string { return cmp.Or(place, "the whole body, a JSON string") }
-
-// judgeLimits proposes the rate that the service announces.
-func (p *prober) judgeLimits() {
-	slices.Sort(p.limits)
-	said := strings.Join(slices.Compact(p.limits), ", ")
-	now := p.Session.Env.Limits.RequestsPerSecond
-	switch {
-	case p.rate > 0 && (now == 0 || now > p.rate):
-		value, _ := json.Marshal(math.Floor(p.rate*1000) / 1000) // a number
-		p.Lines = append(p.Lines, Line{"limits.requests_per_second", value, "answers announce " + said})
-	case p.rate == 0 && strings.Contains(strings.ToLower(said), "limit"):
-		p.unknown("how many requests the service takes", "it announces a limit without the time that it is for: "+said,
-			"ask the service's operator, and set limits.requests_per_second")
-	}
-}
-
-func (p *prober) sumTimes() {
-	for _, kind := range []apiclient.Kind{apiclient.ReadTemplates, apiclient.FindClient, apiclient.CreateClient, apiclient.CreateClaim,
-		apiclient.CreateActivity, apiclient.CreateLink} {
-		if took := slices.Sorted(slices.Values(p.took[kind])); len(took) > 0 {
-			p.Times = append(p.Times, Time{kind, len(took), int(took[len(took)/2]), int(took[len(took)-1])})
-		}
-	}
-}

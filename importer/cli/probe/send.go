@@ -216,7 +216,7 @@ func (p *prober) carryOutAll(ctx context.Context, binding *mapping.Binding, plan
 			refusedLink := s.Kind == mapping.LinkStep && was.To == ledger.Refused && was.Status/100 == 4 && !linkTried &&
 				p.Session.Client.LinkBody() != nil
 			if refusedLink {
-				linkTried = true
+				linkTried, p.Session.Env.Wire.LinkBody = true, nil
 				if err := p.set(ctx, "wire.link_body", "none", was.Reason+" with a body"); err != nil {
 					return err
 				}
@@ -318,8 +318,16 @@ func (p *prober) learn(ctx context.Context, s mapping.Step, was *ledger.Step) er
 
 // propose proposes a place that was learnt, unless it is the one of the environment.
 func (p *prober) propose(ctx context.Context, key, place string, learnt bool, evidence string) error {
-	if !learnt || place == p.wire(key) {
+	if !learnt || place == *p.wire(key) {
 		return nil
+	}
+	switch w := &p.Session.Env.Wire; key {
+	case "lookup_client_id":
+		w.LookupClientID = &place
+	case "lookup_contact_id":
+		w.LookupContactID = &place
+	default:
+		*p.wire(key) = place
 	}
 	return p.set(ctx, "wire."+key, place, evidence)
 }
@@ -356,7 +364,7 @@ func (p *prober) judgeSteps(plan mapping.Plan, known map[string]ledger.Step, lin
 			p.Created = append(p.Created, Created{nameOf(s), was.ID, answered && was.Run == p.Sender.Run})
 			so = "created"
 			for _, key := range p.keysOf(s) {
-				if place := p.wire(key); key != "activity_id" || place != "" {
+				if place := *p.wire(key); key != "activity_id" || place != "" {
 					so += "; " + strings.NewReplacer("_id", " id", "_", " ").Replace(key) + " at " + placeName(place)
 				}
 			}
@@ -453,6 +461,7 @@ func (p *prober) learnRefusal(ctx context.Context, about string, r apiclient.Req
 		return nil
 	}
 	p.so("a refusal, by its code; claimsheet settle --not-created decides the step that it left uncertain")
+	p.Session.Env.Rules = append(slices.Clone(p.Session.Env.Rules), rule)
 	p.rules = append(p.rules, errorsRule{rule.Status, rule.Pointer, rule.Matches, rule.Means, "the service refuses it"})
 	return p.set(ctx, "errors", p.rules, s.evidence)
 }
