@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"html"
 	"net/url"
 	"regexp"
 	"slices"
@@ -22,8 +21,6 @@ const (
 	// maxErrorBody is how many bytes of an answer that is not 2xx are stored, and maxRead
 	// of how many its words are taken.
 	maxErrorBody, maxRead = 4 << 10, 64 << 10
-	// maxLayers is how many escapes inside one another a kept answer may have.
-	maxLayers = 4
 )
 
 // secrets holds the credentials that requests have carried, and the secrets behind
@@ -63,11 +60,10 @@ func (s *secrets) spell() {
 		}
 		inJSON := encode(part)
 		for _, spelling := range []string{part, string(inJSON[1 : len(inJSON)-1]), url.QueryEscape(part), url.PathEscape(part),
-			base64.StdEncoding.EncodeToString([]byte(part)), unescapeAll(part)} { // a secret may itself look escaped
-			s.spelled = append(s.spelled, spelling, strings.ReplaceAll(spelling, "+", " "))
+			base64.StdEncoding.EncodeToString([]byte(part))} {
+			s.spelled = append(s.spelled, spelling, strings.ReplaceAll(spelling, "+", " "), percent.ReplaceAllStringFunc(spelling, strings.ToLower))
 		}
 	}
-	s.spelled = slices.DeleteFunc(s.spelled, func(spelling string) bool { return len(spelling) < minSecret })
 	slices.SortFunc(s.spelled, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	s.spelled = slices.Compact(s.spelled)
 }
@@ -90,59 +86,27 @@ func (s *secrets) hide(text string, except ...string) string {
 var jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
 // redacted returns the body of an answer as hide leaves it, also where a JSON document
-// escapes characters. What hide cannot read is not kept at all: what is not text, and
-// what holds something to hide behind further escapes.
+// escapes characters. What is not text is not kept: nothing can be found in it.
 func redacted(a Answer, hide func(string) string) []byte {
 	body := a.Body
-	if bytes.IndexByte(body, '\\') >= 0 && json.Valid(body) {
-		body = jsonString.ReplaceAllFunc(body, func(literal []byte) []byte {
-			text, _ := scalar(literal)
-			if hidden := hide(text); hidden != text {
-				return encode(hidden)
-			}
-			return literal
-		})
+	if bytes.IndexByte(body, 0) >= 0 || !utf8.Valid(body) && a.Header.Get("Content-Encoding") != "" { // Latin-1 is text
+		return notKept(a)
 	}
-	body = []byte(hide(string(body)))
-	isText := bytes.IndexByte(body, 0) < 0 && (utf8.Valid(body) || a.Header.Get("Content-Encoding") == "") // Latin-1 is text
-	for n, layer, next := 0, "", string(body); isText && next != layer; n++ {
-		layer, next = next, unescape(next)
-		spaced := strings.ReplaceAll(next, "+", " ") // as a query writes spaces
-		isText = next == layer || n < maxLayers && hide(next) == next && hide(spaced) == spaced
+	if bytes.IndexByte(body, '\\') < 0 || !json.Valid(body) {
+		return []byte(hide(string(body)))
 	}
-	if isText {
-		return body
-	}
+	return jsonString.ReplaceAllFunc(body, func(literal []byte) []byte {
+		text, _ := scalar(literal)
+		if hidden := hide(text); hidden != text {
+			return encode(hidden)
+		}
+		return literal
+	})
+}
+
+// notKept stands in the place of a body that may hold what is to be hidden.
+func notKept(a Answer) []byte {
 	return fmt.Appendf(nil, "(not kept: %d bytes, %s)", len(a.Body), cmp.Or(mediaType(a), "of no known type"))
-}
-
-// escapes matches the escapes of JSON and urls.
-var escapes = regexp.MustCompile(`(?:\\u[0-9a-fA-F]{4})+|\\["\\/bfnrt]|%[0-9a-fA-F]{2}`)
-
-// unescape returns a text without one layer of escapes of JSON, urls and HTML.
-func unescape(text string) string {
-	if !strings.ContainsAny(text, `\%&`) {
-		return text
-	}
-	return html.UnescapeString(escapes.ReplaceAllStringFunc(text, func(escape string) string {
-		plain, ok := scalar([]byte(`"` + escape + `"`))
-		if escape[0] == '%' || !ok {
-			plain, _ = url.PathUnescape(escape)
-		}
-		return plain
-	}))
-}
-
-// unescapeAll returns a text without maxLayers of escapes.
-func unescapeAll(text string) string {
-	for range maxLayers {
-		next := unescape(text)
-		if next == text {
-			break
-		}
-		text = next
-	}
-	return text
 }
 
 var (
@@ -152,37 +116,26 @@ var (
 	bare = regexp.MustCompile(`(?i)((?:^|[^\w./\\@+-])(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,24}(?::\d+)?)[/?][^\s"'<>\\]+`)
 	// query matches the query of a url, and the path before it where a word begins with it.
 	query = regexp.MustCompile(`(\B/[^\s"'<>\\?]*)\?[^\s"'<>\\]+|\?[^\s"'<>\\]*=[^\s"'<>\\]*`)
-	// slashed matches a word that may be a link: one with a slash or a question mark.
-	slashed = regexp.MustCompile(`[^\s"'<>\\/?]*[/?][^\s"'<>\\]*`)
+	// escapes matches the escapes of JSON, urls and HTML, behind which anything may stand.
+	escapes = regexp.MustCompile(`\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|%[0-9a-fA-F]{2}|&(?:#|[A-Za-z]+;)`)
 )
 
 // forShow returns an answer as it may be shown beside a row or stored for a
 // failure: without our credentials. A link may be a credential, too: of urls only the host is left, of others no
-// query, and nothing of what stands where the environment reads links; where it reads whole texts, no word that may be one.
+// query. An answer in which that cannot be found for sure, because it still has escapes, is not kept.
 func (c *Client) forShow(a Answer) Answer {
-	place, relative := c.cfg.Wire.RedirectURL, ""
-	doc, isJSON := document(a.Body)
-	if isJSON && CheckPointer(place) == nil {
-		f := follow(doc, place)
-		if text, _ := stringOf(f.value); f.repeated { // which of them are links?
-			a.Body = nil
-		} else if len(text) >= minSecret && strings.ContainsAny(text, "/?") {
-			relative = text
-		}
-	}
 	a.Body = a.Body[:min(len(a.Body), maxRead)]
-	a.Body = redacted(a, func(text string) string {
+	escaped := false
+	body := redacted(a, func(text string) string {
 		text = bare.ReplaceAllString(link.ReplaceAllString(c.secrets.hide(text), "$1//$2/***"), "$1/***")
 		text = query.ReplaceAllString(text, "$1?***")
-		if place == placeText {
-			text = slashed.ReplaceAllString(text, "***")
-		}
-		if relative != "" {
-			text = strings.ReplaceAll(text, relative, "***")
-		}
+		escaped = escaped || escapes.MatchString(text)
 		return text
 	})
-	a.ContentType = c.secrets.hide(a.ContentType)
+	if escaped {
+		body = notKept(a)
+	}
+	a.Body, a.ContentType = body, c.secrets.hide(a.ContentType)
 	return a
 }
 

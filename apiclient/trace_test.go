@@ -1,6 +1,7 @@
 package apiclient_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -108,8 +109,7 @@ func TestTraceHidesSecrets(t *testing.T) {
 		w.Header().Set("X-Request-Id", secret)
 		answers(201, "application/json", `{}`)(w, nil)
 	}, trace.to, func(cfg *apiclient.Config) {
-		cfg.Headers = http.Header{"X-Request-Id": {secret}}
-		cfg.Secrets = func() []string { return []string{secret} }
+		cfg.Authorize = func(_ context.Context, req *http.Request) error { req.Header.Set("X-Request-Id", secret); return nil }
 	})
 	c.Create(t.Context(), c.Routes().CreateLink(secret, nil))
 	if text, err := json.Marshal(trace.take()); err != nil || strings.Contains(string(text), secret) {

@@ -202,10 +202,9 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 	}
 	cfg.Proxy = e.proxy.resolve(r)
 	e.authenticate(r, &cfg)
-	if secrets := r.secrets; len(secrets) > 0 {
-		cfg.Secrets = func() []string {
-			var values []string
-			for _, s := range secrets {
+	if len(r.secrets) > 0 {
+		cfg.Secrets = func() (values []string) {
+			for _, s := range r.secrets {
 				values = append(values, s.Reveal())
 			}
 			return values
