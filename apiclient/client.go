@@ -327,14 +327,11 @@ func (c *Client) setHeaders(ctx context.Context, req *http.Request) error {
 	return nil
 }
 
-// authorize puts the credentials on. It may have to ask a token server, so ctx
-// can cancel it, and it may take no longer than a GET.
+// authorize puts the credentials on. It may have to ask a token server.
 func (c *Client) authorize(ctx context.Context, req *http.Request) error {
 	if c.cfg.Authorize == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, getTimeout)
-	defer cancel()
 	credentials := &http.Request{URL: new(url.URL), Header: http.Header{}}
 	err := c.cfg.Authorize(ctx, credentials)
 	if f, ok := errors.AsType[*Failure](err); ok {

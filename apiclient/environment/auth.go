@@ -192,7 +192,7 @@ func (e *Environment) authenticate(r *resolver, cfg *apiclient.Config) {
 			carried.Header.Set(ref.key, r.secret(ref).Reveal())
 		}
 	}
-	var tokens *tokenCache // nil for none
+	var token func() (string, error) // nil for none
 	switch c := e.auth; c.kind {
 	case authBearer:
 		carried.Header.Set("Authorization", bearer(r.secret(c.token).Reveal()))
@@ -207,21 +207,25 @@ func (e *Environment) authenticate(r *resolver, cfg *apiclient.Config) {
 		username, password := r.login(c.username, c.password)
 		carried.SetBasicAuth(username.Reveal(), password.Reveal())
 	case authOAuth2:
-		tokens = newTokenCache(c, r.secret(c.clientID), r.secret(c.clientSecret), cfg)
+		token = tokens(c, r.secret(c.clientID), r.secret(c.clientSecret), cfg)
 	}
 	query := carried.URL.RawQuery
-	if len(carried.Header) == 0 && query == "" && tokens == nil {
+	if len(carried.Header) == 0 && query == "" && token == nil {
 		return
 	}
-	cfg.Authorize = func(ctx context.Context, req *http.Request) error {
+	cfg.Authorize = func(_ context.Context, req *http.Request) error {
 		maps.Copy(req.Header, carried.Header.Clone())
 		if query != "" {
 			req.URL.RawQuery = strings.TrimPrefix(req.URL.RawQuery+"&"+query, "&")
 		}
-		if tokens == nil {
+		if token == nil {
 			return nil
 		}
-		return tokens.authorize(ctx, req)
+		text, err := token()
+		if err == nil {
+			req.Header.Set("Authorization", bearer(text))
+		}
+		return err
 	}
 }
 

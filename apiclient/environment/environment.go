@@ -63,8 +63,7 @@ type Environment struct {
 	// name alone does not tell. Never nil.
 	TemplateIDs map[string]string
 
-	// Now is the clock of Config, by which OAuth2 tokens become too old too; nil
-	// means time.Now.
+	// Now is the clock of Config; nil means time.Now.
 	Now func() time.Time
 
 	auth       credentials

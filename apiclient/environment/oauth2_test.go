@@ -90,8 +90,7 @@ func TestOAuth2SendsTheSecretAsAsked(t *testing.T) {
 	}
 }
 
-// One token serves many requests, whether it never ends (0), ends late, or is good for half
-// its life.
+// One token serves many requests, whether it never ends (0), ends late or soon.
 func TestOAuth2AsksOnceForManyRequests(t *testing.T) {
 	for _, seconds := range []int{0, 3600, 30} {
 		s := &tokenServer{answer: lasting(seconds)}
