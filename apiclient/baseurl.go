@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -123,49 +122,12 @@ func escapeSegment(s string) string {
 	return strings.ReplaceAll(url.QueryEscape(s), "+", "%20")
 }
 
-// ServiceKey returns the same text for all spellings of a base url that mean the
-// same service, so that two of them can be compared. It writes the loopback
-// address as a number, an IPv4 address wrapped in IPv6 as IPv4, a host name in
-// lower case without a dot at the end, a port without leading zeros and not at
-// all when it is the scheme's default, and a path without needless escapes. Text
-// that is not a url is returned unchanged.
+// ServiceKey returns the same text for the spellings of a normalised base url that mean the
+// same service: localhost and ::1 are 127.0.0.1.
 func ServiceKey(base string) string {
 	u, err := url.Parse(base)
-	if err != nil || u.Host == "" {
+	if err != nil || u.Hostname() != "localhost" && u.Hostname() != "::1" {
 		return base
 	}
-	scheme := strings.ToLower(u.Scheme)
-	host, port := sameHost(u.Hostname()), u.Port()
-	if n, err := strconv.Atoi(port); err == nil {
-		port = strconv.Itoa(n)
-	}
-	return scheme + "://" + hostAndPort(scheme, host, port) + strings.TrimRight(samePath(u.EscapedPath()), "/")
-}
-
-// sameHost returns one spelling for all spellings of a host.
-func sameHost(host string) string {
-	const here = "127.0.0.1"
-	host = strings.TrimSuffix(strings.ToLower(host), ".")
-	ip, err := netip.ParseAddr(host)
-	switch {
-	case host == "localhost" || err == nil && ip == netip.IPv6Loopback():
-		return here
-	case err != nil:
-		return host
-	}
-	return ip.Unmap().String()
-}
-
-// percent matches an escaped byte of a url.
-var percent = regexp.MustCompile(`%[0-9a-fA-F]{2}`)
-
-// samePath returns an escaped path in which only those bytes are escaped that
-// must be (RFC 3986, section 6.2.2).
-func samePath(escaped string) string {
-	return percent.ReplaceAllStringFunc(escaped, func(escape string) string {
-		if plain, err := url.PathUnescape(escape); err == nil && escapeSegment(plain) == plain {
-			return plain
-		}
-		return strings.ToUpper(escape)
-	})
+	return u.Scheme + "://" + hostAndPort(u.Scheme, "127.0.0.1", u.Port()) + u.EscapedPath()
 }

@@ -104,6 +104,9 @@ func redacted(a Answer, hide func(string) string) []byte {
 	})
 }
 
+// percent matches an escaped byte of a url.
+var percent = regexp.MustCompile(`%[0-9a-fA-F]{2}`)
+
 // notKept stands in the place of a body that may hold what is to be hidden.
 func notKept(a Answer) []byte {
 	return fmt.Appendf(nil, "(not kept: %d bytes, %s)", len(a.Body), cmp.Or(mediaType(a), "of no known type"))

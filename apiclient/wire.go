@@ -134,7 +134,7 @@ func segmentOf(value json.RawMessage, own *url.URL) (string, error) {
 		return "", errors.New("has a url whose path does not end with a segment")
 	}
 	if strings.EqualFold(last, lastSegment(own)) ||
-		strings.HasPrefix(samePath(own.EscapedPath())+"/", samePath(own.ResolveReference(u).EscapedPath())+"/") {
+		strings.HasPrefix(own.Path+"/", own.ResolveReference(u).Path+"/") {
 		return "", errors.New("has the url of the request, or a part of it, instead of one with an id")
 	}
 	return last, nil

@@ -154,21 +154,13 @@ func (e *Environment) Identity(version apiclient.Version) string {
 	return apiclient.ServiceKey(e.BaseURL)
 }
 
-// ServiceOf splits an identity into the base url, in one spelling for all that
-// mean the same, and the rest.
+// ServiceOf splits an identity into the base url and the rest.
 func ServiceOf(identity string) (service, rest string) {
-	base, caseID, ok := strings.Cut(identity, inCase)
+	service, caseID, ok := strings.Cut(identity, inCase)
 	if ok {
 		rest = inCase + caseID
 	}
-	return apiclient.ServiceKey(base), rest
-}
-
-// SameService reports whether two identities are spellings of one.
-func SameService(a, b string) bool {
-	service, rest := ServiceOf(a)
-	other, otherRest := ServiceOf(b)
-	return service+rest == other+otherRest
+	return service, rest
 }
 
 // Config makes the settings of an apiclient.Client: it reads the secrets (a

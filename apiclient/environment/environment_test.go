@@ -131,7 +131,7 @@ func TestIdentity(t *testing.T) {
 	if b.Identity(apiclient.V1) == b.Identity(apiclient.V2) {
 		t.Error("a client of version 1 lives in a case, a contact of version 2 does not")
 	}
-	if service, rest := environment.ServiceOf("https://UAT.example.com:443/api case x"); service+rest != "https://uat.example.com/api case x" {
+	if service, rest := environment.ServiceOf("https://uat.example.com/api case x"); service != "https://uat.example.com/api" || rest != " case x" {
 		t.Errorf("%q and %q", service, rest)
 	}
 	s, _ := one.Choose("sandbox")

@@ -254,7 +254,7 @@ func (r *importRun) checkNextRun(ctx context.Context, b *workbook.Binding) error
 // environment.
 func (r *importRun) findOwn(path string) (*workbook.Binding, error) {
 	b, err := workbook.Find(path)
-	if b == nil || !environment.SameService(b.Environment, r.scope) && b.EnvironmentName != r.session.Env.Name {
+	if b == nil || b.Environment != r.scope && b.EnvironmentName != r.session.Env.Name {
 		return nil, err
 	}
 	return b, nil

@@ -49,7 +49,7 @@ var arrows = map[string][]string{
 		"importer/cli/workbook", "importer/retry", "importer/sheet", "importer/safefile"},
 	"importer/cli/probe": {"mapping", "mapping/cell", "mapping/yamlpatch", "apiclient", "importer", "importer/cli/load", "importer/journal", "importer/ledger",
 		"importer/retry", "importer/spool"},
-	"importer/cli/workbook": {"mapping", "mapping/cell", "apiclient/environment", "importer/rerun", "importer/result", "importer/sheet", "importer/safefile", "reports"},
+	"importer/cli/workbook": {"mapping", "mapping/cell", "importer/rerun", "importer/result", "importer/sheet", "importer/safefile", "reports"},
 	"importer/cli/observe":  {"apiclient", "apiclient/environment", "importer", "importer/cli/console", "importer/cli/load", "importer/result", "importer/safefile"},
 	"importer/cli/console":  {},
 	"importer/cli/studio": {"mapping", "mapping/cell", "mapping/convert", "mapping/draft", "mapping/yamlpatch", "apiclient", "apiclient/serve", "importer", "importer/cli/load", "importer/cli/workbook",

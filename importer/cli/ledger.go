@@ -301,23 +301,15 @@ func (p *program) openJournal(l *ledgerSession) *journal.File {
 }
 
 // scopeOf returns the name under which a ledger has the entries of an environment: its identity,
-// unless the service has moved there from another address, or an older ledger has the same base
-// url in another spelling. moved is the base url at which the environment last ran, when that is
+// unless the service has moved there from another address. moved is the base url at which the environment last ran, when that is
 // another one and the ledger knows clients there; else "".
 func scopeOf(ctx context.Context, known *ledger.Ledger, env *environment.Environment, identity string) (scope, moved string, err error) {
 	now, rest := environment.ServiceOf(identity)
+	scope = identity
 	if to, ok, err := known.Moved(ctx, now); err != nil {
 		return "", "", err
 	} else if ok {
-		identity = to + rest
-	}
-	all, err := known.Environments(ctx)
-	if err != nil {
-		return "", "", err
-	}
-	scope = identity
-	if i := slices.IndexFunc(all, func(other string) bool { return environment.SameService(other, identity) }); i >= 0 && !slices.Contains(all, identity) {
-		scope = all[i]
+		scope = to + rest
 	}
 	last, ran, err := known.LastEnvironment(ctx, env.Name)
 	if err != nil || !ran || env.Sandbox {

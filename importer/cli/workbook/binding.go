@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"claimsheet/apiclient/environment"
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
@@ -220,7 +219,7 @@ func (b *Binding) CheckKeySpace(m *mapping.Mapping, space string) error {
 // CheckEnvironment refuses a workbook of another environment than the one of this
 // name, which the ledger knows as scope: its ids mean nothing there.
 func (b *Binding) CheckEnvironment(name, scope string) error {
-	if environment.SameService(b.Environment, scope) {
+	if b.Environment == scope {
 		return nil
 	}
 	hint := "name the environment of the workbook with -e, or run the sheet itself in the other environment"

