@@ -72,9 +72,6 @@ func New(cfg Config) (*Client, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = defaultTimeout
 	}
-	if cfg.ConnectTimeout == 0 {
-		cfg.ConnectTimeout = connectTimeout
-	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -91,7 +88,7 @@ func New(cfg Config) (*Client, error) {
 		c.flight = make(chan struct{}, cfg.Concurrency)
 	}
 	if cfg.Transport == nil {
-		own := newTransport(cfg)
+		own := NewTransport(cfg)
 		c.transport = own
 		c.dial = func(ctx context.Context) (net.Conn, error) { return dial(ctx, own, base) }
 	}

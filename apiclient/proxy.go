@@ -51,12 +51,6 @@ func CheckProxyURL(raw string) error {
 // dialFunc opens a connection to an address, host:port.
 type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
-// DialContext opens a connection to an address through the proxy. It takes at most
-// 10 s for each step. The error is a *Failure with NotSent, or ctx's.
-func (p *Proxy) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	return p.through(&net.Dialer{Timeout: connectTimeout})(ctx, network, address)
-}
-
 // through returns a function that opens tunnels. The dialer opens the connections
 // to the proxy, and its Timeout limits each step.
 func (p *Proxy) through(dialer *net.Dialer) dialFunc {
@@ -83,30 +77,20 @@ func (p *Proxy) tunnel(ctx context.Context, conn net.Conn, address string, limit
 		return failureOf("proxy", err, true)
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	res, early, err := p.ask(conn, address)
-	again := &Failure{NotSent: true, Retry: Now, Err: err} // another attempt may succeed
-	var timeout net.Error
+	res, err := p.ask(conn, address)
 	switch {
 	case !stop():
 		return unsent("stopped before it was sent", context.Cause(ctx))
-	case err == nil && res.StatusCode/100 != 2:
-		return p.refusal(res.StatusCode)
-	case err == nil && !early:
-		return conn.SetDeadline(time.Time{})
-	case err == nil:
-		again.Reason = "the proxy sent more than an answer before the connection was used"
-	case errors.As(err, &timeout) && timeout.Timeout():
-		again.Reason = "the proxy did not open a connection within the time allowed"
-	case closed(err):
-		again.Reason = "the proxy closed the connection instead of opening one"
-	default:
-		again.Reason = "the proxy's answer could not be read as HTTP"
+	case err != nil:
+		return failureOf("proxy", err, true)
+	case res.StatusCode/100 != 2:
+		return refusal(res.StatusCode)
 	}
-	return again
+	return conn.SetDeadline(time.Time{})
 }
 
-// ask sends CONNECT and reads the head of the answer. early is set when more than the head has arrived.
-func (p *Proxy) ask(conn net.Conn, address string) (res *http.Response, early bool, err error) {
+// ask sends CONNECT and reads the head of the answer. (What a proxy sends behind it is lost, and TLS does not begin.)
+func (p *Proxy) ask(conn net.Conn, address string) (*http.Response, error) {
 	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address,
 		Header: http.Header{"User-Agent": {"claimsheet"}}}
 	if p.Credentials != nil {
@@ -116,23 +100,19 @@ func (p *Proxy) ask(conn net.Conn, address string) (res *http.Response, early bo
 		req.Header.Set("Proxy-Authorization", basic.Header.Get("Authorization"))
 	}
 	if err := req.Write(conn); err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	in := bufio.NewReader(io.LimitReader(conn, maxHead))
-	res, err = http.ReadResponse(in, req)
-	return res, in.Buffered() > 0, err
+	return http.ReadResponse(bufio.NewReader(io.LimitReader(conn, maxHead)), req)
 }
 
 // refusal is the failure of a proxy that answered with another status than 2xx. Every
 // request goes to the same host: after most refusals no other request will do
 // better.
-func (p *Proxy) refusal(status int) *Failure {
+func refusal(status int) *Failure {
 	f := unsent(fmt.Sprintf("the proxy does not open a connection: %s", statusText(status)), nil)
 	switch {
-	case status == http.StatusProxyAuthRequired && p.Credentials == nil:
-		f.Stop, f.Hint = true, "the proxy wants a user name and a password: give them as username and password of the environment's proxy"
 	case status == http.StatusProxyAuthRequired:
-		f.Stop, f.Hint = true, "check username and password of the environment's proxy; they are sent as Basic, the only scheme that is supported"
+		f.Stop, f.Hint = true, "give the right username and password of the environment's proxy; they are sent as Basic, the only scheme that is supported"
 	case statusMeaning(status).passes || status == http.StatusTooManyRequests:
 		f.Retry, f.Hint = Now, "if it stays so, check host and port in base_url, and ask the proxy's administrator whether it can reach them"
 	default:

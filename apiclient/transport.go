@@ -26,16 +26,17 @@ const (
 	maxIdle = 128
 )
 
-// newTransport returns the transport to the service. It speaks HTTP/1.1 only,
+// NewTransport returns the transport to the service of a Config, or to its token endpoint. It speaks HTTP/1.1 only,
 // because over HTTP/2 net/http may send a request again after a stream was
 // reset. The only proxy is that of the Config, never one named by an environment
 // variable; net/http does not know of it, because tunnels are opened while
 // dialling. The transport does not decompress, so that the limit on the size of an
 // answer is the limit on what is read.
-func newTransport(cfg Config) *http.Transport {
+func NewTransport(cfg Config) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
-	dialer := &net.Dialer{Timeout: cfg.ConnectTimeout}
+	limit := cmp.Or(cfg.ConnectTimeout, connectTimeout)
+	dialer := &net.Dialer{Timeout: limit}
 	connect := dialer.DialContext
 	if cfg.Proxy != nil {
 		connect = cfg.Proxy.through(dialer)
@@ -57,7 +58,7 @@ func newTransport(cfg Config) *http.Transport {
 		if err != nil {
 			return nil, err
 		}
-		return handshake(ctx, plain, trust, host, cfg.ConnectTimeout)
+		return handshake(ctx, plain, trust, host, limit)
 	}
 	return &http.Transport{
 		Protocols:              protocols,

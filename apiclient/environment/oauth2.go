@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -30,7 +29,9 @@ func tokens(c credentials, id, secret Secret, cfg *apiclient.Config) func() (str
 	if c.style == "params" {
 		config.AuthStyle = oauth2.AuthStyleInParams
 	}
-	source := config.TokenSource(context.WithValue(context.Background(), oauth2.HTTPClient, tokenClient(cfg.TLS, cfg.Proxy)))
+	client := &http.Client{Timeout: tokenTimeout, Transport: apiclient.NewTransport(*cfg),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // the secret would go with it
+	source := config.TokenSource(context.WithValue(context.Background(), oauth2.HTTPClient, client))
 	return func() (string, error) {
 		t, err := source.Token()
 		switch {
@@ -40,35 +41,6 @@ func tokens(c credentials, id, secret Secret, cfg *apiclient.Config) func() (str
 			return "", unsent("the token endpoint's answer holds a token that cannot be sent", nil)
 		}
 		return t.AccessToken, nil
-	}
-}
-
-// tokenClient follows no redirect, because the secret would go with it. It uses the
-// environment's proxy and no other, except for a token endpoint on this machine.
-func tokenClient(tlsConfig *tls.Config, proxy *apiclient.Proxy) *http.Client {
-	if tlsConfig == nil {
-		tlsConfig = &tls.Config{MinVersion: tls.VersionTLS12}
-	}
-	var dialer net.Dialer
-	dial := dialer.DialContext
-	if proxy != nil {
-		dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-			if host, _, err := net.SplitHostPort(address); err == nil && apiclient.IsLoopback(host) {
-				return dialer.DialContext(ctx, network, address)
-			}
-			return proxy.DialContext(ctx, network, address)
-		}
-	}
-	return &http.Client{
-		Timeout: tokenTimeout,
-		Transport: &http.Transport{
-			DialContext:            dial,
-			TLSClientConfig:        tlsConfig.Clone(),
-			TLSHandshakeTimeout:    10 * time.Second,
-			MaxResponseHeaderBytes: 64 << 10,
-			DisableKeepAlives:      true, // tokens are fetched once in minutes or hours
-		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
