@@ -100,30 +100,28 @@ func (c *Client) examineConnection(ctx context.Context) []Finding {
 func (c *Client) examineTemplates(ctx context.Context) []Finding {
 	const check, authentication = "templates", "authentication"
 	a, err := c.Do(ctx, c.Routes().Templates())
-	switch refused := c.refusal("reading the activity templates", a); {
-	case err != nil:
+	if err != nil {
 		return failed(check, err, "check the environment's auth and base_url")
-	case a.Status == http.StatusUnauthorized:
-		return []Finding{{authentication, Fail, "the service does not accept the credentials: " + statusText(a.Status),
-			"check the environment's auth: its type, and whether the secret is of this environment and still valid"}}
-	case a.Status == http.StatusForbidden:
-		return []Finding{{authentication, Fail,
-			"the service knows the credentials but does not let them read the templates: " + statusText(a.Status),
-			"ask the service's operator for the rights of an integrator; under version 1, check case_id"}}
-	case isPage(a):
-		return []Finding{{check, Fail, statusText(a.Status) + " with a web page instead of JSON",
-			"a portal, a proxy or a login page answers in the service's place: " +
-				"check base_url and auth, and whether this machine may reach the service"}}
-	case a.Status/100 == 4:
-		return failed(check, refused, "check base_url, which ends before /funnel, and under version 1 case_id")
+	}
+	refused := c.refusal("reading the activity templates", a)
+	switch {
+	case a.Status == http.StatusUnauthorized, a.Status == http.StatusForbidden:
+		return failed(authentication, refused, "ask the service's operator for the rights of an integrator; under version 1, check case_id")
 	case refused != nil:
-		return failed(check, refused, "")
+		return failed(check, refused, "check base_url, which ends before /funnel, auth, and under version 1 case_id")
 	}
 	accepted := Finding{authentication, OK, "accepted", ""}
 	if c.cfg.Authorize == nil {
 		accepted.Text = "no credentials are configured, and none are asked for"
 	}
 	templates, notes, err := parseTemplates(c.cfg.Wire, a)
+	switch {
+	case err != nil:
+		return []Finding{{check, Fail, "the answer " + err.Error(), "check base_url; the answer should be the service's reference data"}}
+	case len(templates) == 0:
+		return []Finding{accepted, {check, Warn, "the service has no activity templates here",
+			"templates belong to an environment and a claim type: check base_url and case_id"}}
+	}
 	attributes, typed := 0, 0
 	for _, t := range templates {
 		for _, a := range t.Attributes {
@@ -132,19 +130,7 @@ func (c *Client) examineTemplates(ctx context.Context) []Finding {
 			}
 		}
 	}
-	types := fmt.Sprintf("the data types of %d", typed)
-	switch {
-	case err != nil:
-		return []Finding{accepted, {check, Fail, "the answer " + err.Error(), "check base_url; the answer should be the service's reference data"}}
-	case len(templates) == 0:
-		return []Finding{accepted, {check, Warn, "the service has no activity templates here",
-			"templates belong to an environment and a claim type: check base_url and case_id"}}
-	case typed == 0:
-		types = "no data types"
-	case typed == attributes:
-		types = "all data types"
-	}
-	found := []Finding{accepted, {check, OK, fmt.Sprintf("%d templates with %d attributes; the service reports %s", len(templates), attributes, types), ""}}
+	found := []Finding{accepted, {check, OK, fmt.Sprintf("%d templates with %d attributes, %d of them with a data type", len(templates), attributes, typed), ""}}
 	for _, note := range notes {
 		found = append(found, Finding{check, Warn, printable(note), ""})
 	}

@@ -63,11 +63,11 @@ func TestExamineFindsEachFault(t *testing.T) {
 		want   []string // the beginnings of the troubles
 	}{
 		"all well":        {healthy, nil, nil},
-		"401":             {answers(401, "application/json", `{}`), nil, []string{"fail authentication: the service does not accept the credentials: HTTP 401"}},
-		"403":             {answers(403, "application/json", `{}`), nil, []string{"fail authentication: the service knows the credentials but does not let them read"}},
+		"401":             {answers(401, "application/json", `{}`), nil, []string{"fail authentication: reading the activity templates got HTTP 401"}},
+		"403":             {answers(403, "application/json", `{}`), nil, []string{"fail authentication: reading the activity templates got HTTP 403"}},
 		"404 plain text":  {answers(404, "text/plain", "404 page not found"), nil, []string{"fail templates: reading the activity templates got HTTP 404"}},
-		"portal":          {answers(200, "text/html", "<html>Welcome to the hotel"), nil, []string{"fail templates: HTTP 200 OK with a web page"}},
-		"portal 404":      {answers(404, "text/html", "<html>"), nil, []string{"fail templates: HTTP 404 Not Found with a web page"}},
+		"portal":          {answers(200, "text/html", "<html>Welcome to the hotel"), nil, []string{"fail templates: the answer is a web page"}},
+		"portal 404":      {answers(404, "text/html", "<html>"), nil, []string{"fail templates: reading the activity templates got HTTP 404"}},
 		"redirect":        {answers(302, "text/plain", ""), nil, []string{"fail templates: reading the activity templates got HTTP 302"}},
 		"not an array":    {onTemplates(answers(200, "application/json", `{"items":[]}`)), nil, []string{"fail templates: the answer is an object"}},
 		"no templates":    {onTemplates(answers(200, "application/json", `[]`)), nil, []string{"warn templates: the service has no activity templates"}},
