@@ -109,11 +109,8 @@ func closed(err error) bool {
 // untrusted reports whether we refused the service's certificate. Then the
 // handshake was not finished, so no request was sent.
 func untrusted(err error) bool {
-	_, verification := errors.AsType[*tls.CertificateVerificationError](err)
-	_, authority := errors.AsType[x509.UnknownAuthorityError](err)
-	_, host := errors.AsType[x509.HostnameError](err)
-	_, invalid := errors.AsType[x509.CertificateInvalidError](err)
-	return verification || authority || host || invalid
+	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
+	return ok
 }
 
 // outdatedTLS reports whether the two sides have no version of TLS in common.

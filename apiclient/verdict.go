@@ -300,9 +300,6 @@ func (c *Client) read(v *Verdict, r Request, a Answer) {
 	}
 	if n.id != nil && noID == nil && noURL != nil {
 		v.Reason = "created without a redirect url: the answer " + noURL.Error()
-		if errors.Is(noURL, errTooLong) {
-			v.Hint = "The redirect url is longer than a cell of a workbook can hold. Ask the service's operator for shorter ones; the ledger keeps the answer."
-		}
 		return
 	}
 	if err := cmp.Or(noID, noURL); err != nil {

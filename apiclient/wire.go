@@ -45,11 +45,8 @@ func CheckPlace(place string) error {
 
 // The errors of the functions below complete the sentence "the answer …" and repeat nothing of the answer.
 
-var (
-	// errCut is for half a word or half a number, which looks like a whole one; half an object is no JSON.
-	errCut     = errors.New("was cut, or does not say how long it is")
-	errTooLong = errors.New("has a url that is longer than a cell of a workbook can hold")
-)
+// errCut is for half a word or half a number, which looks like a whole one; half an object is no JSON.
+var errCut = errors.New("was cut, or does not say how long it is")
 
 // walker follows a JSON Pointer into a document, as follow and followMatch do.
 type walker func(doc []byte, pointer string) found
@@ -240,7 +237,7 @@ func readLink(value json.RawMessage, own *url.URL) (string, error) {
 	case unreadable:
 		return "", errors.New("has a url with a character that cannot be read")
 	case len(text) > longestText:
-		return "", errTooLong
+		return "", errors.New("has a url that is longer than a cell of a workbook can hold")
 	case strings.HasPrefix(text, "//"):
 		return "", errors.New("has a url that begins with // (another host, or a path with a slash too many) instead of http:// or https://")
 	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "":

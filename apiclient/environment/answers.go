@@ -3,7 +3,6 @@ package environment
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,20 +12,20 @@ import (
 )
 
 func wireKeys(k *yamltree.Keys, w *apiclient.Wire) {
-	yamltree.To(k, "client_id", &w.ClientID, idPlace, "version 1, the id of a created client; default /clientId; "+placeForms)
-	yamltree.To(k, "contact_id", &w.ContactID, idPlace, "version 2, the id of a created contact; default /contactId")
-	yamltree.To(k, "claim_id", &w.ClaimID, idPlace, "the id of a created claim; default /claimId")
-	yamltree.To(k, "redirect_url", &w.RedirectURL, urlPlace,
+	yamltree.To(k, "client_id", &w.ClientID, place, "version 1, the id of a created client; default /clientId; "+placeForms)
+	yamltree.To(k, "contact_id", &w.ContactID, place, "version 2, the id of a created contact; default /contactId")
+	yamltree.To(k, "claim_id", &w.ClaimID, place, "the id of a created claim; default /claimId")
+	yamltree.To(k, "redirect_url", &w.RedirectURL, place,
 		"the redirect url; default /redirectUrl; a relative one is resolved against the request's url")
-	yamltree.To(k, "activity_id", &w.ActivityID, idPlace, "the id of a created activity; default \"\": the answer need carry none")
+	yamltree.To(k, "activity_id", &w.ActivityID, place, "the id of a created activity; default \"\": the answer need carry none")
 	yamltree.To(k, "templates", &w.Templates, optionalPointer,
 		"the array of activity templates, such as /items; default \"\": the answer itself")
 	yamltree.To(k, "data_type", &w.DataType, optionalPointer, "the data type of an attribute template; default /dataType; absent is fine")
 	yamltree.To(k, "data_types", &w.DataTypes, yamltree.Map(yamltree.OneOf("Text", "TextArea", "DropDown", "Checkbox", "Date", "DateTime", "Number", "Currency")),
 		"the service's names of data types and ours")
 	yamltree.To(k, "options", &w.Options, optionalPointer, "the texts that a DropDown takes, on an attribute template; default /options; absent is fine")
-	yamltree.ToNew(k, "lookup_client_id", &w.LookupClientID, idPlace, "the client's id in a look-up's answer; default: as client_id")
-	yamltree.ToNew(k, "lookup_contact_id", &w.LookupContactID, idPlace, "the contact's id in a look-up's answer; default: as contact_id")
+	yamltree.ToNew(k, "lookup_client_id", &w.LookupClientID, place, "the client's id in a look-up's answer; default: as client_id")
+	yamltree.ToNew(k, "lookup_contact_id", &w.LookupContactID, place, "the contact's id in a look-up's answer; default: as contact_id")
 	yamltree.To(k, "lookup_agree", &w.LookupAgree, yamltree.Map(pointer),
 		"client fields and where a look-up's answer has them, to compare before a client is reused")
 	yamltree.To(k, "link_body", &w.LinkBody, linkBody, "the body of the magic-link request; default {}; the word none sends it without a body")
@@ -35,32 +34,9 @@ func wireKeys(k *yamltree.Keys, w *apiclient.Wire) {
 // placeForms says how the place of an id is written.
 const placeForms = "a JSON Pointer into the body, text (the whole body), or header:NAME; of header:Location, the last segment of the url's path"
 
-// The places in an answer of an id and of a url. "" is the whole body as a JSON string.
-var (
-	idPlace  = place(checkIDPlace)
-	urlPlace = place(apiclient.CheckPlace)
-)
-
-func place(check func(string) error) yamltree.Value[string] {
-	return pointerLike("a place in an answer such as /data/id or header:Location", "a JSON Pointer such as /data/id, text, or header:NAME",
-		"^((/.*)?|text|header:.+)$", check)
-}
-
-// laterElement matches a JSON Pointer into a later element of a list than the first.
-var laterElement = regexp.MustCompile(`/([1-9][0-9]*)(?:/|$)`)
-
-// checkIDPlace says why a place cannot be that of an id; nil for a valid one. No id is
-// read from a list of several, so a pointer to a later element than the first would
-// leave every step uncertain.
-func checkIDPlace(place string) error {
-	if err := apiclient.CheckPlace(place); err != nil {
-		return err
-	}
-	if later := laterElement.FindStringSubmatch(place); later != nil && !strings.Contains(place, "header:") {
-		return fmt.Errorf("%s is a later element of a list than the first, and nothing is read here from a list of several; 0 is for a list of one", later[1])
-	}
-	return nil
-}
+// place is the place in an answer of an id or a url. "" is the whole body as a JSON string.
+var place = pointerLike("a place in an answer such as /data/id or header:Location", "a JSON Pointer such as /data/id, text, or header:NAME",
+	"^((/.*)?|text|header:.+)$", apiclient.CheckPlace)
 
 // optionalPointer is a JSON Pointer, or "" to switch something off.
 var optionalPointer = pointerLike("a JSON Pointer such as /data/id", "a JSON Pointer such as /data/id", "^(/.*)?$", func(text string) error {
@@ -203,7 +179,7 @@ func absenceKeys(k *yamltree.Keys, a *absence) {
 		"HTTP statuses; with pointer: only answers of these (default: any 2xx)")
 	yamltree.To(k, "empty", &a.empty, yamltree.Bool,
 		"a successful answer of null, {} or []; with pointer: such a value there, or an empty text")
-	yamltree.To(k, "pointer", &a.place, idPlace,
+	yamltree.To(k, "pointer", &a.place, place,
 		"where to look in the answer, written as wire.contact_id is; of header:Location, the whole url")
 	yamltree.To(k, "equals", &a.equals, jsonScalar, "with pointer: the null, true, false, number or text at that place")
 }

@@ -74,8 +74,6 @@ type Environment struct {
 	claimTypes map[string]claimType
 	dir        string        // the environments file's folder
 	where      problem.Where // the entry's place; zero for a sandbox without one
-
-	agreeAt map[string]problem.Where // where the fields of wire.lookup_agree stand
 }
 
 // Limits is how much an environment can take. The service document shows no
@@ -257,14 +255,9 @@ func (e *Environment) CheckAgreement(fields []string) problem.List {
 		if slices.Contains(fields, name) {
 			continue
 		}
-		p := problem.At(e.agreeAt[name], "unfilled-field",
-			"wire.lookup_agree compares the client field “%s” before an existing client is reused, and the mapping does not fill it", problem.Shorten(name))
-		p.Hint = "add it to client.fields of the mapping, or take it out of lookup_agree"
-		if nearest, ok := problem.Nearest(name, fields); ok {
-			p.Hint = "did you mean “" + nearest + "”? Otherwise " + p.Hint
-		}
-		found = append(found, p)
+		found = append(found, problem.At(e.where, "unfilled-field",
+			"wire.lookup_agree compares the client field “%s” before an existing client is reused, and the mapping does not fill it", problem.Shorten(name)).
+			Hinted("add it to client.fields of the mapping, or take it out of lookup_agree"))
 	}
-	found.Sort()
 	return found
 }

@@ -214,10 +214,6 @@ var environmentName = regexp.MustCompile(`^[\pL\pN_-]+$`)
 // checkEntry checks what depends on several keys of an environment.
 func checkEntry(r *yamltree.Reader, n *yamltree.Node, e *Environment) {
 	e.where = r.Where(n.KeyAt())
-	e.agreeAt = map[string]problem.Where{}
-	for field := range n.Given("wire").Given("lookup_agree").Values() {
-		e.agreeAt[field.Key()] = r.Where(field.KeyAt())
-	}
 	if !environmentName.MatchString(e.Name) {
 		r.WrongAt(n.KeyAt(), "environment-name", "an environment's name is letters, digits, - and _: files and folders have it").
 			Hint = "for example uat or live-2"
