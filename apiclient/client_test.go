@@ -23,9 +23,6 @@ func TestNewRefusesWhatMustNotBe(t *testing.T) {
 		"the header X-Idempotency-Key must": func(cfg *apiclient.Config) { cfg.Headers = http.Header{"x-idempotency-key": {"x"}} },
 		"a rule of errors: error parsing":   func(cfg *apiclient.Config) { cfg.Rules = []apiclient.Rule{{Matches: "("}} },
 		"with a proxy the base url must be": func(cfg *apiclient.Config) { cfg.Proxy = &apiclient.Proxy{URL: "http://proxy.example.com:3128"} },
-		"the proxy's url cannot be used: it": func(cfg *apiclient.Config) {
-			cfg.BaseURL, cfg.Proxy = "https://x.example", &apiclient.Proxy{URL: "proxy"}
-		},
 	} {
 		cfg := config(apiclient.V1)
 		change(&cfg)

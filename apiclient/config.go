@@ -159,11 +159,6 @@ func check(cfg Config) (*url.URL, error) {
 	if cfg.Proxy != nil && base.Scheme != "https" {
 		return nil, errors.New("with a proxy the base url must be https: otherwise the proxy could read the requests")
 	}
-	if cfg.Proxy != nil {
-		if err := CheckProxyURL(cfg.Proxy.URL); err != nil {
-			return nil, fmt.Errorf("the proxy's url cannot be used: %w", err)
-		}
-	}
 	if err := checkSegment(cfg.CaseID); err != nil && cfg.Version == V1 {
 		return nil, fmt.Errorf("the case id %w", err)
 	}

@@ -126,15 +126,8 @@ const replayReason = "it makes requests be sent twice, and the service does not 
 var headers = yamltree.Value[[]reference]{
 	Kinds: yamltree.Objects, Wants: yamltree.WantsObject, Schema: yamltree.Map(yamltree.Text).Schema,
 	Parse: func(r *yamltree.Reader, n *yamltree.Node, into *[]reference) bool {
-		first := map[string]int{}
 		for v := range r.Pairs(n) {
 			name := http.CanonicalHeaderKey(v.Key())
-			if line, twice := first[name]; twice {
-				r.WrongAt(v.KeyAt(), "duplicate-key", "the header %s is given twice; the first is in line %d", v.Name(), line).
-					Hint = "keep one of the two; header names ignore case"
-				continue
-			}
-			first[name] = v.KeyAt().Line
 			if !headerName.MatchString(v.Key()) {
 				r.WrongAt(v.KeyAt(), "header-name", "%s cannot be the name of a header", v.Name()).
 					Hint = headerHint

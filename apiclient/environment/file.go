@@ -222,9 +222,6 @@ func checkEntry(r *yamltree.Reader, n *yamltree.Node, e *Environment) {
 		// Such an entry was most likely meant to be a real environment, which must
 		// not be mistaken for a sandbox.
 		refuseSandboxKeys(r, n, networkKeys...)
-		for claimType := range n.Given("claim_types").Values() {
-			refuseSandboxKeys(r, claimType, "case_id")
-		}
 		return
 	}
 	if n.Given("base_url") == nil {

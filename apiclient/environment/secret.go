@@ -13,7 +13,6 @@ import (
 	"runtime"
 	"strings"
 	"time"
-	"unicode"
 
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
@@ -22,7 +21,6 @@ import (
 
 const (
 	secretLimit  = 64 << 10         // bytes that a secret may have at most
-	idLimit      = 200              // bytes of an id
 	commandLimit = 30 * time.Second // how long a program may take to print a secret
 	masked       = "***"            // is printed instead of a secret
 )
@@ -178,7 +176,7 @@ func ReadSecret(ctx context.Context, flag, text string) (Secret, error) {
 }
 
 // ReadID reads an id to which another file in dir refers by env:NAME or file:PATH.
-// The error names no value. An id is one word.
+// The error names no value.
 func ReadID(dir, text string) (string, error) {
 	ref, err := parseReference(text)
 	if err == nil && ref.source != fromEnv && ref.source != fromFile {
@@ -187,14 +185,7 @@ func ReadID(dir, text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	id, err := ref.read(context.Background(), dir)
-	if err == nil && (len(id) > idLimit || strings.ContainsFunc(id, unicode.IsSpace)) {
-		err = errors.New("what stands there is not one word, or too long for an id")
-	}
-	if err != nil {
-		return "", err
-	}
-	return id, nil
+	return ref.read(context.Background(), dir)
 }
 
 // read reads what a reference refers to; dir is the folder of relative paths.
@@ -279,15 +270,13 @@ func runSecretCommand(ctx context.Context, dir string, words []string) (string, 
 	}
 	ctx, cancel := context.WithTimeout(ctx, commandLimit)
 	defer cancel()
-	out := &cappedBuffer{}
+	var out bytes.Buffer
 	cmd := exec.CommandContext(ctx, program, words[1:]...)
-	cmd.Dir, cmd.Stdout = dir, out
+	cmd.Dir, cmd.Stdout = dir, &out
 	cmd.WaitDelay = time.Second // do not wait for a grandchild that keeps the output open
 	err = cmd.Run()
 	var exit *exec.ExitError
 	switch {
-	case out.full:
-		return "", fmt.Errorf("%s printed more than 64 KiB", name)
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return "", fmt.Errorf("%s did not finish within %s", name, commandLimit)
 	case ctx.Err() != nil:
@@ -297,22 +286,7 @@ func runSecretCommand(ctx context.Context, dir string, words []string) (string, 
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // after which everything has been printed
 		return "", fmt.Errorf("%s cannot be run: %v", name, problem.Cause(err))
 	}
-	return strings.TrimSpace(out.kept.String()), nil
-}
-
-// cappedBuffer keeps up to secretLimit bytes and refuses more. The buffer is
-// not embedded: io.Copy would find its ReadFrom and bypass the limit.
-type cappedBuffer struct {
-	kept bytes.Buffer
-	full bool
-}
-
-func (b *cappedBuffer) Write(p []byte) (int, error) {
-	if b.kept.Len()+len(p) > secretLimit {
-		b.full = true
-		return 0, errors.New("too much output")
-	}
-	return b.kept.Write(p)
+	return strings.TrimSpace(out.String()), nil
 }
 
 // beside resolves a path that is relative to dir.

@@ -137,8 +137,6 @@ func TestMain(m *testing.M) {
 	case "fail":
 		fmt.Println(canary)
 		os.Exit(3)
-	case "flood":
-		fmt.Println(strings.Repeat(canary, 100_000))
 	case "folder":
 		dir, err := os.Getwd()
 		if err != nil {

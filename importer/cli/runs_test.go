@@ -66,7 +66,7 @@ func TestContactOfTheEnvironment(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, joint, nil)
 	writeSheet(t, s.path(s.input), []any{"E-mail", "First name", "Agreement no", "Partner", "Partner name"}, [][]any{{"a@example.com", "Ann", "A-1"}})
-	for text, want := range map[string]string{"": "is empty", "two words": "not one word", strings.Repeat("x", 300): "too long for an id",
+	for text, want := range map[string]string{"": "is empty", "two words": "is not an id of the service", strings.Repeat("x", 300): "is not an id of the service",
 		"contact-7": "is not an id of the service", "00000000-0000-0000-0000-000000000000": "stands for no id"} {
 		write(t, s.path("broker"), text)
 		p := s.run()
