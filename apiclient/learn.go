@@ -53,7 +53,7 @@ func (c *Client) LearnID(r Request, a Answer, sure string) (place, id string, ok
 	return choose(placesOf(a), read, sure, func(l leaf) int {
 		switch rank := idRank(l, kind); {
 		case holdsURL(l.pointer):
-			return segmentRank(a.Header.Get(l.name), kind)
+			return 1
 		case l.pointer == "" && noID:
 			return 0
 		case l.pointer == "" || l.pointer == placeText:
@@ -131,20 +131,6 @@ func idRank(l leaf, kind string) int {
 		return 2
 	}
 	return 0
-}
-
-// segmentRank says how well the segment before the last one of a url's path fits a thing of a kind;
-// 0 for a text that is no url with such a segment.
-func segmentRank(text, kind string) int {
-	u, err := url.Parse(strings.TrimSuffix(text, "/"))
-	if err != nil || !strings.Contains(u.Path, "/") || !relativeURL.MatchString(text) && u.Host == "" {
-		return 0
-	}
-	segments := strings.Split(u.Path, "/")
-	if of := strings.ToLower(segments[len(segments)-2]); of == kind || of == kind+"s" || kind == "activity" && of == "activities" {
-		return 3
-	}
-	return 1
 }
 
 // linkRank says how well names fit a redirect url; 0 for not at all.

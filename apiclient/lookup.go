@@ -68,9 +68,7 @@ func unlessJSON(a Answer) Retry {
 // absent is set. It is an error that it means so of the first of several people, or beside an id.
 func (c *Client) lookUp(ctx context.Context, by By, value string) (r Request, a Answer, absent bool, err error) {
 	what := "the look-up by " + string(by)
-	if r = c.Routes().FindByEmail(value); by == ByPhone {
-		r = c.Routes().FindByPhone(value)
-	}
+	r = c.Routes().Find(by, value)
 	if a, err = c.Do(ctx, r); err != nil {
 		return r, Answer{}, false, during(what, err)
 	}
@@ -264,7 +262,7 @@ func (c *Client) KnowsAbsent(by By) bool {
 // learnAbsent is LearnAbsent and also returns the last answer.
 func (c *Client) learnAbsent(ctx context.Context, by By) (a Answer, _ error) {
 	for range maxProbes {
-		value := c.invented(by)
+		value := c.Invent(by)
 		r, answer, nobody, err := c.lookUp(ctx, by, value)
 		if a = answer; err != nil {
 			return a, ofInvented(value, err)
@@ -327,10 +325,10 @@ func (c *Client) asLearnt(by By, a Answer) error {
 		"this answer does not show that the client is unknown", by, got.text, learnt.text)}
 }
 
-// invented returns an address or number that looks real and belongs to nobody:
+// Invent returns an address or number that looks real and belongs to nobody:
 // example.com is reserved (RFC 2606), and so are the British mobile numbers 07700
 // 900000 to 900999 (Ofcom, numbers for drama).
-func (c *Client) invented(by By) string {
+func (c *Client) Invent(by By) string {
 	switch {
 	case by == ByEmail:
 		return fmt.Sprintf("nobody.%016x@example.com", rand.Uint64())

@@ -92,6 +92,14 @@ func (r Routes) CreateClient(fields json.RawMessage, administrator bool) Request
 	return r.post(CreateClient, "/contacts", fields, "contacts")
 }
 
+// Find looks up a client or contact.
+func (r Routes) Find(by By, value string) Request {
+	if by == ByPhone {
+		return r.FindByPhone(value)
+	}
+	return r.FindByEmail(value)
+}
+
 // FindByEmail looks up a client or contact by e-mail address.
 func (r Routes) FindByEmail(email string) Request {
 	return r.get(FindClient, "/"+r.clients()+"/by-email/{email}", r.clients(), "by-email", email)

@@ -11,10 +11,8 @@ package probe
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"math/big"
 	"slices"
 	"strings"
 	"time"
@@ -227,26 +225,14 @@ func (p *prober) askTemplates(ctx context.Context) error {
 	return nil
 }
 
-// askInvented looks up clients who do not exist: an address of a reserved domain (RFC 2606), and
-// a number that Ofcom keeps for films.
+// askInvented looks up clients who do not exist.
 func (p *prober) askInvented(ctx context.Context) error {
-	number, err := rand.Int(rand.Reader, big.NewInt(1000))
-	if err != nil {
-		return err
-	}
-	routes := p.Session.Client.Routes()
-	for _, c := range []struct {
-		by apiclient.By
-		r  apiclient.Request
-	}{
-		{apiclient.ByEmail, routes.FindByEmail("nobody." + strings.ToLower(rand.Text()) + "@example.com")},
-		{apiclient.ByPhone, routes.FindByPhone(fmt.Sprintf("+447700900%03d", number))},
-	} {
-		a, err := p.get(ctx, "a client who does not exist, by "+string(c.by), c.r)
+	for _, by := range []apiclient.By{apiclient.ByEmail, apiclient.ByPhone} {
+		a, err := p.get(ctx, "a client who does not exist, by "+string(by), p.Session.Client.Routes().Find(by, p.Session.Client.Invent(by)))
 		if err != nil {
 			return err
 		}
-		p.invented[c.by] = a
+		p.invented[by] = a
 		if p.so("this is how “not found” looks"); p.Session.Env.NotFound.Describes(a.Answer) {
 			p.so("“not found”, as the environment describes it")
 		}
