@@ -31,9 +31,6 @@ type Finding struct {
 	Hint  string // what to do; "" for nothing
 }
 
-// expirySoon is how long before the end of a certificate a warning is due.
-const expirySoon = 14 * 24 * time.Hour
-
 // Examine checks the service and yields what each check found: the
 // connection and its certificate, the credentials, the templates and the answer to a look-up of
 // nobody. It stops after a check without which the next ones make
@@ -87,12 +84,8 @@ func (c *Client) examineConnection(ctx context.Context) []Finding {
 	}
 	state := secure.ConnectionState()
 	leaf := state.PeerCertificates[0]
-	found := Finding{check, OK, tls.VersionName(state.Version) + ", certificate for " + certificateNames(leaf) +
-		" until " + leaf.NotAfter.UTC().Format(time.DateOnly) + through, ""}
-	if time.Until(leaf.NotAfter) < expirySoon {
-		found.Grade, found.Hint = Warn, "the certificate expires soon: ask the service's operator when it is renewed"
-	}
-	return []Finding{found}
+	return []Finding{{check, OK, tls.VersionName(state.Version) + ", certificate for " + certificateNames(leaf) +
+		" until " + leaf.NotAfter.UTC().Format(time.DateOnly) + through, ""}}
 }
 
 // examineTemplates reads the reference data. That also shows whether the service accepts

@@ -131,11 +131,6 @@ func TestExamineFindsFaultsOfTheConnection(t *testing.T) {
 	t.Run("refused", as(at(t, gone.URL), "fail connection: the service refuses the connection"))
 	t.Run("no TLS there", as(at(t, strings.Replace(plain.URL, "http:", "https:", 1)), "fail connection: the service does not speak TLS at this address"))
 	t.Run("DNS", as(at(t, "https://nowhere.invalid"), "fail connection: the service's host name cannot be resolved"))
-	soon, trust := overTLS(t, healthy, endsSoon, asUsual)
-	got, _ := examine(t, at(t, soon, trust))
-	if len(got) != 1 || !strings.HasPrefix(got[0], "warn connection: TLS 1.3, certificate for localhost, 127.0.0.1 until ") {
-		t.Errorf("a certificate that ends soon: %q", got)
-	}
 }
 
 // overTLS starts a server with a self-signed certificate for 127.0.0.1 that was changed, and returns what a
@@ -164,7 +159,6 @@ func overTLS(t *testing.T, h http.Handler, change func(*x509.Certificate), confi
 // Changes of a certificate.
 func soundCert(*x509.Certificate)    {}
 func expired(c *x509.Certificate)    { c.NotAfter = time.Now().Add(-time.Minute) }
-func endsSoon(c *x509.Certificate)   { c.NotAfter = time.Now().Add(48 * time.Hour) }
 func ofTomorrow(c *x509.Certificate) { c.NotBefore = time.Now().Add(24 * time.Hour) }
 func ofAnother(c *x509.Certificate) {
 	c.IPAddresses, c.DNSNames = nil, []string{"other.example.com"}

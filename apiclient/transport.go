@@ -125,42 +125,30 @@ func tlsConfig(cfg *tls.Config) *tls.Config {
 
 // InProcess returns a transport that calls h directly, without a socket, for a
 // service in the same program. The answer is buffered and returned when h
-// returns. A panic of h, also http.ErrAbortHandler, is an error, as a broken
-// connection would be. When the request's context ends before h returns,
-// RoundTrip returns the context's error and h continues in the background, as a
-// server would.
+// returns, which is soon after the request's context ends. A panic of h, also http.ErrAbortHandler, is an error,
+// as a broken connection would be.
 func InProcess(h http.Handler) http.RoundTripper { return inProcess{h} }
 
 type inProcess struct{ handler http.Handler }
 
-func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
-	ctx := req.Context()
-	in := req.Clone(ctx) // as a server sees it
+func (t inProcess) RoundTrip(req *http.Request) (res *http.Response, err error) {
+	in := req.Clone(req.Context()) // as a server sees it
 	in.RequestURI, in.RemoteAddr = req.URL.RequestURI(), "127.0.0.1:0"
 	in.URL.Scheme, in.URL.Host = "", ""
 	if in.Body == nil {
 		in.Body = http.NoBody
 	}
-	answer := httptest.NewRecorder()
-	served := make(chan error, 1)
-	go func() {
-		defer func() {
-			if recover() != nil { // its value may hold personal data
-				served <- fmt.Errorf("the service broke off the request: %w", io.ErrUnexpectedEOF)
-			}
-		}()
-		t.handler.ServeHTTP(answer, in)
-		served <- nil
-	}()
-	select {
-	case err := <-served:
-		if err := cmp.Or(ctx.Err(), err); err != nil {
-			return nil, err
+	defer func() {
+		if recover() != nil { // its value may hold personal data
+			res, err = nil, fmt.Errorf("the service broke off the request: %w", io.ErrUnexpectedEOF)
 		}
-		res := answer.Result()
-		res.ContentLength, res.Request = int64(answer.Body.Len()), req
-		return res, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	}()
+	answer := httptest.NewRecorder()
+	t.handler.ServeHTTP(answer, in)
+	if err := req.Context().Err(); err != nil {
+		return nil, err
 	}
+	res = answer.Result()
+	res.ContentLength, res.Request = int64(answer.Body.Len()), req
+	return res, nil
 }

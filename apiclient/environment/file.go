@@ -234,11 +234,6 @@ func checkEntry(r *yamltree.Reader, n *yamltree.Node, e *Environment) {
 		r.WrongAt(given.KeyAt(), "proxy-loopback", "a service on this machine that is reached by http cannot be behind a proxy").
 			Hint = "leave “proxy” out, or correct “base_url”"
 	}
-	for _, h := range e.headers {
-		if h.key == e.auth.header {
-			r.WrongAt(h.at, "duplicate-key", "the header “%s” is set by auth already", h.key).Hint = "keep one of the two"
-		}
-	}
 }
 
 func refuseSandboxKeys(r *yamltree.Reader, n *yamltree.Node, keys ...string) {
