@@ -258,34 +258,26 @@ var notFoundFlags = map[string][]string{
 	"0":     {"count", "total", "totalcount", "size", "matches", "found"},
 }
 
-// emptyPlaces are the values of a 2xx answer that say that nothing was found, the most telling first: an empty id, what
-// else is empty, a flag, a word.
+// emptyPlaces are the values of a 2xx answer that say that nothing was found, the most telling first: an empty id; then
+// what else is empty, a flag, a word.
 func emptyPlaces(a Answer) []NotFoundContent {
-	var byRank [4][]NotFoundContent
+	var ids, others []NotFoundContent
 	for _, l := range leavesOf(a) {
-		kind, name, c := form(l.value), plainly(l.name), NotFoundContent{Place: l.pointer, Equals: l.value}
+		kind, name, equals := form(l.value), plainly(l.name), NotFoundContent{Place: l.pointer, Equals: l.value}
 		text, _ := scalar(l.value)
-		if kind == "object" || kind == "array" || kind == "string" && text == "" {
-			c.Equals, c.Empty = nil, true
-		}
-		var rank int
-		switch {
+		switch isID := strings.HasSuffix(name, "id"); {
 		case l.pointer == "":
-			continue
-		case strings.HasSuffix(name, "id") && (kind == "null" || kind == "string" && text == ""):
-			rank = 0
-		case kind == "null", kind == "object", kind == "array":
-			rank = 1
-		case slices.Contains(notFoundFlags[text], name):
-			rank = 2
-		case kind == "string" && isVerdict(text):
-			rank = 3
-		default:
-			continue
+		case isID && kind == "null":
+			ids = append(ids, equals)
+		case isID && kind == "string" && text == "":
+			ids = append(ids, NotFoundContent{Place: l.pointer, Empty: true})
+		case kind == "object", kind == "array":
+			others = append(others, NotFoundContent{Place: l.pointer, Empty: true})
+		case kind == "null", slices.Contains(notFoundFlags[text], name), kind == "string" && isVerdict(text):
+			others = append(others, equals)
 		}
-		byRank[rank] = append(byRank[rank], c)
 	}
-	return slices.Concat(byRank[:]...)
+	return append(ids, others...)
 }
 
 // errorCode returns the code in the body of an error, and the pointer to it.

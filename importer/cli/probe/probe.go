@@ -86,7 +86,6 @@ type prober struct {
 	clientID  string
 	asked     map[string]int // by step: its answer in Asked
 	templates []mapping.Template
-	rules     []errorsRule
 }
 
 // shown is an answer and its evidence.

@@ -30,12 +30,9 @@ type Sender struct {
 // MappingName is the name under which the ledger has what a probe sends.
 const MappingName = "probe"
 
-// Ids of a template and of a client that no service has. A refusal that is provoked with them can
+// noTemplate is the id of a template that no service has. A refusal that is provoked with it can
 // create nothing.
-const (
-	noTemplate = "b7e1c1d6-4f0a-4d3c-9a55-0e5f3f1d7c02"
-	noClient   = "b7e1c1d6-4f0a-4d3c-9a55-0e5f3f1d7c03"
-)
+const noTemplate = "b7e1c1d6-4f0a-4d3c-9a55-0e5f3f1d7c02"
 
 // create creates the test client and what belongs to it, as far as the ledger does not have it, and
 // learns from the answers that the ledger keeps. Then it provokes refusals.
@@ -183,8 +180,8 @@ func (p *prober) creates(plan mapping.Plan) string {
 		list = append(list, nameOf(s))
 	}
 	return fmt.Sprintf("In the environment “%s”, at %s, the probe creates for %s what is not there yet:\n\n  %s\n\n"+
-		"They stay there: agree on it with the service's operator. Then the probe asks for two activities that\n"+
-		"must be refused: of a template, and of a client, that do not exist.",
+		"They stay there: agree on it with the service's operator. Then the probe asks for an activity that\n"+
+		"must be refused: of a template that does not exist.",
 		p.Environment, p.Session.Env.BaseURL, p.Email, strings.Join(list, "\n  "))
 }
 
@@ -399,42 +396,32 @@ func nameOf(s mapping.Step) string {
 	return s.Title
 }
 
-// provoke asks for activities that cannot be created: of a template, and of a client, that the
-// service does not have.
+// provoke asks for an activity that cannot be created, of a template that the service does not have, and learns how the
+// service refuses.
 func (p *prober) provoke(ctx context.Context, binding *mapping.Binding, plan mapping.Plan) error {
+	const about = "an activity of a template that does not exist"
 	if len(p.templates) == 0 || p.API == apiclient.V2 && p.workflow().TemplateIdentifier == "" {
 		p.unknown("how refusals look", "no activity can be asked for", "see above")
 		return nil
 	}
-	refused := mapping.Activity{TemplateID: noTemplate, TemplateName: "no such template", Status: mapping.Open, Workflow: p.workflow()}
-	client := planOf(plan.Client)
-	client.Lookup, client.Addresses, client.Steps[0].Fields = plan.Lookup, plan.Addresses, plan.Steps[0].Fields
-	stranger := planOf(mapping.Identity{Space: MappingName, Key: "no such client"})
-	stranger.Steps[0].KnownID = noClient
-	for _, c := range []struct {
-		plan  mapping.Plan
-		about string
-	}{{client, "an activity of a template that does not exist"}, {stranger, "an activity of a client that does not exist"}} {
-		step := activity("refused@client", "", refused)
-		step.Rows = c.plan.Rows
-		c.plan.Steps = append(c.plan.Steps, step)
-		if err := p.carryOut(ctx, binding, c.plan); err != nil {
-			return err
-		}
-		known, err := p.Sender.Ledger.Steps(ctx, p.owner(c.plan), MappingName)
-		if err != nil {
-			return err
-		}
-		was := known[step.Key]
-		if was.Answer == nil || was.Event.Status == 0 {
-			p.unknown("how the service answers: "+c.about, cmp.Or(problem.OneLine(was.Reason), "it was not sent"), "ask the service's operator")
-			continue
-		}
-		if err := p.learnRefusal(ctx, c.about, p.request(step), apiclient.StoredAnswer(was.Event.Status, was.Answer)); err != nil {
-			return err
-		}
+	step := activity("refused@client", "", mapping.Activity{TemplateID: noTemplate, TemplateName: "no such template", Status: mapping.Open,
+		Workflow: p.workflow()})
+	step.Rows = plan.Rows
+	refused := plan
+	refused.Steps = []mapping.Step{plan.Steps[0], step}
+	if err := p.carryOut(ctx, binding, refused); err != nil {
+		return err
 	}
-	return nil
+	known, err := p.Sender.Ledger.Steps(ctx, p.owner(plan), MappingName)
+	if err != nil {
+		return err
+	}
+	was := known[step.Key]
+	if was.Answer == nil || was.Event.Status == 0 {
+		p.unknown("how the service answers: "+about, cmp.Or(problem.OneLine(was.Reason), "it was not sent"), "ask the service's operator")
+		return nil
+	}
+	return p.learnRefusal(ctx, about, p.request(step), apiclient.StoredAnswer(was.Event.Status, was.Answer))
 }
 
 // errorsRule is a rule of errors, as the file has it.
@@ -462,6 +449,6 @@ func (p *prober) learnRefusal(ctx context.Context, about string, r apiclient.Req
 	}
 	p.so("a refusal, by its code; claimsheet settle --not-created decides the step that it left uncertain")
 	p.Session.Env.Rules = append(slices.Clone(p.Session.Env.Rules), rule)
-	p.rules = append(p.rules, errorsRule{rule.Status, rule.Pointer, rule.Matches, rule.Means, "the service refuses it"})
-	return p.set(ctx, "errors", p.rules, s.evidence)
+	line := errorsRule{rule.Status, rule.Pointer, rule.Matches, rule.Means, "the service refuses it"}
+	return p.set(ctx, "errors", []errorsRule{line}, s.evidence)
 }
