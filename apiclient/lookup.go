@@ -65,36 +65,25 @@ func unlessJSON(a Answer) Retry {
 }
 
 // lookUp sends a look-up. The answer is a 2xx, or means nobody by Config.NotFound: then
-// absent is set. It is an error that it means so of the first of several people, or beside an id.
+// absent is set. It is an error that it means so beside an id.
 func (c *Client) lookUp(ctx context.Context, by By, value string) (r Request, a Answer, absent bool, err error) {
 	what := "the look-up by " + string(by)
 	r = c.Routes().Find(by, value)
 	if a, err = c.Do(ctx, r); err != nil {
 		return r, Answer{}, false, during(what, err)
 	}
-	here, elsewhere, crowded := false, false, false // where content describes nobody
-	place := c.lookupPlace()
-	for _, content := range c.cfg.NotFound.Content {
-		describes, ofSeveral := content.describes(a)
-		here = here || describes && content.Place == place
-		elsewhere = elsewhere || describes && content.Place != place
-		crowded = crowded || describes && ofSeveral
-	}
 	if absent = c.cfg.NotFound.Describes(a); !absent {
-		err = c.refusal(what, a)
+		return r, a, false, c.refusal(what, a)
 	}
 	// The body of an answer that means nobody by its status may have an id of the error.
-	inHeader := strings.HasPrefix(place, placeHeader)
-	mayHaveID := !here && (inHeader || elsewhere && !slices.Contains(c.cfg.NotFound.Status, a.Status))
-	switch {
-	case err != nil:
-	case crowded:
-		err = &Failure{Reason: what + " got " + statusText(a.Status) + ", but the answer " + errCrowded.Error()}
-	case absent && mayHaveID && c.hasID(r, a):
+	place := c.lookupPlace()
+	mayHaveID := strings.HasPrefix(place, placeHeader) || place != placeText && !slices.Contains(c.cfg.NotFound.Status, a.Status)
+	isIt := func(n NotFoundContent) bool { return n.Place == place && n.describes(a) } // what stands there means nobody
+	if mayHaveID && !slices.ContainsFunc(c.cfg.NotFound.Content, isIt) && c.hasID(r, a) {
 		err = &Failure{Reason: what + " got an answer that not_found describes as an unknown client, but that holds an id",
 			Hint: "check the environment's not_found and wire"}
 	}
-	return r, a, absent, err
+	return r, a, true, err
 }
 
 // refusal returns the failure of a GET that was answered with anything but a 2xx;
@@ -192,10 +181,7 @@ func (c *Client) Agrees(match Found, fields map[string]string) (field string, ok
 func (n NotFound) Describes(a Answer) bool {
 	doc, isJSON := document(a.Body)
 	return slices.Contains(n.Status, a.Status) || n.Empty && a.Status/100 == 2 && isJSON && isEmpty(doc) ||
-		slices.ContainsFunc(n.Content, func(content NotFoundContent) bool {
-			describes, crowded := content.describes(a)
-			return describes && !crowded
-		})
+		slices.ContainsFunc(n.Content, func(content NotFoundContent) bool { return content.describes(a) })
 }
 
 // isEmpty reports whether a JSON value is null, {} or [].
@@ -204,17 +190,16 @@ func isEmpty(value []byte) bool {
 	return kind == "null" || (kind == "object" || kind == "array") && len(inside(value, kind)) == 0
 }
 
-// describes reports whether the value at the place means nobody. crowded is set when it is the value of
-// one of several people.
-func (n NotFoundContent) describes(a Answer) (describes, crowded bool) {
+// describes reports whether the value at the place means nobody; never that of one of several people.
+func (n NotFoundContent) describes(a Answer) bool {
 	if n.Status == nil && a.Status/100 != 2 || n.Status != nil && !slices.Contains(n.Status, a.Status) {
-		return false, false
+		return false
 	}
 	if n.Empty && n.Place == placeText {
-		return !a.Cut && len(bytes.TrimSpace(a.Body)) == 0, false
+		return !a.Cut && len(bytes.TrimSpace(a.Body)) == 0
 	}
 	f, err := valueAt(a, n.Place, follow)
-	return err == nil && f.value != nil && !f.repeated && n.fits(f.value), f.crowded
+	return err == nil && f.value != nil && !f.repeated && !f.crowded && n.fits(f.value)
 }
 
 func (n NotFoundContent) fits(value json.RawMessage) bool {
