@@ -3,13 +3,11 @@ package apiclient
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 )
 
@@ -19,33 +17,11 @@ import (
 // when its tunnel and the TLS inside are open: whatever goes wrong before that
 // proves that it was not sent.
 type Proxy struct {
-	// URL is http://host:port; see CheckProxyURL.
+	// URL is http://host:port, and nothing else.
 	URL string
 	// Credentials returns the user name and password for the proxy (Basic); nil for
 	// none. (It is a function so that a Proxy can be printed.)
 	Credentials func() (username, password string)
-}
-
-// CheckProxyURL says why raw cannot be the url of a proxy; nil for a valid one. It
-// must be http with host and port and nothing else. The error never
-// repeats the url, which may hold a password.
-func CheckProxyURL(raw string) error {
-	u, err := url.Parse(raw)
-	switch {
-	case err != nil || u.Hostname() == "":
-		return errors.New("it is not a url with a host")
-	case u.Scheme != "http":
-		return errors.New("its scheme must be http: that is how the proxy is asked, and TLS to the service runs through it")
-	case u.User != nil:
-		return errors.New("it has a user name or password inside")
-	case u.Port() == "":
-		return errors.New("it has no port")
-	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return errors.New("it has more than scheme, host and port")
-	case !isPort(u.Port()):
-		return errors.New("its port must be between 1 and 65535")
-	}
-	return nil
 }
 
 // dialFunc opens a connection to an address, host:port.

@@ -106,28 +106,6 @@ func TestATunnelIsNotWaitedForAfterTheEnd(t *testing.T) {
 	}
 }
 
-func TestCheckProxyURL(t *testing.T) {
-	for url, want := range map[string]string{
-		"http://proxy.example.com:3128": "", "http://10.0.0.1:8443/": "", "http://[::1]:1": "",
-		"":                                   "not a url with a host",
-		"proxy.example.com:3128":             "not a url with a host",
-		"//proxy.example.com:3128":           "scheme",
-		"socks5://proxy.example.com:1080":    "scheme",
-		"https://proxy.example.com:3128":     "scheme",
-		"http://canary:pw@proxy.example:80":  "password",
-		"http://proxy.example.com":           "no port",
-		"http://proxy.example.com:70000":     "between 1 and 65535",
-		"http://proxy.example.com:3128/path": "more than",
-		"http://proxy.example.com:3128?a=b":  "more than",
-		"http://pro xy:1":                    "not a url",
-	} {
-		err := apiclient.CheckProxyURL(url)
-		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "canary")) {
-			t.Errorf("%s: %v, want %q", url, err, want)
-		}
-	}
-}
-
 // N-7: the only proxy is the one of the environment, and it learns host and port of
 // the service and nothing else.
 func TestN7_OnlyTheEnvironmentsProxy(t *testing.T) {

@@ -126,14 +126,12 @@ func proxyKeys(k *yamltree.Keys, p *proxySettings) {
 
 const proxyWants = "a url such as http://proxy.example.com:3128"
 
-// proxyURL is scheme, host and port of a proxy.
-var proxyURL = urlText(proxyWants, yamltree.Schema{"type": "string", "pattern": "^http://[^/@]+:[0-9]+/?$"}, func(text string) (string, error) {
-	err := apiclient.CheckProxyURL(text)
-	if strings.Contains(text, "@") {
-		return "write proxy: {url: http://proxy.example.com:3128, username: NAME, password: env:NAME}", err
-	}
-	return "write it as http://proxy.example.com:3128", err
-})
+// proxyURL is scheme, host and port of a proxy, which is asked by http: TLS to the service runs through it. Messages never
+// quote a url: people write passwords into urls.
+var proxyURL = matching("url", proxyWants, yamltree.Schema{"type": "string", "pattern": proxyPattern}, proxyPattern, "http, host and port, and nothing else",
+	"write it as http://proxy.example.com:3128; with a password, {url: http://proxy.example.com:3128, username: NAME, password: env:NAME}")
+
+const proxyPattern = `^http://[^/@?#\s]+:[0-9]{1,5}/?$`
 
 // proxy is the url alone, or the object of proxyKeys.
 var proxy = yamltree.TextOr(proxyURL, func(p *proxySettings) *string { return &p.url },
