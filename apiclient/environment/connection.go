@@ -36,21 +36,12 @@ var baseURL = urlText("a url such as https://host/path", yamltree.Text.Schema, f
 // tokenURL is an OAuth2 token endpoint, to which secrets are sent. Unlike a base url it may
 // have a query (RFC 6749, section 3.2).
 var tokenURL = urlText("a url such as https://host/token", yamltree.Text.Schema, func(text string) (string, error) {
-	const form = "write it as https://host/token"
-	u, err := url.Parse(text)
-	switch {
-	case err != nil || u.Hostname() == "":
-		return form, errors.New("it is not a url with a host")
-	case u.User != nil:
-		return "write client_id and client_secret instead", errors.New("it has a user name or password inside")
-	case strings.Contains(text, "#"):
-		return "leave the fragment out", errors.New("it has a fragment (#…)")
-	case u.Scheme == "http" && !apiclient.IsLoopback(u.Hostname()):
-		return "write https://…", errors.New("http sends the secret readable for everyone on the way")
-	case u.Scheme != "http" && u.Scheme != "https":
-		return form, errors.New("its scheme is not https")
+	withoutQuery, _, _ := strings.Cut(text, "?")
+	_, err := apiclient.NormaliseBaseURL(withoutQuery)
+	if err != nil {
+		err = errors.New(strings.Replace(err.Error(), "the base url ", "it ", 1))
 	}
-	return "", nil
+	return "write it as https://host/token, without a user name and password: they are client_id and client_secret", err
 })
 
 // tlsFiles is the tls section: paths as written, "" for none.
