@@ -3,8 +3,7 @@
 //
 // An expression reads the row's cells by four functions: col("A") is the text,
 // num("A") the number and date("A") the day in column A, and has("A") reports
-// whether the cell is filled. The same row always gives the same result, and
-// no expression can take all memory or run for ever.
+// whether the cell is filled. The same row always gives the same result.
 package expr
 
 import (
@@ -67,10 +66,13 @@ type Problem struct {
 	Hint    string
 }
 
+// switchedOff are the functions of the library that depend on the time or on the order of a table.
+var switchedOff = []string{"now", "keys", "values", "toPairs"}
+
 // Compile compiles source. The Expression is never nil; with problems, or with a
 // column that was not found, it must not be run.
 //
-// Functions that are switchedOff, and what growth finds, are not part of the language.
+// Functions that are switchedOff are not part of the language.
 func Compile(source string, o Options) (*Expression, []Problem) {
 	e := &Expression{columns: map[string]int{}, cells: o.Cells, line: o.Line}
 	if len(source) > maxSource {
@@ -78,8 +80,7 @@ func Compile(source string, o Options) (*Expression, []Problem) {
 			Hint: "work the value out in a column of the sheet"}}
 	}
 	var calls columnCalls
-	var grows growth
-	options := append(boundedFunctions(), expr.Env(e.evaluator().env), expr.Patch(&calls), expr.Patch(&grows))
+	options := []expr.Option{expr.Env(e.evaluator().env), expr.Patch(&calls)}
 	for _, name := range switchedOff {
 		options = append(options, expr.DisableBuiltin(name))
 	}
@@ -93,7 +94,7 @@ func Compile(source string, o Options) (*Expression, []Problem) {
 			e.columns[name.Value] = column
 		}
 	}
-	problems := slices.Concat(calls.problems(), grows.found[:min(1, len(grows.found))], syntaxProblems(source, err))
+	problems := append(calls.problems(), syntaxProblems(source, err)...)
 	if bare := unquoted.FindStringSubmatchIndex(source); bare != nil && len(problems) > 0 {
 		call, name := source[bare[2]:bare[3]], strings.TrimSpace(source[bare[4]:bare[5]])
 		return e, []Problem{{Offset: utf8.RuneCountInString(source[:bare[4]]), Message: "the column's name has no quotes",
@@ -261,7 +262,7 @@ func (e *Expression) fails(why string) *convert.CellError {
 		Hint:    "correct the cell, or let the expression say what is sent then"}
 }
 
-// reason says which limit an expression has reached, or which cell it cannot use, without quoting it.
+// reason says which cell an expression cannot use, without quoting it.
 type reason string
 
 func (r reason) Error() string { return string(r) }
@@ -280,7 +281,7 @@ type evaluator struct {
 // one result it calls without reflection, which takes a third of the time. So they
 // panic with their error, which the library returns as it does an error result.
 func (e *Expression) evaluator() *evaluator {
-	at := &evaluator{expression: e, machine: vm.VM{MemoryBudget: maxItems}}
+	at := &evaluator{expression: e}
 	at.env = map[string]any{
 		"col": func(name string) string { return at.read(name, convert.Text) },
 		"has": func(name string) bool { return !at.cell(name).IsEmpty() },

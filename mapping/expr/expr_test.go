@@ -63,14 +63,7 @@ func TestCompileRefuses(t *testing.T) {
 		{`has("A") && num(Größe) > 1`, true, 16, "the column's name has no quotes", `write num("Größe")`},
 		{"now()", false, 0, "unknown name now", "col("},
 		{"keys({})", false, 0, "unknown name keys", "col("},
-		{`repeat("x", 9)`, false, 0, "unknown name repeat", "col("},
 		{strings.Repeat("(", 2_001), false, 0, "longer than 2000 bytes", "column of the sheet"},
-		{`let x = col("A"); x + x`, false, 4, "no variables", "column of the sheet"},
-		{`len(1..9000000) > 0`, true, 5, "no ranges", "column of the sheet"},
-		{`any(split(col("A"), ""), any(split(col("D"), ""), # == "x"))`, true, 25, "no loop within a loop", "column of the sheet"},
-		{`map(split(col("A"), ""), col("A"))`, false, 0, "unknown name map", "column of the sheet"},
-		{`reduce(split(col("A"), ""), #acc + #acc)`, false, 0, "unknown name reduce", "column of the sheet"},
-		{`toBase64(col("A"))`, false, 0, "unknown name toBase64", "col("},
 	} {
 		_, problems := compile(c.source, c.condition)
 		if len(problems) == 0 {
@@ -146,16 +139,6 @@ func TestValue(t *testing.T) {
 		e := mustCompile(t, source, false)
 		if _, failed := e.Value(row("0", "secret")); failed == nil || !strings.Contains(failed.Message, want) || strings.Contains(failed.Message+failed.Hint, "secret") {
 			t.Errorf("%s: %+v", source, failed)
-		}
-	}
-}
-
-// A function that would make a long text fails instead.
-func TestTextsAreBounded(t *testing.T) {
-	long := row("1", strings.Repeat("x ", 15_000))
-	for _, source := range []string{`replace(col("A"), "x", col("A"))`, `join(split(col("A"), " "), col("A"))`, `string([col("A")])`} {
-		if _, failed := mustCompile(t, source, false).Value(long); failed == nil || !strings.Contains(failed.Message, "more than 128 KiB") {
-			t.Errorf("%s: %v", source, failed)
 		}
 	}
 }
