@@ -191,12 +191,9 @@ func (r *Reader) Items(n *Node) iter.Seq[*Node] {
 // exhaust the memory.
 func (r *Reader) document(data []byte) *yaml.Node {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	if what := otherFile(data); what != "" {
-		r.WrongAt(Place{1, 1}, "other-file", "this is %s, not %s", what, r.expected).
+	if isBinary(data) {
+		r.WrongAt(Place{1, 1}, "other-file", "this is a binary file, such as a workbook, not %s", r.expected).
 			Hint = "check the order of the file names on the command line"
-		return nil
-	}
-	if r.oddIndent(data) {
 		return nil
 	}
 	var doc, more yaml.Node
