@@ -56,7 +56,7 @@ func addressIdentity(t convert.Type, it *fieldValue) Identity {
 	switch {
 	case it.value.IsZero():
 	case t == convert.Email:
-		return Identity{EmailSpace, convert.FoldEmail(key)}
+		return Identity{EmailSpace, strings.ToLower(key)}
 	case t == convert.Phone:
 		return Identity{PhoneSpace, key}
 	}
@@ -70,7 +70,7 @@ func (b *Binding) Identity(key string) Identity {
 	var v *boundValue
 	switch who.Space {
 	case EmailSpace:
-		v, who.Key = b.client.email, convert.FoldEmail(who.Key)
+		v, who.Key = b.client.email, strings.ToLower(who.Key)
 	case PhoneSpace:
 		v = b.client.phone
 	default:

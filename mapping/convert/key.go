@@ -115,30 +115,6 @@ func isUnseen(r rune) bool {
 		!unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 
-// isHidden reports whether a reader does not see a character, or takes it for
-// a space.
-func isHidden(r rune) bool { return isGap(r) || isUnseen(r) }
-
-// FoldEmail returns an address as addresses are compared: in lower case, where
-// letters that differ only by position or age (final sigma, long s) are one
-// letter, by Unicode's simple case folding. A sharp s is not a double s: these
-// are two addresses.
-func FoldEmail(s string) string {
-	return strings.Map(func(r rune) rune {
-		lower := unicode.ToLower(r)
-		if r < utf8.RuneSelf {
-			return lower
-		}
-		upper := unicode.ToUpper(lower)
-		for other := unicode.SimpleFold(lower); other != lower; other = unicode.SimpleFold(other) {
-			if other == upper { // simple folding also pairs letters that are not cases of each other
-				return unicode.ToLower(upper)
-			}
-		}
-		return lower
-	}, s)
-}
-
 // FoldHeader returns a header as headers are compared: without case and
 // without what cannot be seen.
 func FoldHeader(s string) string { return strings.ToLower(FoldKey(s)) }

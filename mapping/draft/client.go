@@ -146,7 +146,7 @@ func (p *proposer) askShared(email *column) string {
 // keyOf returns the text by which rows with the same key are found.
 func keyOf(c cell.Cell) string {
 	s, _ := convert.Key(c)
-	return convert.FoldEmail(s)
+	return strings.ToLower(s)
 }
 
 // judgeKey judges a column as a key of clients, and says why. The score is the number of rows that it serves: without those of which
