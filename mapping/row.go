@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
@@ -341,33 +340,20 @@ func (r *rowConverter) claim(entry int) (part rowPart, ok bool) {
 var totals = []string{"total", "totals", "grand total", "subtotal", "sub total", "sub-total", "sum", "summe", "gesamt", "gesamtsumme", "zwischensumme",
 	"insgesamt", "somme", "totale", "totaal"}
 
-// The codes of rows that are not leads.
-const (
-	totalsCode = "totals-row"
-	headerCode = "header-row"
-)
+const totalsCode = "totals-row"
 
-// IsTotalsOrHeader reports whether a problem is that of a row of totals, or of
-// a header that is repeated.
-func IsTotalsOrHeader(p problem.Problem) bool { return p.Code == totalsCode || p.Code == headerCode }
+// IsTotals reports whether a problem is that of a row of totals.
+func IsTotals(p problem.Problem) bool { return p.Code == totalsCode }
 
-// isLead refuses a row of totals, whose only text says so, and a repeated header.
-// Sent, either would create a client of that name. It is the only problem of such a
-// row: what the row lacks as a lead's says nothing.
+// isLead refuses a row of totals, whose only text says so: sent, it would create a client
+// of that name. It is the only problem of such a row: what the row lacks as a lead's says nothing.
 func (r *rowConverter) isLead() bool {
-	found := r.row.Problems
-	r.row.Problems = nil
-	if c, ok := TotalsLabel(r.own); ok {
+	c, isTotals := TotalsLabel(r.own)
+	if isTotals {
+		r.row.Problems = nil
 		r.refuse(c, convert.CellError{Code: totalsCode, Message: "labels a row of totals, not a lead", Hint: "delete the row, or let sheet.when leave such rows out"})
 	}
-	if c, ok := r.headerAgain(); ok {
-		r.refuse(c, convert.CellError{Code: headerCode, Message: "is repeated here with the other headers: the row is not a lead", Hint: "delete the row; if the sheet's headers are in this row, write header_row under sheet in the mapping"})
-	}
-	if len(r.row.Problems) > 0 {
-		return false
-	}
-	r.row.Problems = found
-	return true
+	return !isTotals
 }
 
 // TotalsLabel returns the column of the word that marks a row of totals, such as
@@ -392,33 +378,5 @@ func isTotalsWord(s string) bool {
 	return len(s) <= 40 && slices.Contains(totals, strings.ToLower(strings.Trim(convert.FoldKey(s), " :.=")))
 }
 
-// isAmount reports whether a text is written like a number, but not like a
-// phone number.
-func isAmount(s string) bool {
-	s = strings.TrimFunc(s, func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.Is(unicode.Sc, r) || strings.ContainsRune("()-%", r)
-	})
-	if len(s) > 1 && s[0] == '0' && s[1] >= '0' && s[1] <= '9' {
-		return false
-	}
-	return s != "" && s[0] >= '0' && s[0] <= '9' && strings.Trim(s, "0123456789.,' \u00a0\u202f") == ""
-}
-
-// headerAgain reports whether a row repeats every header of a sheet with at
-// least two. column is the first.
-func (r *rowConverter) headerAgain() (column int, ok bool) {
-	column, same := -1, 0
-	for i, header := range r.b.headers {
-		c := r.own.Cell(i)
-		if header == "" && c.IsEmpty() {
-			continue
-		}
-		if c.Kind != cell.Text || convert.FoldHeader(c.Raw) != header {
-			return -1, false
-		}
-		if same++; column < 0 {
-			column = i
-		}
-	}
-	return column, same > 1
-}
+// isAmount reports whether a text is written like a number.
+func isAmount(s string) bool { return strings.Trim(s, "0123456789.,'()-%£$€¥ \u00a0\u202f") == "" }

@@ -204,7 +204,7 @@ func (k *check) noteProblems(sheets []*checkedSheet, list problem.List) {
 			invalid[row] = true
 			sheet.invalid++
 		}
-		if !p.Part && (k.rows || mapping.IsTotalsOrHeader(p)) && len(sheet.found) < mostCells {
+		if !p.Part && (k.rows || mapping.IsTotals(p)) && len(sheet.found) < mostCells {
 			sheet.found = append(sheet.found, p)
 		}
 	}
