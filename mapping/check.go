@@ -59,15 +59,6 @@ func (p *checker) checkKeySpace(name yamltree.Scalar) {
 	}
 }
 
-// checkKey refuses a column that a key has twice.
-func (p *checker) checkKey(key []yamltree.Scalar) {
-	for i, column := range key {
-		if slices.Contains(scalarTexts(key[:i]), column.Text) && column.Text != "" {
-			p.wrongAt(column.At, "repeated-column", "the key has the column “%s” twice", column.Text).Hint = "keep one of the two"
-		}
-	}
-}
-
 // isRepeated refuses an id that an earlier entry has.
 func (p *checker) isRepeated(seen map[string]yamltree.Place, id yamltree.Scalar, what string) bool {
 	first, twice := seen[id.Text]
@@ -87,17 +78,12 @@ func (p *checker) checkClient(m *Mapping) {
 		p.wrongAt(c.Lookup.At.Or(c.At), "no-lookup", "client.lookup needs email or phone: without one, a client that the service already knows is not found").
 			Hint = "name the column, e.g. lookup: {email: E-mail}; or write existing: create to create every client without asking"
 	}
-	if c.ActivitiesAt.IsSet() && c.Existing != Reuse && c.KnownID.Text == "" {
-		p.wrongAt(c.ActivitiesAt, "no-effect", "existing_activities is for clients that are found and reused, and with existing: %s there are none", c.Existing).
-			Hint = "leave it out, or write existing: reuse"
-	}
 }
 
 func (l *LookupRule) isGiven() bool { return l.Email != nil || l.Phone != nil }
 
 func (p *checker) checkPerson(r *PersonRule) {
 	p.checkKeySpace(r.KeySpace)
-	p.checkKey(r.Key)
 	if l := r.Lookup; l.Mode != "" && l.isGiven() && (l.Email == nil || l.Phone == nil) {
 		p.wrongAt(l.At, "no-lookup", "lookup has mode: %s, which asks by e-mail and by phone; both must be given", l.Mode)
 	}
@@ -134,10 +120,6 @@ func (p *checker) checkV2(m *Mapping) {
 	if c := &m.Client; !c.Administrator && c.AdministratorAt.IsSet() && m.administers(ClientRole) {
 		p.wrongAt(c.AdministratorAt, "no-administrator", "the contact administers its claims, and one made with administrator: false cannot").
 			Hint = "leave administrator out, or the claims; or name another contact as the claims' administrator"
-	}
-	if m.Link == LinkOnNewClaim && len(m.Claims) == 0 {
-		p.wrongAt(m.LinkAt, "no-effect", "link: on_new_claim is for clients who get a new claim, and the mapping has no claims").
-			Hint = "leave link out, or list the claims"
 	}
 	for _, a := range m.Activities {
 		if m.Workflow.Name.Text == "" && a.Workflow.Name.Text == "" && a.Template.Text != "" {
@@ -189,10 +171,8 @@ func (p *checker) checkRoles(m *Mapping, c *ClaimRule) {
 		}
 	}
 	check("administrator", c.Administrator.Contact)
-	for i, role := range c.Claimants {
-		if check("a claimant", role); role.Text != "" && slices.Contains(scalarTexts(c.Claimants[:i]), role.Text) {
-			p.wrongAt(role.At, "duplicate-claimant", "“%s” is among the claimants twice", role.Text).Hint = "keep one of the two"
-		}
+	for _, role := range c.Claimants {
+		check("a claimant", role)
 	}
 }
 
@@ -229,7 +209,6 @@ func (p *checker) checkClaims(m *Mapping) {
 	first := map[string]*ClaimRule{}
 	for i := range m.Claims {
 		c := &m.Claims[i]
-		p.checkKey(c.Key)
 		id, at, same := c.ID.Text, c.ID.At.Or(c.At), first[c.ID.Text]
 		switch {
 		case same != nil && (len(same.Columns) == 0 || len(c.Columns) == 0):
@@ -244,11 +223,7 @@ func (p *checker) checkClaims(m *Mapping) {
 		if same == nil {
 			first[id] = c
 		}
-		names := checkBraces(p.wrongAt, c.Name)
-		if c.NameValues != nil && names == 0 && c.Name.Text != "" {
-			p.wrongAt(c.Name.At, "values-alone", "the claim's name has values for its cells, and names no column").
-				Hint = "write the columns into the text, e.g. \"{Lender} {Agreement no}\", or leave values out"
-		}
+		checkBraces(p.wrongAt, c.Name)
 	}
 }
 
@@ -317,14 +292,10 @@ func (p *checker) checkOn(m *Mapping, a *ActivityRule) {
 	}
 }
 
-// checkBraces reports braces that do not pair, and returns how many names they hold; -1
-// after a problem.
-func checkBraces(wrongAt func(at yamltree.Place, code, format string, args ...any) *problem.Problem, w yamltree.Scalar) (names int) {
-	t, err := parseTemplateText(w.Text)
-	if err != nil {
+// checkBraces reports braces that do not pair.
+func checkBraces(wrongAt func(at yamltree.Place, code, format string, args ...any) *problem.Problem, w yamltree.Scalar) {
+	if _, err := parseTemplateText(w.Text); err != nil {
 		wrongAt(w.At, "braces", "%s", err.Error()).
 			Hint = "{Column} is replaced by the cell's text; {{ and }} are braces"
-		return -1
 	}
-	return len(t.names())
 }

@@ -140,7 +140,7 @@ func (p *planner) roles(c *planned, contacts []*planned) {
 		}
 	}
 	for _, role := range b.claimants {
-		if key := step(role); key != "" {
+		if key := step(role); key != "" && !slices.Contains(c.step.Claimants, key) {
 			c.step.Claimants = append(c.step.Claimants, key)
 		}
 	}

@@ -263,7 +263,6 @@ type ClientRule struct {
 	Existing Existing
 	// ExistingActivities is “skip” when a client who was found, not created, gets no activities that are on the client.
 	ExistingActivities string
-	ActivitiesAt       yamltree.Place // of existing_activities; zero when the mapping leaves the key out
 }
 
 func clientKeys(k *yamltree.Keys, c *ClientRule) {
@@ -274,7 +273,7 @@ func clientKeys(k *yamltree.Keys, c *ClientRule) {
 	yamltree.To(k, "existing", &c.Existing, yamltree.OneOf(Reuse, Skip, Fail, Create),
 		"what to do with a client that the service knows: reuse, skip, fail or create; default reuse")
 	yamltree.To(k, "existing_activities", &c.ExistingActivities, yamltree.OneOf("send", "skip"),
-		"whether a client who was found, not created, gets the activities on the client: send (default) or skip").Placed(&c.ActivitiesAt)
+		"whether a client who was found, not created, gets the activities on the client: send (default) or skip")
 	personKeys(k, &c.PersonRule)
 }
 

@@ -65,7 +65,6 @@ func TestPageWords(t *testing.T) {
 		"translate the text in the mapping: values: {TEXT: Miss}":                "translate the text in the mapping: “What the texts mean”: TEXT: Miss",
 		"is row 3 the one that names the columns? sheet.header_row says which":   "is row 3 the one that names the columns? “The row of the headers, in the view The sheet” says which",
 		"add sheet: {timezone: Europe/London}, or wherever":                      "add “Time zone”: Europe/London, or wherever",
-		"existing_activities is for clients that are found and reused":           "“Activities of known clients” is for clients that are found and reused",
 		"name the column; or write existing: create to create every client":      "name the column; or write “What to do with known clients”: create to create every client",
 		"declare how the sheet writes numbers under sheet.numbers":               "declare how the sheet writes numbers under “How numbers are written”",
 		"say how the column writes dates, for example format: dd/mm/yyyy":        "say how the column writes dates, for example “Dates look like”: dd/mm/yyyy",
