@@ -78,7 +78,7 @@ func ruleAt(path []string) []string {
 		return path[:4]
 	case is("client", "fields"):
 		return path[:3]
-	case is("client"), is("activities", "*"), is("claims", "*"), is("contacts", "*"):
+	case is("client"), is("activities", "*"), is("claims", "*"):
 		return path[:2]
 	}
 	return path[:1]
@@ -109,21 +109,11 @@ func (m *Mapping) leaveOut(path []string) {
 		m.Link, m.LinkAt = "", yamltree.Place{}
 	case section == "resume_at":
 		m.ResumeAt = nil
+	case section == "contacts": // and the claims, which may name them
+		m.Contacts, path = nil, []string{"claims"}
 	}
 	isLeftOut := func(list string, i int) bool {
 		return path[0] == list && len(path) < 3 && (len(path) == 1 || i == entry)
-	}
-	for i, c := range m.Contacts {
-		if !isLeftOut("contacts", i) {
-			continue
-		}
-		if c.ID.Text == ClientRole { // which still means the client
-			c.ID.Text = ""
-		}
-		if c.ID.Text != "" && m.contactIndex(c.ID.Text) == i {
-			m.leaveOutClaimsOf(c.ID.Text)
-		}
-		m.Contacts[i] = ContactRule{ID: c.ID}
 	}
 	for i, c := range m.Claims {
 		if isLeftOut("claims", i) {
@@ -138,17 +128,6 @@ func (m *Mapping) leaveOut(path []string) {
 			m.ResumeAt = nil
 		}
 		m.Activities[i] = ActivityRule{isLeftOut: true}
-	}
-}
-
-// leaveOutClaimsOf takes a contact out of the claims, and those that cannot do without it.
-func (m *Mapping) leaveOutClaimsOf(contact string) {
-	for i, c := range m.Claims {
-		isContact := func(role yamltree.Scalar) bool { return role.Text == contact }
-		m.Claims[i].Claimants = slices.DeleteFunc(slices.Clone(c.Claimants), isContact)
-		if isContact(c.Administrator.Contact) || len(m.Claims[i].Claimants) == 0 {
-			m.Claims[i] = ClaimRule{ID: c.ID, isLeftOut: true}
-		}
 	}
 }
 

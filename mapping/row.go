@@ -174,7 +174,7 @@ func (r *rowConverter) contacts() []rowPart {
 	var list []rowPart
 	for i := range r.b.contacts {
 		c := &r.b.contacts[i]
-		if len(c.key) == 0 || !r.holds(c.when, c.key) { // without a key it is left out of a Part
+		if !r.holds(c.when, c.key) {
 			continue
 		}
 		part := rowPart{entry: i, values: r.values(c.values), activities: r.activities(&c.boundPart)}

@@ -53,7 +53,7 @@ claims: [{key: No, name: "{No}", claimants: [client, partner]}]
 		"- id:\n": "- id: partner\n", "- id: [partner]\n": "- id: partner\n", "- ident: partner\n": "- id: partner\n",
 		"administrator: {ident: env:X}, claimants": "claimants", "administrator: [partner], name": "name",
 		"fields: {}\nclaims": "fields: {email: P}\nclaims",
-		"[dd/mm/yyyy, [a]]": "[dd/mm/yyyy, d mmm yyyy]", `[dd/mm/yyyy, ""]`: "[dd/mm/yyyy, d mmm yyyy]", "[dd/mm/yyyy, foo]": "[dd/mm/yyyy, d mmm yyyy]",
+		"[dd/mm/yyyy, [a]]":  "[dd/mm/yyyy, d mmm yyyy]", `[dd/mm/yyyy, ""]`: "[dd/mm/yyyy, d mmm yyyy]", "[dd/mm/yyyy, foo]": "[dd/mm/yyyy, d mmm yyyy]",
 	})
 }
 
