@@ -386,9 +386,6 @@ func (b *binder) bindClaim(i int) {
 	claim.name = claim.add(b.value("the claim's name", &ValueRule{At: c.Name.At, Text: c.Name, Required: true}, convert.Text))
 	claim.name.table = c.NameValues
 	b.checkEmpty(c.Name.At, slices.Sorted(maps.Keys(c.NameValues)))
-	if wrong := (&convert.Converter{Values: c.NameValues}).Check(); wrong != nil {
-		b.wrongAt(c.Name.At, "wrong-option", "the claim's name: %s", strings.Join(wrong, "; "))
-	}
 	b.target(claim.name, "claims", strconv.Itoa(i), "name")
 	b.bindKnownID(&claim.boundPart, "the claim's known_id", c.KnownID, "claims", strconv.Itoa(i), "known_id")
 	claim.administrator = boundRole{contact: b.mapping.contactIndex(c.Administrator.Contact.Text)} // of what is not known Parse has said so

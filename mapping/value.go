@@ -210,13 +210,7 @@ func (b *binder) value(label string, rule *ValueRule, typ convert.Type) boundVal
 	v.foldCase = typ == convert.Email
 	wrong := v.conv.Check()
 	if wrong != nil {
-		at := rule.optionsAt()
-		if i := slices.IndexFunc(rule.Formats, func(f yamltree.Scalar) bool {
-			return (&convert.Converter{Type: typ, Format: f.Text}).Check() != nil
-		}); i > 0 { // of several formats the wrong one
-			at = rule.Formats[i].At
-		}
-		b.wrongAt(at, "wrong-option", "“%s”: %s", label, strings.Join(wrong, "; "))
+		b.wrongAt(rule.optionsAt(), "wrong-option", "“%s”: %s", label, strings.Join(wrong, "; "))
 	}
 	if wrong != nil || !known {
 		v.conv = convert.Converter{Type: convert.Text}

@@ -16,9 +16,6 @@ const serialFormat = "serial"
 // dateTokens lists the tokens of a date format, for messages.
 const dateTokens = "d dd m mm mmm mmmm yy yyyy h hh mm (after h) ss AM/PM"
 
-// maxDateFormat is the longest format that is read, in bytes.
-const maxDateFormat = 64
-
 // dateFormat is a compiled date format: how text cells write dates.
 type dateFormat struct {
 	layout string // as package time has it
@@ -45,9 +42,8 @@ var dateFormats sync.Map // of dateFormat, by the format
 // mm is minutes directly after h or hh, otherwise a month. One letter matches
 // one or two digits, two letters exactly two. Month names are English, in any
 // case. yy is a year of 1930–2029, as in spreadsheet programs. A space matches
-// any run of white space. "text" in double quotes and \x stand for themselves,
-// as does every character that is neither a letter nor a digit. A format needs
-// day, month and year, and may have a time.
+// any run of white space, and a character that is neither an ASCII letter nor a digit
+// stands for itself. A format needs day, month and year, and may have a time.
 //
 // The error says what is wrong and which tokens there are. "serial" is not
 // compiled, because it is not a format of texts.
@@ -63,9 +59,6 @@ func parseDateFormat(format string) (dateFormat, error) {
 }
 
 func compileDateFormat(format string) (f dateFormat, err error) {
-	if len(format) > maxDateFormat {
-		return f, fmt.Errorf("a date format has at most %d characters", maxDateFormat)
-	}
 	isOpen := false // whether the token before is a number of one digit or two
 	for rest := format; rest != ""; {
 		char, size := utf8.DecodeRuneInString(rest)
@@ -73,15 +66,6 @@ func compileDateFormat(format string) (f dateFormat, err error) {
 		written, wasOpen := part, isOpen
 		isOpen = false
 		switch {
-		case char == '"':
-			quoted, _, closed := strings.Cut(rest[1:], `"`)
-			if !closed {
-				return f, errors.New("a quoted text in the date format has no end")
-			}
-			written, part = quoted, rest[:len(quoted)+2]
-		case char == '\\' && len(rest) > 1:
-			_, size = utf8.DecodeRuneInString(rest[1:])
-			written, part = rest[1:1+size], rest[:1+size]
 		case char >= '0' && char <= '9':
 			return f, fmt.Errorf("a date format has no digits of its own; expected the tokens %s", dateTokens)
 		case char < utf8.RuneSelf && unicode.IsLetter(char):

@@ -2,7 +2,6 @@ package convert
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 
@@ -26,14 +25,6 @@ func (c *Converter) Check() (wrong []string) {
 	wrong = append(wrong, c.checkWords()...)
 	if c.Else != nil && c.Values == nil {
 		wrong = append(wrong, "else is given without values")
-	}
-	for _, from := range slices.Sorted(maps.Keys(c.Values)) {
-		if Trim(from) != from || from == "" {
-			wrong = append(wrong, strconv.Quote(from)+" can never match: cells are trimmed before they are looked up, and an empty cell is not looked up")
-		}
-		if r := refuseTooLong(c.Values[from], c.MaxLength); r != nil {
-			wrong = append(wrong, "what "+strconv.Quote(from)+" stands for "+r.Message)
-		}
 	}
 	if c.Type == Phone && c.Region != "" && !phonenumbers.GetSupportedRegions()[c.Region] {
 		wrong = append(wrong, "“"+c.Region+"” is not a region; expected two letters of ISO 3166, for example GB")
@@ -73,22 +64,16 @@ func (c *Converter) unsupportedOptions() (wrong []string) {
 
 // checkDateFormats returns what is wrong with formats of dates.
 func (c *Converter) checkDateFormats() (wrong []string) {
-	formats, isShort := c.formats(), false
-	for i, format := range formats {
-		f, err := parseDateFormat(format)
-		isShort = isShort || f.short || err != nil && format != serialFormat && format != ""
+	formats := c.formats()
+	for _, format := range formats {
+		_, err := parseDateFormat(format)
 		switch {
-		case slices.Contains(formats[:i], format):
-			wrong = append(wrong, "the format "+format+" is listed twice")
 		case err == nil || format == "" || format == serialFormat:
 		case len(formats) > 1:
 			wrong = append(wrong, fmt.Sprintf("%v (in “%s”)", err, format))
 		default:
 			wrong = append(wrong, err.Error())
 		}
-	}
-	if c.Years != SpreadsheetYears && !isShort {
-		wrong = append(wrong, "years is for years of two digits, and the format has no yy")
 	}
 	return wrong
 }
@@ -104,9 +89,6 @@ func (c *Converter) checkWords() (wrong []string) {
 	}{{"checked", c.Checked}, {"unchecked", c.Unchecked}} {
 		if list.words == nil {
 			wrong = append(wrong, list.key+" is missing: declared words replace the usual ones, so that both lists are needed")
-		}
-		if slices.ContainsFunc(list.words, func(w string) bool { return trimToken(w) != w || w == "" }) {
-			wrong = append(wrong, list.key+" has a word that is empty or has white space around it")
 		}
 	}
 	for _, w := range c.Checked {
