@@ -89,13 +89,13 @@ func Compile(source string, o Options) (*Expression, []Problem) {
 	}
 	program, err := expr.Compile(source, options...)
 	e.program = program
-	for _, name := range calls.named {
+	for _, name := range calls {
 		if column, ok := o.Column(name.Value, name.Location().From); ok {
 			e.columns[name.Value] = column
 		}
 	}
-	problems := append(calls.problems(), syntaxProblems(source, err)...)
-	if bare := unquoted.FindStringSubmatchIndex(source); bare != nil && len(problems) > 0 {
+	problems := syntaxProblems(source, err)
+	if bare := unquoted.FindStringSubmatchIndex(source); bare != nil {
 		call, name := source[bare[2]:bare[3]], strings.TrimSpace(source[bare[4]:bare[5]])
 		return e, []Problem{{Offset: utf8.RuneCountInString(source[:bare[4]]), Message: "the column's name has no quotes",
 			Hint: fmt.Sprintf(`write %s("%s")`, call, name)}}
@@ -132,45 +132,21 @@ func syntaxProblems(source string, err error) []Problem {
 	return []Problem{p}
 }
 
-// columnCalls finds the columns that the calls of an expression name. Each name
-// must be a literal: otherwise a missing column would show only on some rows.
-// So the functions may be called and nothing else; they cannot be passed on or
-// reached through the environment.
-type columnCalls struct {
-	named []*ast.StringNode
-	loose []*ast.IdentifierNode // functions that are used in another way
-}
+// columnCalls are the names of columns in the calls of an expression. A call that does not
+// name its column in quotes fails where it runs, because nothing can look the column up before.
+type columnCalls []*ast.StringNode
 
 // Visit sees the parts of a call before the call.
 func (c *columnCalls) Visit(n *ast.Node) {
-	switch node := (*n).(type) {
-	case *ast.IdentifierNode:
-		if slices.Contains([]string{"col", "num", "date", "has", "$env"}, node.Value) {
-			c.loose = append(c.loose, node)
-		}
-	case *ast.CallNode:
-		callee, ok := node.Callee.(*ast.IdentifierNode)
-		if !ok || len(node.Arguments) != 1 {
-			return
-		}
-		name, ok := node.Arguments[0].(*ast.StringNode)
-		if i := slices.Index(c.loose, callee); ok && i >= 0 {
-			c.loose = slices.Delete(c.loose, i, i+1)
-			c.named = append(c.named, name)
-		}
+	call, ok := (*n).(*ast.CallNode)
+	if !ok || len(call.Arguments) != 1 {
+		return
 	}
-}
-
-func (c *columnCalls) problems() []Problem {
-	var list []Problem
-	for _, loose := range c.loose {
-		message := loose.Value + " can only be called, with one column's name in quotes"
-		if loose.Value == "$env" {
-			message = "$env cannot be used in an expression"
-		}
-		list = append(list, Problem{Offset: loose.Location().From, Message: message, Hint: functionsHint})
+	callee, _ := call.Callee.(*ast.IdentifierNode)
+	name, ok := call.Arguments[0].(*ast.StringNode)
+	if ok && callee != nil && slices.Contains([]string{"col", "num", "date", "has"}, callee.Value) {
+		*c = append(*c, name)
 	}
-	return list
 }
 
 // Columns returns the columns that the expression reads and their names in it, in
@@ -303,7 +279,14 @@ func (e *Expression) evaluator() *evaluator {
 	return at
 }
 
-func (at *evaluator) cell(name string) cell.Cell { return at.row.Cell(at.expression.columns[name]) }
+// cell returns the cell of a column. It panics with a reason for a column that the expression does not name in quotes.
+func (at *evaluator) cell(name string) cell.Cell {
+	column, ok := at.expression.columns[name]
+	if !ok {
+		panic(reason("it does not name a column in quotes"))
+	}
+	return at.row.Cell(column)
+}
 
 // read returns a cell's literal as a type. It panics with a reason for a cell that
 // cannot be read, and for an empty one unless the type is Text.
