@@ -182,9 +182,6 @@ func outcomeOf(b *mapping.Binding, plan mapping.Plan, steps []stepOutcome) clien
 	for _, r := range o.Rows {
 		o.Status = result.Worse(o.Status, r.Status)
 	}
-	if o.Status != result.Unchanged && o.Status != result.Skipped { // else they were sent, and warned of, before
-		o.Problems = plan.Warnings
-	}
 	return o
 }
 
@@ -246,7 +243,7 @@ func rowOf(r result.Row) cell.Row { return cell.RowOf(r.Table, r.Row) }
 // invalidOutcome returns the outcome of a plan with problems: rows that have one are invalid, and the
 // others wait for them.
 func invalidOutcome(b *mapping.Binding, plan mapping.Plan, made ids, url string) clientOutcome {
-	o := clientOutcome{Number: plan.Number, Client: plan.Client, Status: result.Invalid, URL: url, Problems: slices.Concat(plan.Problems, plan.Warnings)}
+	o := clientOutcome{Number: plan.Number, Client: plan.Client, Status: result.Invalid, URL: url, Problems: plan.Problems}
 	type mistake struct {
 		row     cell.Row
 		message string

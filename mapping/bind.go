@@ -208,9 +208,8 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 }
 
 // Warnings are of what is allowed but most likely a mistake: look-ups by a value that is not
-// one of the fields that are sent, attributes of templates that nothing fills, and constants
-// that are no options. They are for those who check the
-// mapping, not for every run.
+// one of the fields that are sent, and attributes of templates that nothing fills. They are
+// for those who check the mapping, not for every run.
 func (b *Binding) Warnings() problem.List { return b.warnings }
 
 // Mapping returns the mapping as written.
@@ -488,7 +487,7 @@ func (b *binder) activityOn(activity int, types []attributeType) *boundActivityO
 		if v.isUntyped = t.isUntyped; v.isUntyped {
 			v.rule = &attr.Value
 		}
-		v.templateID, v.options = t.template.ID, t.template.options()
+		v.templateID = t.template.ID
 	}
 	p.attributes = p.values[2:]
 	return p

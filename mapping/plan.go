@@ -26,7 +26,6 @@ type Plan struct {
 	Addresses []Identity   `json:",omitzero"` // from the look-ups and from the payload, each once
 	Skipped   SkipReason   // why the one row is skipped; "" when it is not
 	Problems  problem.List `json:",omitzero"` // with any, nothing is sent for the client
-	Warnings  problem.List `json:",omitzero"` // of cells that are sent as they are
 	// Claims are those that Problems keep from becoming steps: reports still show their ids.
 	Claims   []ClaimRows   `json:",omitzero"`
 	Contacts []ContactRows `json:",omitzero"` // further contacts that the rows name, also where there are Problems

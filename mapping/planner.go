@@ -72,7 +72,7 @@ func (b *Binding) Plan(number int, rows []ConvertedRow) Plan {
 	p := &planner{b: b, plan: &plan, rows: rows, values: make([]fieldValue, 0, len(rows))}
 	for _, l := range rows {
 		plan.Rows = append(plan.Rows, l.Row)
-		plan.Problems, plan.Warnings = append(plan.Problems, l.Problems...), append(plan.Warnings, l.Warnings...)
+		plan.Problems = append(plan.Problems, l.Problems...)
 	}
 	if plan.Skipped = rows[0].Skipped; plan.Skipped != "" {
 		return plan

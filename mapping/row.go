@@ -19,9 +19,8 @@ type ConvertedRow struct {
 	Client   Identity   // zero when the key cells cannot be read
 	Skipped  SkipReason // why the row is skipped; "" when it is not
 	Problems problem.List
-	Warnings problem.List // of cells that are sent as they are
-	Notes    []CellNote   // cells that make the mapping doubtful
-	Readings []Reading    // what the row gives for the Targets, in their order; of a Part only
+	Notes    []CellNote // cells that make the mapping doubtful
+	Readings []Reading  // what the row gives for the Targets, in their order; of a Part only
 
 	client     rowPart
 	contacts   []rowPart // further contacts that the row has
@@ -38,7 +37,6 @@ type Reading struct {
 	Value  cell.Value // zero when the cells are empty, or Wrong says why they cannot be used
 	Source Source
 	Wrong  *problem.Problem
-	Doubt  *problem.Problem // a warning of the value, which is sent all the same
 }
 
 // rowPart is what one record says of its client, of one entry of claims or contacts, or of an
@@ -109,7 +107,7 @@ func (r *rowConverter) convert() {
 			row.claims = append(row.claims, c)
 		}
 	}
-	row.Problems, row.Warnings = row.Problems.Unique(), row.Warnings.Unique() // a column may be mapped more than once
+	row.Problems = row.Problems.Unique() // a column may be mapped more than once
 	if !r.isLead() {
 		row.client.activities, row.claims = nil, nil
 	}
@@ -145,16 +143,13 @@ func (r *rowConverter) read(v *boundValue) fieldValue {
 		r.note(&it)
 	}
 	r.reading(&it)
-	if doubt := r.noteUnlisted(&it); doubt != nil && r.b.readings {
-		r.row.Readings[len(r.row.Readings)-1].Doubt = doubt
-	}
 	return it
 }
 
 // reading adds a value to the row's Readings.
 func (r *rowConverter) reading(it *fieldValue) {
 	if r.b.readings && it.of.target > 0 {
-		r.row.Readings = append(r.row.Readings, Reading{it.of.target - 1, it.value, it.source(), it.refused, nil})
+		r.row.Readings = append(r.row.Readings, Reading{it.of.target - 1, it.value, it.source(), it.refused})
 	}
 }
 

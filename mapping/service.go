@@ -1,11 +1,8 @@
 package mapping
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
-	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
@@ -36,19 +33,9 @@ type AttributeTemplate struct {
 	// Type is the data type that the environment's answers give; "" when they give
 	// none. (The service document shows no such field.)
 	Type convert.Type
-	// Options are the texts that a DropDown takes, when the environment's answers
-	// give them; else nil. (The service document shows no such field.)
+	// Options are the texts that a DropDown takes, for first mappings and for studio, when the
+	// environment's answers give them; else nil. (The service document shows no such field.)
 	Options []string
-}
-
-// options returns the options that limit the texts of an attribute; nil for none. A text
-// that is not among them is a warning, not an error: the service document shows no options,
-// so it does not say that the service refuses other texts.
-func (a *AttributeTemplate) options() []string {
-	if a.Type != "" && a.Type.Field() != cell.StringValue {
-		return nil
-	}
-	return a.Options
 }
 
 // Templates returns how many activity templates the mapping names.
@@ -145,7 +132,6 @@ func (b *binder) attributes(rule *ActivityRule, template Template, known bool) [
 		case wanted.Text == "":
 			list[i].typ, list[i].isUntyped = b.noteUntyped(template.Name, attr), true
 		}
-		b.checkOptions(attr, template.Name, a.options())
 	}
 	var unfilled []string
 	for _, a := range template.Attributes {
@@ -158,43 +144,4 @@ func (b *binder) attributes(rule *ActivityRule, template Template, known bool) [
 			Hint = "add keys for what the sheet knows; clients fill in the rest"
 	}
 	return list
-}
-
-// checkOptions warns of texts of a rule that are not among the options of its attribute:
-// its constant, its default, and what its table sends.
-func (b *binder) checkOptions(attr *FieldRule, template string, options []string) {
-	check := func(at yamltree.Place, text string) {
-		if text != "" && len(options) > 0 && !slices.Contains(options, text) {
-			b.warnAt(at, "not-an-option", "“%s” is not an option of the attribute “%s” of the template “%s”", text, attr.Name.Text, template).
-				Hint = problem.Suggestion(text, options)
-		}
-	}
-	rule := &attr.Value
-	check(rule.Constant.At, rule.Constant.Text)
-	if rule.Default != nil {
-		check(rule.Default.At, rule.Default.Text)
-	}
-	for _, from := range slices.Sorted(maps.Keys(rule.Values)) {
-		check(attr.Name.At, rule.Values[from])
-	}
-	if rule.Else != nil {
-		check(attr.Name.At, *rule.Else)
-	}
-}
-
-// noteUnlisted warns of a cell whose text is not among the options of its attribute, and
-// returns the warning; nil for none. What a table of values or a constant sends is warned
-// of once, at the mapping.
-func (r *rowConverter) noteUnlisted(it *fieldValue) *problem.Problem {
-	text, v := it.value.Literal, it.of
-	if len(v.options) == 0 || text == "" || len(it.texts) == 0 || v.conv.Values != nil || slices.Contains(v.options, text) {
-		return nil
-	}
-	sheet, column := &r.b.sheet, it.source().From()
-	p := problem.At(sheet.At(column, r.record.Row), "not-an-option", "%s holds a text that is not among the options of “%s”; it is sent as it is",
-		sheet.ColumnLabel(column), v.label).
-		Hinted("write an option in the cell, or translate the text in the mapping (values: {TEXT: OPTION}); %s", problem.Suggestion(text, v.options))
-	p.Seen, p.Warning = r.record.Cell(column).Shown, true
-	r.row.Warnings = append(r.row.Warnings, p)
-	return &p
 }

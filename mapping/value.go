@@ -36,7 +36,6 @@ type boundValue struct {
 
 	sharedLookup *boundValue // of a field: the look-up that reads the same cells in the same way; nil for none
 	templateID   string      // of an attribute
-	options      []string    // the texts that an attribute takes, when the service reports them
 
 	isUntyped bool       // an attribute of unknown type, of which typed cells are noted
 	hasParts  bool       // a text of several parts, of which empty ones are noted

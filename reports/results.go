@@ -131,8 +131,7 @@ func (s *resultsSheet) write(record cell.Record, r result.Row) {
 	s.End()
 }
 
-// writeSource writes a cell of the source: red if something is wrong with it, amber if
-// there are warnings alone, with a comment in either case.
+// writeSource writes a cell of the source: red and with a comment if something is wrong with it.
 //
 // Values, types and number formats are kept, except a formula, whose stored result is
 // written. A formula without a stored result becomes #N/A, "no value is available":
@@ -140,10 +139,7 @@ func (s *resultsSheet) write(record cell.Record, r result.Row) {
 func (s *resultsSheet) writeSource(in cell.Cell, top bool, found problem.List) {
 	style := xlsx.Style{Top: top}
 	if found != nil {
-		style.Colour = xlsx.Amber
-		if slices.ContainsFunc(found, func(p problem.Problem) bool { return !p.Warning }) {
-			style.Colour = xlsx.Red
-		}
+		style.Colour = xlsx.Red
 		s.Comment(commentText(found))
 	}
 	if in.Kind != cell.Empty {

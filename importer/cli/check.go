@@ -147,10 +147,9 @@ const mostCells = 10_000
 // checkedSheet is what the check found in the rows of a sheet.
 type checkedSheet struct {
 	sheetLayout
-	dates    *draft.DateColumns
-	invalid  int
-	found    problem.List // wrong cells and rows, those that are named
-	warnings problem.List // of cells that are used all the same
+	dates   *draft.DateColumns
+	invalid int
+	found   problem.List // wrong cells and rows, those that are named
 }
 
 // survey reads the rows of the sheets and plans each client as a dry run does.
@@ -182,11 +181,6 @@ func (k *check) survey(ctx context.Context, s *load.Session) error {
 			return err
 		}
 		k.noteProblems(sheets, survey.RowProblems(s.Binding, plan))
-		for _, p := range plan.Warnings {
-			if sheet := sheets[p.Where.Table]; len(sheet.warnings) < mostCells {
-				sheet.warnings = append(sheet.warnings, p)
-			}
-		}
 	}
 	wrong := k.judge(s, sheets)
 	untyped, warnings := s.Binding.CheckCells(survey.Notes)
@@ -220,8 +214,6 @@ func (k *check) judge(s *load.Session, sheets []*checkedSheet) (wrong problem.Li
 			continue // the header row is wrong, so the cells are under wrong headers
 		}
 		k.warn(sheet.dates.Warnings()...)
-		sheet.warnings.Sort()
-		k.warn(sheet.warnings...)
 		k.report.Checked.InvalidRows += sheet.invalid
 		sheet.found.Sort() // the plans come in the order of the clients' last rows
 		if k.rows {

@@ -94,8 +94,6 @@ type Problem struct {
 	// Part is set for a further place of a mistake that another problem reports: the
 	// place is marked, and lists leave it out.
 	Part bool
-	// Warning is set for a cell that is used all the same.
-	Warning bool
 }
 
 // Error is the problem on one line, without its hint and without Seen.

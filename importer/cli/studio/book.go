@@ -85,7 +85,7 @@ func (b *book) open(ctx context.Context, path string, r draft.Request) error {
 		isSame := func(other string) bool { return convert.FoldHeader(other) == convert.FoldHeader(header) }
 		isShared := header != "" && (slices.ContainsFunc(b.table.Header[:i], isSame) || slices.ContainsFunc(b.table.Header[i+1:], isSame))
 		b.columns = append(b.columns, &column{index: i, texts: map[string]bool{}, columnJSON: columnJSON{Letter: cell.ColumnName(i),
-			Header: header, Shared: isShared, Samples: []string{}, tallyJSON: tallyJSON{Problems: []errorJSON{}, Warnings: []errorJSON{}}}})
+			Header: header, Shared: isShared, Samples: []string{}, tallyJSON: tallyJSON{Problems: []errorJSON{}}}})
 	}
 	if b.rows, err = spool.NewRows("", func(yield func(cell.Record, error) bool) { b.readRows(ctx, reader, yield) }); err != nil {
 		return err

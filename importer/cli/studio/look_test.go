@@ -118,7 +118,7 @@ func TestMeanings(t *testing.T) {
 	const aRows = "No,A,B,C\n1,Mr,Dr,\n2,Ms,Mr,\n3,,Ms,x\n"
 	for name, c := range map[string]struct {
 		rules, sheet, column, path string
-		want                       string // text=what is sent, ! for a problem, ? for a warning
+		want                       string // text=what is sent, ! for a problem
 	}{
 		"each claim has its column": {
 			"claims:\n  - {id: one, key: A, name: '{A}', columns: {Title: A}}\n  - {id: two, key: B, name: '{B}', columns: {Title: B}}\n" +
@@ -146,7 +146,7 @@ func TestMeanings(t *testing.T) {
 			"No,A,B\n1,,Mr\n2,,Mr\n1,,Dr\n", "C", "/activities/0/attributes/Title", "Mr=Mister Dr="},
 		"a text that is no option": {
 			"activities:\n  - {template: Your details, attributes: {Title: B}}\n",
-			"No,A,B\n1,,Mister\n2,,Dr\n", "C", "/activities/0/attributes/Title", "Mister=Mister Dr=Dr?"},
+			"No,A,B\n1,,Mister\n2,,Dr\n", "C", "/activities/0/attributes/Title", "Mister=Mister Dr=Dr"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -162,40 +162,10 @@ func TestMeanings(t *testing.T) {
 				if r.at("values", i, "problem") != nil {
 					one += "!"
 				}
-				if r.at("values", i, "warning") != nil {
-					one += "?"
-				}
 				got = append(got, one)
 			}
 			expect(t, "the values", strings.Join(got, " "), c.want)
 		})
-	}
-}
-
-// A text that is no option of its attribute is a warning: the row is usable, and the
-// warning is that of check.
-func TestWarnings(t *testing.T) {
-	t.Parallel()
-	b := begin(t, strings.Replace(mappingText, "{column: Title, values: {Mr: Mister, Ms: Miss}}", "{column: Title}", 1),
-		"Lead no,E-mail,Surname,DOB,Title,Notes\n1,a@example.com,A,01/02/1980,Mister,\n2,b@example.com,B,01/02/1980,Dr,\n3,c@example.com,C,01/02/1980,Dr,\n", nil)
-	st := b.judged()
-	expect(t, "usable", st.at("judgement", "usable"), 3)
-	expect(t, "in all", st.at("judgement", "warnings", 0, "code"), "not-an-option")
-	for what, one := range map[string]reply{"column": st.one("columns", "letter", "E"), "target": st.one("targets", "path", "/activities/0/attributes/Title")} {
-		expect(t, what+": usable", one["usable"], 3)
-		expect(t, what+": errors", one["errors"], 0)
-		for key, want := range map[string]any{"code": "not-an-option", "count": 2, "example": "Dr", "row": 3} {
-			expect(t, what+": "+key, one.at("warnings", 0, key), want)
-		}
-	}
-	r := b.get("/api/rows?show=warned&column=E")
-	expect(t, "the rows", r["total"], 2)
-	expect(t, "the row's warning", r.at("rows", 0, "warnings", 0, "column"), "E")
-	r = b.post("/api/preview", 200, "path", "/activities/0/attributes/Title", "value", "Title")
-	expect(t, "a preview", []any{r["usable"], r.at("rows", 1, "warning", "code")}, []any{3, "not-an-option"})
-	st = b.post("/api/patch", 200, "version", 1, "label", "x", "operations", []any{op("replace", "/activities/0/attributes/Title", map[string]any{"column": "Title", "values": map[string]string{"Mister": "Mister", "Dr": "Dr"}})})
-	if w := (reply(st["mapping"].(map[string]any))).one("warnings", "code", "not-an-option"); w["path"] != "/activities/0/attributes/Title" {
-		t.Errorf("the warning of a table of values is %s", encode(w))
 	}
 }
 
@@ -233,7 +203,7 @@ func TestPreview(t *testing.T) {
 	r := b.post("/api/preview", 200, "path", "/activities/0/attributes/Date of birth", "value", map[string]any{"column": "DOB", "format": "dd/mm/yyyy"})
 	expect(t, "usable", r["usable"], 2)
 	expect(t, "errors", r["errors"], 1)
-	expect(t, "the first", r.at("rows", 0), map[string]any{"row": 2, "source": "01/02/1980", "result": "1980-02-01T00:00:00Z", "problem": nil, "warning": nil})
+	expect(t, "the first", r.at("rows", 0), map[string]any{"row": 2, "source": "01/02/1980", "result": "1980-02-01T00:00:00Z", "problem": nil})
 	expect(t, "the best reading", r.at("readings", 0, "format"), "mm/dd/yyyy")
 	expect(t, "its trouble", r.at("readings", 0, "errors"), 0)
 	expect(t, "its first result", r.at("readings", 0, "rows", 0, "result"), "1980-01-02T00:00:00Z")

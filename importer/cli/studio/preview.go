@@ -10,7 +10,6 @@ import (
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
-	"claimsheet/mapping/problem"
 	"claimsheet/mapping/yamlpatch"
 )
 
@@ -38,7 +37,6 @@ type previewRowJSON struct {
 	Source  string       `json:"source"`
 	Result  *string      `json:"result"`
 	Problem *problemJSON `json:"problem"`
-	Warning *problemJSON `json:"warning"`
 }
 
 // dateFormats are the formats that a date in a text is tried with.
@@ -144,17 +142,11 @@ func (v view) preview(operations ...yamlpatch.Operation) (previewJSON, error) {
 
 // add counts a reading, and shows it when it is among the first.
 func (made *previewJSON) add(record cell.Record, reading mapping.Reading) {
-	show := func(p *problem.Problem) *problemJSON {
-		if p == nil {
-			return nil
-		}
-		shown := inPage(*p)
-		return &shown
-	}
-	one := previewRowJSON{Row: record.Row, Source: strings.Join(reading.Source.Texts, " | "), Problem: show(reading.Wrong), Warning: show(reading.Doubt)}
+	one := previewRowJSON{Row: record.Row, Source: strings.Join(reading.Source.Texts, " | ")}
 	switch {
 	case reading.Wrong != nil:
 		made.Errors++
+		one.Problem = new(inPage(*reading.Wrong))
 	case reading.Value.IsZero():
 		made.Empty++
 	default:

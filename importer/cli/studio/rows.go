@@ -51,7 +51,6 @@ type valueJSON struct {
 	Count   int     `json:"count"`
 	To      *string `json:"to"`      // what is sent; null when nothing is
 	Problem *string `json:"problem"` // the code
-	Warning *string `json:"warning"` // the code, of a text that is sent all the same
 
 	isRead bool // the target takes it in a row
 }
@@ -114,9 +113,6 @@ func (v view) addMeaning(value *valueJSON, record cell.Record, target, column in
 		} else if !reading.Value.IsZero() {
 			value.To = &reading.Value.Literal
 		}
-		if reading.Doubt != nil {
-			value.Warning = &reading.Doubt.Code
-		}
 		value.isRead = true
 		return
 	}
@@ -127,7 +123,6 @@ type rowJSON struct {
 	Skipped  string        `json:"skipped,omitempty"`
 	Cells    []string      `json:"cells"`
 	Problems []problemJSON `json:"problems"`
-	Warnings []problemJSON `json:"warnings"` // of cells that are sent all the same
 }
 
 const mostRows = 1000
@@ -169,8 +164,8 @@ func getPlace(v view, r *http.Request) (any, error) {
 	return map[string]any{"place": max(0, place-1), "row": nil}, nil
 }
 
-// filter returns which records are asked for. show is all, usable, errors or warned; the
-// query has the column and the code of an error or a warning, which may be "".
+// filter returns which records are asked for. show is all, usable or errors; the query has
+// the column and the code of an error, which may be "".
 func (v view) filter(r *http.Request, show string) func(record int) bool {
 	column, code := r.URL.Query().Get("column"), r.URL.Query().Get("code")
 	if show == "" && (column != "" || code != "") {
@@ -183,9 +178,9 @@ func (v view) filter(r *http.Request, show string) func(record int) bool {
 		case v.verdict == nil:
 			return show == "usable"
 		case show == "usable":
-			return !v.verdict.skipped[i] && !v.verdict.has(i, column, code, false)
+			return !v.verdict.skipped[i] && !v.verdict.has(i, column, code)
 		}
-		return v.verdict.has(i, column, code, show == "warned")
+		return v.verdict.has(i, column, code)
 	}
 }
 
@@ -205,7 +200,6 @@ func (v view) row(i int) (rowJSON, error) {
 			found = append(found, v.verdict.together[i]...)
 		}
 		one.Problems = showAll(slices.DeleteFunc(found, func(p problem.Problem) bool { return v.bound.Keyless && p.Code == "empty-key" }))
-		one.Warnings = showAll(row.Warnings)
 	})
 	return one, err
 }

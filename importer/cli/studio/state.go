@@ -76,7 +76,6 @@ type tallyJSON struct {
 	Errors   int         `json:"errors"`
 	Empty    int         `json:"empty"`
 	Problems []errorJSON `json:"problems"`
-	Warnings []errorJSON `json:"warnings"` // of cells that are sent all the same
 }
 
 type columnJSON struct {
@@ -141,7 +140,6 @@ type judgementJSON struct {
 	Clients  int         `json:"clients"`
 	Disagree int         `json:"disagree"`
 	Codes    []errorJSON `json:"codes"`
-	Warnings []errorJSON `json:"warnings"`
 	Error    string      `json:"error"` // why the rows could not be judged
 }
 
@@ -279,7 +277,7 @@ func (a *analysis) columnList(targets []targetJSON, v *verdict) []columnJSON {
 }
 
 func (s *Server) judgement(v *verdict) judgementJSON {
-	j := judgementJSON{Codes: []errorJSON{}, Warnings: []errorJSON{}}
+	j := judgementJSON{Codes: []errorJSON{}}
 	if v != nil {
 		j = v.sum
 	}

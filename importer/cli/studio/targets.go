@@ -186,7 +186,7 @@ func (l *lister) add(t targetJSON, path ...string) {
 	} else if last == "name" && len(path) > 1 || len(path) > 2 && path[len(path)-2] == "fields" {
 		t.Type, t.TypeFrom = "Text", "default"
 	}
-	t.Columns, t.tallyJSON = []string{}, tallyJSON{Problems: []errorJSON{}, Warnings: []errorJSON{}}
+	t.Columns, t.tallyJSON = []string{}, tallyJSON{Problems: []errorJSON{}}
 	if rule, ok := l.a.doc.Value(path...); ok {
 		t.Rule = rule
 		t.Line = l.a.doc.Line(path...)

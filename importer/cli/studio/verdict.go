@@ -34,34 +34,27 @@ type verdict struct {
 
 const mostTogether = 20_000
 
-// mark is a problem or a warning of a record in a column, -1 for the row
-// as a whole.
+// mark is a problem of a record in a column, -1 for the row as a whole.
 type mark struct {
-	column    int
-	code      string
-	isWarning bool
+	column int
+	code   string
 }
 
-// has reports whether a record has an error, or a warning, in a column and with a code;
-// "" stands for any.
-func (v *verdict) has(record int, column, code string, isWarning bool) bool {
+// has reports whether a record has an error in a column and with a code; "" stands for any.
+func (v *verdict) has(record int, column, code string) bool {
 	return slices.ContainsFunc(v.marks[record], func(m mark) bool {
-		return m.isWarning == isWarning && (column == "" || m.column == cell.ColumnAt(column)) && (code == "" || m.code == code)
+		return (column == "" || m.column == cell.ColumnAt(column)) && (code == "" || m.code == code)
 	})
 }
 
 // add counts a problem by its code; the first cell of the sheet is the example.
 func (t *tallyJSON) add(row cell.Row, p problem.Problem) {
-	list := &t.Problems
-	if p.Warning {
-		list = &t.Warnings
-	}
-	i := slices.IndexFunc(*list, func(e errorJSON) bool { return e.Code == p.Code })
+	i := slices.IndexFunc(t.Problems, func(e errorJSON) bool { return e.Code == p.Code })
 	if i < 0 {
-		i = len(*list)
-		*list = append(*list, errorJSON{Code: p.Code, at: row + 1})
+		i = len(t.Problems)
+		t.Problems = append(t.Problems, errorJSON{Code: p.Code, at: row + 1})
 	}
-	one := &(*list)[i]
+	one := &t.Problems[i]
 	one.Count++
 	if row < one.at {
 		one.Message, one.Example, one.Row, one.at = inPageWords(p.Message), problem.OneLine(sample(p.Seen)), row.Number(), row
@@ -70,10 +63,8 @@ func (t *tallyJSON) add(row cell.Row, p problem.Problem) {
 
 // sort puts the most frequent errors first.
 func (t *tallyJSON) sort() {
-	for _, list := range []*[]errorJSON{&t.Problems, &t.Warnings} {
-		*list = append([]errorJSON{}, *list...)
-		slices.SortFunc(*list, func(a, b errorJSON) int { return cmp.Or(b.Count-a.Count, strings.Compare(a.Code, b.Code)) })
-	}
+	t.Problems = append([]errorJSON{}, t.Problems...)
+	slices.SortFunc(t.Problems, func(a, b errorJSON) int { return cmp.Or(b.Count-a.Count, strings.Compare(a.Code, b.Code)) })
 }
 
 // judge goes through the rows once. done counts them.
@@ -89,7 +80,7 @@ func judge(ctx context.Context, a *analysis, done *atomic.Int64) *verdict {
 		v.targets[i].sort()
 	}
 	v.all.sort()
-	v.sum.Codes, v.sum.Warnings, v.sum.Partial = v.all.Problems, v.all.Warnings, a.bound.Partial
+	v.sum.Codes, v.sum.Partial = v.all.Problems, a.bound.Partial
 	if err != nil {
 		v.sum.Error = "The rows could not be judged: " + err.Error()
 		return v
@@ -99,7 +90,7 @@ func judge(ctx context.Context, a *analysis, done *atomic.Int64) *verdict {
 		switch {
 		case isSkipped:
 			v.sum.Skipped++
-		case v.has(i, "", "", false):
+		case v.has(i, "", ""):
 			v.sum.Errors++
 		default:
 			v.sum.Usable++
@@ -166,7 +157,7 @@ func (v *verdict) see(record cell.Record, row mapping.ConvertedRow) {
 	if row.Client != (mapping.Identity{}) {
 		v.keyed++
 	}
-	for _, p := range slices.Concat(row.Problems, row.Warnings) {
+	for _, p := range row.Problems {
 		if !v.of.bound.Keyless || p.Code != "empty-key" {
 			v.mark(i, p)
 		}
@@ -183,10 +174,10 @@ func (v *verdict) see(record cell.Record, row mapping.ConvertedRow) {
 
 // read counts what a target makes of a row.
 func (v *verdict) read(row cell.Row, readings []mapping.Reading) {
-	var wrong, doubt *problem.Problem
+	var wrong *problem.Problem
 	filled := false
 	for _, r := range readings {
-		wrong, doubt = cmp.Or(r.Wrong, wrong), cmp.Or(doubt, r.Doubt)
+		wrong = cmp.Or(r.Wrong, wrong)
 		filled = filled || !r.Value.IsZero()
 	}
 	t := &v.targets[readings[0].Target]
@@ -199,14 +190,11 @@ func (v *verdict) read(row cell.Row, readings []mapping.Reading) {
 	default:
 		t.Empty++
 	}
-	if doubt != nil {
-		t.add(row, *doubt)
-	}
 }
 
-// mark notes a problem or a warning of a record, once; it reports whether it is new.
+// mark notes a problem of a record, once; it reports whether it is new.
 func (v *verdict) mark(record int, p problem.Problem) bool {
-	made, row, others := mark{columnOf(p.Where), p.Code, p.Warning}, v.of.book.records[record], v.marks[record]
+	made, row, others := mark{columnOf(p.Where), p.Code}, v.of.book.records[record], v.marks[record]
 	if slices.Contains(others, made) {
 		return false
 	}
@@ -217,7 +205,7 @@ func (v *verdict) mark(record int, p problem.Problem) bool {
 	}
 	tally := &v.columns[made.column]
 	tally.add(row, p)
-	isHere := func(m mark) bool { return m.column == made.column && !m.isWarning }
+	isHere := func(m mark) bool { return m.column == made.column }
 	isFilled := func(m mark) bool { return isHere(m) && m.code != "required" && m.code != "empty-key" }
 	if isHere(made) && !slices.ContainsFunc(others, isHere) {
 		tally.Errors++

@@ -68,14 +68,12 @@ function ColumnPanel({ column: c, onClose }) {
 	const [at, setAt] = useState(/** @type {string|null} */ (null));
 	const targets = c.targets.flatMap((path) => targetsByPath.value.get(path) || []);
 	const open = at ?? (targets.find((t) => t.errors > 0) || targets[0])?.path; // one of them is open at a time
-	const warned = c.warnings.reduce((n, one) => n + one.count, 0);
 	return html`<${Panel} about=${c.letter} title=${html`<span class="code">${c.letter}</span> ${c.header || 'No header'}`} onClose=${onClose}
 		of=${`${percent(c.filled, current().judgement.rows)} filled, ${number(c.distinct)}${
 			c.distinctMore ? ' or more' : ''} different ${c.distinct === 1 ? 'text' : 'texts'}`}>
 		<p class="samples">${c.samples.map((s) => html`<q class="cell">${s}</q> `)}</p>
 		<p class="places"><a href=${link('rows', { column: c.letter })}>See it in the rows</a>
-			${c.errors > 0 && html`<a href=${link('rows', { column: c.letter, show: 'errors' })}>${count(c.errors, 'row')} with errors</a>`}
-			${warned > 0 && html`<a class="warn-text" href=${link('rows', { column: c.letter, show: 'warned' })}>${number(warned)} to look at</a>`}</p>
+			${c.errors > 0 && html`<a href=${link('rows', { column: c.letter, show: 'errors' })}>${count(c.errors, 'row')} with errors</a>`}</p>
 		${c.shared && html`<p class="warn-text">Another column has the header “${c.header}” too; the mapping calls this one “${columnName(c)}”.</p>`}
 		<${Reasons} list=${suggestions.value.filter((s) => s.column === c.letter)} />
 		${targets.map((t) => html`<section key=${t.path} class="target-in-column">

@@ -11,7 +11,7 @@ import { Choice, useLoaded, View, Waiting } from './ui.js';
 import { count, mistake, number } from './words.js';
 
 /** @typedef {import('./types.js').Problem} Problem */
-/** @typedef {{row: number, skipped?: string, cells: string[], problems: Problem[], warnings: Problem[]}} Row */
+/** @typedef {{row: number, skipped?: string, cells: string[], problems: Problem[]}} Row */
 
 const rowHeight = 28, cellWidth = 148, headHeight = 46, numberWidth = 84;
 /** Browsers do not draw elements of any height; a longer sheet scrolls in larger steps. */
@@ -21,18 +21,16 @@ export function Rows() {
 	const { columns, judgement, sheet } = current();
 	const { show = 'all', column, code, row } = route.value.query;
 	const filter = (change) => stay('rows', { show, column, code, ...change });
-	const isWarned = show === 'warned', of = columns.find((c) => c.letter === column);
-	const codes = isWarned ? of?.warnings || judgement.warnings : of?.problems || judgement.codes;
+	const codes = columns.find((c) => c.letter === column)?.problems || judgement.codes;
 	const shows = [['all', 'All', judgement.rows], ['usable', 'Usable', judgement.usable], ['errors', 'With errors', judgement.errors]];
-	if (judgement.warnings.length) shows.push(['warned', 'To look at']);
 	return html`<${View} title="Rows" of=${`of ${sheet.name || 'the sheet'}`} tools=${html`
 		<${Choice} label="Which rows" value=${show} options=${shows}
-			onPick=${(to) => filter({ show: to, code: to === 'errors' && !isWarned ? code : undefined })} />
+			onPick=${(to) => filter({ show: to, code: to === 'errors' ? code : undefined })} />
 		<${Field} label="Column" inline=${true} value=${column || ''} onValue=${(to) => filter({ column: to, code: undefined })}
 			options=${[['', 'any'], ...columns.filter((c) => c.targets.length)
 				.map((c) => [c.letter, `${c.letter} · ${c.header}${c.errors ? ` (${number(c.errors)})` : ''}`])]} />
-		<${Field} label=${isWarned ? 'To look at' : 'Mistake'} inline=${true} value=${code || ''}
-			onValue=${(to) => filter({ code: to, show: to && !isWarned ? 'errors' : show })}
+		<${Field} label="Mistake" inline=${true} value=${code || ''}
+			onValue=${(to) => filter({ code: to, show: to ? 'errors' : show })}
 			options=${[['', 'any'], ...codes.map((c) => [c.code, `${mistake(c)} (${number(c.count)})`])]} />`}>
 		<${Grid} key=${[show, column, code, row].join()} show=${show} column=${column} code=${code} wanted=${Number(row || 0)} />
 	<//>`;
@@ -41,7 +39,7 @@ export function Rows() {
 /** The rows of a filter. They are asked for again when the mapping or its verdict changes. wanted is the row to go to; 0 for none.
  * @param {{show: string, column?: string, code?: string, wanted: number}} props */
 function Grid({ show, column, code, wanted }) {
-	const { columns, version } = current(), isWarned = show === 'warned';
+	const { columns, version } = current();
 	const frame = useRef(), [view, setView] = useState({ top: 0, left: 0, width: 1200, height: 600 });
 	const [cell, setCell] = useState({ row: 0, col: Math.max(0, columns.findIndex((c) => c.letter === column)) });
 	const [total, setTotal] = useState(0);
@@ -93,9 +91,9 @@ function Grid({ show, column, code, wanted }) {
 	const toNext = async () => {
 		if (show === 'usable') return go('rows', { show: 'errors', column });
 		if (!row && total) return; // it is on its way
-		const found = await find(isWarned ? 'warned' : 'errors', row ? row.row + 1 : 0);
-		if (!found.row) return say(isWarned ? 'No row below this one has something to look at.' : 'No row below this one has errors.');
-		const mark = found.row[isWarned ? 'warnings' : 'problems'].find((p) => (!column || p.column === column) && (!code || p.code === code));
+		const found = await find('errors', row ? row.row + 1 : 0);
+		if (!found.row) return say('No row below this one has errors.');
+		const mark = found.row.problems.find((p) => (!column || p.column === column) && (!code || p.code === code));
 		const marked = columns.findIndex((c) => c.letter === mark?.column);
 		reveal(found.place, marked >= 0 ? marked : cell.col);
 	};
@@ -131,7 +129,7 @@ function Grid({ show, column, code, wanted }) {
 						<div class="grid-number" role="rowheader" aria-colindex="1">${r ? number(r.row) : '…'}</div>${gap()}
 						${shownCols.map((c, i) => {
 							const col = firstCol + i, isAt = (p) => p.column === c.letter;
-							const isWrong = r?.problems.some(isAt), mark = isWrong ? ' bad-cell' : r?.warnings.some(isAt) ? ' warn-cell' : '';
+							const isWrong = r?.problems.some(isAt), mark = isWrong ? ' bad-cell' : '';
 							return html`<div key=${c.letter} role="gridcell" aria-colindex=${col + 2} tabindex=${place === tabRow && col === tabCol ? 0 : -1}
 								class=${'grid-cell' + mark + (place === cell.row && col === cell.col ? ' here' : '')} aria-invalid=${isWrong ? 'true' : undefined}
 								onClick=${() => { setCell({ row: place, col }); wantsFocus.current = true; }}>${r?.cells[col]}</div>`;
@@ -141,26 +139,24 @@ function Grid({ show, column, code, wanted }) {
 			${asked.answer?.total === 0 && html`<p class="nothing">${show === 'errors' ? 'No row has errors.' : 'No row here.'}</p>`}
 			${asked.error && html`<${Waiting} of=${asked} what="the rows" />`}
 		</div>
-		<${Details} row=${row} column=${columns[cell.col]} onNext=${next} total=${total} isWarned=${isWarned} />`;
+		<${Details} row=${row} column=${columns[cell.col]} onNext=${next} total=${total} />`;
 }
 
 /** What the cell with the focus says, whole, and what is wrong with it.
- * @param {{row?: Row, column?: import('./types.js').Column, onNext: () => void, total: number, isWarned: boolean}} props */
-function Details({ row, column, onNext, total, isWarned }) {
+ * @param {{row?: Row, column?: import('./types.js').Column, onNext: () => void, total: number}} props */
+function Details({ row, column, onNext, total }) {
 	const { columns } = current();
 	const problem = row?.problems.find((p) => p.column === column?.letter) || row?.problems.find((p) => !p.column);
-	const warning = row?.warnings.find((p) => p.column === column?.letter);
 	return html`<footer class="cell-details" aria-live="polite">
 		<p class="cell-place">${row && column
 			? html`<span class="code">${column.letter}${row.row}</span> <q class="cell">${row.cells[columns.indexOf(column)]}</q>` : count(total, 'row')}
-			${problem ? html` <span class="bad-text">${problem.message}</span> ${!problem.column && html`<span class="faint">${problem.hint}</span>`}`
-				: warning && html` <span class="warn-text">${warning.message}</span>`}
+			${problem && html` <span class="bad-text">${problem.message}</span> ${!problem.column && html`<span class="faint">${problem.hint}</span>`}`}
 			${row?.skipped && html` <span class="faint">left out: ${row.skipped}</span>`}
 			${!isJudged.value && html` <span class="faint">still reading …</span>`}</p>
 		<p class="actions">
-			${(problem || warning) && column && html`<a href=${link('columns', { at: column.letter })}>Fix it for all rows</a>`}
+			${problem && column && html`<a href=${link('columns', { at: column.letter })}>Fix it for all rows</a>`}
 			${row && html`<a href=${link('client', { row: row.row })}>What is sent for this client</a>`}
-			<button type="button" onClick=${onNext}>${isWarned ? 'Next to look at' : 'Next with errors'}</button>
+			<button type="button" onClick=${onNext}>Next with errors</button>
 		</p>
 	</footer>`;
 }

@@ -28,6 +28,5 @@ export function Preview({ target, rule }) {
 export function Result({ row }) {
 	if (row.problem) return html`<span class="bad-text">${row.problem.message}</span>`;
 	if (!row.result) return html`<span class="faint">nothing</span>`;
-	return html`<span class="cell" title=${row.result}>${dayIn(row.result)}</span>${row.warning
-		&& html` <span class="warn-text">${row.warning.message}</span>`}`;
+	return html`<span class="cell" title=${row.result}>${dayIn(row.result)}</span>`;
 }

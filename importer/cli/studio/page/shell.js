@@ -65,7 +65,6 @@ function Top() {
 	const { mapping, environment, judgement: j } = current();
 	const isRunning = !j.stale && !j.error && !isJudged.value, isUnsaved = mapping.dirty || isTyped.value;
 	const back = mapping.history[mapping.at], forward = mapping.history[mapping.at + 1];
-	const warned = j.warnings.reduce((n, w) => n + w.count, 0);
 	/** @param {boolean} isOn @param {() => any} act @param {string} words @param {string} title */
 	const button = (isOn, act, words, title) => html`<button type="button" class=${words === 'Save' ? 'main' : ''}
 		aria-disabled=${isOn ? undefined : 'true'} onClick=${() => isOn && act()} title=${title}>${words}</button>`;
@@ -76,7 +75,6 @@ function Top() {
 			<span class="faint env">${environment || 'no environment'}</span></p>
 		<p class="sum"><span role="status">${summary(j, isRunning)}</span>
 			${j.errors > 0 && html`<a href=${link('rows', { show: 'errors' })} class="bad-text">${number(j.errors)} with errors</a>`}
-			${warned > 0 && html`<a href=${link('rows', { show: 'warned' })} class="warn-text">${number(warned)} to look at</a>`}
 			${isRunning && html`<progress aria-label="Rows read" max=${j.rows || 1} value=${j.done}></progress>`}</p>
 		<p class="actions">
 			${button(mapping.at > 0 || isTyped.value, undoTyped, 'Undo', back ? `Undo: ${back} (Ctrl+Z)` : 'Undo')}

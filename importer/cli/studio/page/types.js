@@ -9,8 +9,8 @@
  *   row?: number, path?: string, column?: string}} Problem
  *   a mistake in the mapping or in the sheet
  *
- * @typedef {{usable: number, errors: number, empty: number, problems: CellErrors[], warnings: CellErrors[]}} Tally
- *   the verdict over all cells of a column or a target; cells with a warning are sent all the same
+ * @typedef {{usable: number, errors: number, empty: number, problems: CellErrors[]}} Tally
+ *   the verdict over all cells of a column or a target
  *
  * @typedef {{letter: string, header: string, shared: boolean, filled: number, distinct: number, distinctMore?: boolean,
  *   samples: string[], targets: string[], ignored: boolean} & Tally} Column
@@ -32,7 +32,7 @@
  *   a comment of a first mapping that asks for a decision
  *
  * @typedef {{rows: number, done: number, complete: boolean, stale: boolean, partial: boolean, skipped: number, usable: number, errors: number,
- *   clients: number, disagree: number, codes: CellErrors[], warnings: CellErrors[], error: string}} Judgement
+ *   clients: number, disagree: number, codes: CellErrors[], error: string}} Judgement
  *   the verdict over the sheet. complete: all rows are judged; stale: they cannot be, because the mapping has a mistake;
  *   partial: rules with mistakes are left out; error: why the rows could not be judged
  *
@@ -47,13 +47,13 @@
  *   environment: string, sheet: Sheet, columns: Column[], targets: Target[], suggestions: Suggestion[], judgement: Judgement,
  *   command: string, job: Job|null}} State
  *
- * @typedef {{row: number, source: string, result: string|null, problem: Problem|null, warning: Problem|null}} PreviewRow
+ * @typedef {{row: number, source: string, result: string|null, problem: Problem|null}} PreviewRow
  *
  * @typedef {{format?: string, rows: PreviewRow[], usable: number, errors: number, empty: number, error?: Problem, readings?: Preview[]}} Preview
  *   what a rule makes of the first rows, and how many of the first 2,000 it can read; readings are those with other formats of dates
  *
- * @typedef {{text: string, count: number, to: string|null, problem: string|null, warning: string|null}} Distinct
- *   one text of a column, how often it occurs, and what is sent for it; problem and warning are codes
+ * @typedef {{text: string, count: number, to: string|null, problem: string|null}} Distinct
+ *   one text of a column, how often it occurs, and what is sent for it; problem is a code
  */
 
 export {};

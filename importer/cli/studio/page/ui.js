@@ -63,13 +63,12 @@ const exampleOf = (one) => html`${mistake(one)}${one.example && html`: <q class=
 
 /** The verdict over all cells: a bar, the counts, and the worst mistakes with an example; nothing when no cell was read.
  * @param {import('./types.js').Tally} props */
-export function Verdict({ usable, errors, empty, problems: [worst], warnings }) {
+export function Verdict({ usable, errors, empty, problems: [worst] }) {
 	const whole = usable + errors + empty;
 	return whole > 0 && html`<div class="verdict">
 		<${Bar} whole=${whole} parts=${[['good', usable], ['bad', errors], ['none', empty]]} />
 		<span>${errors ? html`<span class="bad-text">${number(errors)} with errors</span> <span class="faint">${worst && exampleOf(worst)}</span>`
-			: html`<span class="good-text">all usable</span>`}
-			${warnings.map((w) => html` <span class="warn-text">${number(w.count)} to look at: ${exampleOf(w)}</span>`)}</span>
+			: html`<span class="good-text">all usable</span>`}</span>
 	</div>`;
 }
 

@@ -21,10 +21,10 @@ export function ValueTable({ target, type, values, more }) {
 	const [chosen, setChosen] = useState(/** @type {Meanings} */ (new Map()));
 	const id = useId(), isCheckbox = type === 'Checkbox', options = valueChoices(target, type);
 	const listed = listedOf(target, isCheckbox), known = values.map((v) => v.text);
-	const isOpen = (v) => Boolean(v.problem || v.warning || (target.options && v.to !== null && !target.options.includes(v.to)));
+	const isOpen = (v) => Boolean(v.problem || (target.options && v.to !== null && !target.options.includes(v.to)));
 	const open = values.filter(isOpen);
 	const others = [...new Set([...listed.keys(), ...chosen.keys()])].filter((text) => !(isCheckbox ? isIn(known, text) : known.includes(text)))
-		.map((text) => ({ text, count: 0, to: listed.get(text) ?? null, problem: null, warning: null }));
+		.map((text) => ({ text, count: 0, to: listed.get(text) ?? null, problem: null }));
 	const rest = [...values.filter((v) => !isOpen(v)), ...others];
 	const n = chosen.size, left = open.filter((v) => !chosen.has(v.text)).length;
 	const pick = (text) => (to) => setChosen((old) => {
@@ -72,12 +72,12 @@ function Meaning({ options, offers, value: v, isListed, chosen, onPick, onUse })
 				onClick=${() => onPick(isLeaving ? undefined : leaveEmpty)}>Leave empty</button>`}</span>`;
 	}
 	const isYesNo = options[0][0] === 'true';
-	const now = v.problem || v.warning || v.to === null ? '' : isYesNo ? v.to : JSON.stringify(v.to);
+	const now = v.problem || v.to === null ? '' : isYesNo ? v.to : JSON.stringify(v.to);
 	const isOther = now !== '' && !options.some(([to]) => to === now);
 	return html`<select aria-label=${label} class=${chosen !== undefined ? 'touched' : now === '' || isOther ? 'open' : ''}
 		value=${chosen === undefined ? now : chosen === takenOut ? '' : JSON.stringify(chosen)}
 		onChange=${({ target: { value } }) => onPick(value === now ? undefined : value === '' ? takenOut : JSON.parse(value))}>
-		${(now === '' || isListed) && html`<option value="">${v.warning ? 'sent as it is' : isLeft ? 'left empty' : 'not decided'}</option>`}
+		${(now === '' || isListed) && html`<option value="">${isLeft ? 'left empty' : 'not decided'}</option>`}
 		${isOther && html`<option value=${now}>${v.to}, which the service does not list</option>`}
 		${options.map(([to, words]) => html`<option value=${to}>${words}</option>`)}
 		<option value=${JSON.stringify(leaveEmpty)}>Leave empty (in every column)</option>
