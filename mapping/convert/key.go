@@ -81,28 +81,20 @@ func SameKey(a, b string) bool {
 	return strings.EqualFold(FoldKey(a), FoldKey(b)) || isDressed(a, b) || isDressed(b, a)
 }
 
-// FoldKey returns a text as keys and headers are compared: invisible
-// characters are dropped, or count as white space where they leave a gap;
-// white space is folded and accents are composed.
+// FoldKey returns a text as keys and headers are compared: invisible characters are
+// dropped, white space is folded and accents are composed.
 func FoldKey(s string) string {
 	if isSpaceFolded(s) {
 		return s
 	}
 	s = strings.Map(func(r rune) rune {
-		switch {
-		case isGap(r):
-			return ' '
-		case isUnseen(r):
+		if isUnseen(r) {
 			return -1
 		}
 		return r
 	}, s)
 	return norm.NFC.String(FoldSpace(s))
 }
-
-// isGap reports whether a character looks like a space without being one in
-// Unicode: the empty Braille pattern and the Hangul fillers.
-func isGap(r rune) bool { return r == '\u2800' || r == '\u3164' || r == '\uffa0' }
 
 // isUnseen reports whether a character leaves no mark on the page: Unicode's
 // default ignorable characters (soft hyphen, joiners, variation selectors,

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/problem"
 	"fmt"
 	"maps"
 	"regexp"
@@ -57,10 +58,7 @@ func someWords(words []string) string {
 	if more := len(words) - mostWords; more > 0 {
 		return fmt.Sprintf("%s or one of %d more", strings.Join(words[:mostWords], ", "), more)
 	}
-	if last := len(words) - 1; last > 0 {
-		return strings.Join(words[:last], ", ") + " or " + words[last]
-	}
-	return strings.Join(words, "")
+	return problem.OrList(words)
 }
 
 // shownText returns what a person reads in the cell, trimmed and fit to be
