@@ -46,8 +46,7 @@ type Language[T any] struct {
 // file, nil when there is none. into holds the defaults, and what could be read
 // despite the problems.
 func (l *Language[T]) Read(file string, data []byte, into *T) (root *Node, problems problem.List) {
-	r := &Reader{file: file, expected: l.Expected, emptyIsNone: l.EmptyIsNone, secretive: l.Secretive,
-		lastLine: max(bytes.Count(data, []byte("\n")), bytes.Count(data, []byte("\r"))) + 1}
+	r := &Reader{file: file, expected: l.Expected, emptyIsNone: l.EmptyIsNone, secretive: l.Secretive}
 	content := r.document(data)
 	if content != nil {
 		root = &Node{yaml: content, name: l.Name}
@@ -67,7 +66,6 @@ func (l *Language[T]) Read(file string, data []byte, into *T) (root *Node, probl
 type Reader struct {
 	file, expected         string
 	emptyIsNone, secretive bool
-	lastLine               int
 	problems               problem.List
 }
 
@@ -85,10 +83,8 @@ func (r *Reader) Wrong(n *Node, code, format string, args ...any) *problem.Probl
 	return r.WrongAt(n.At(), code, format, args...)
 }
 
-// WrongAt notes a problem at a place and returns it for a hint. The YAML library
-// places some problems in the line after the last; they are moved into the file.
+// WrongAt notes a problem at a place and returns it for a hint.
 func (r *Reader) WrongAt(at Place, code, format string, args ...any) *problem.Problem {
-	at.Line = min(at.Line, r.lastLine)
 	p := problem.At(r.Where(at), code, format, args...)
 	if r.full() {
 		return &p
