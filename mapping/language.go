@@ -547,7 +547,7 @@ func checkValue(r *yamltree.Reader, n *yamltree.Node, v *ValueRule) {
 			Hint = "write join: [A, B] in place of the other source, or leave with out"
 	}
 	if v.Else != nil && strings.EqualFold(*v.Else, "error") {
-		r.Wrong(n.Given("else"), "no-effect", "else is what is sent for a cell that values does not list, and it would be the word “%s”", *v.Else).
+		r.Wrong(n.Given("else"), "wrong-option", "else is what is sent for a cell that values does not list, and it would be the word “%s”", *v.Else).
 			Hint = "leave else out: such a cell is an error then"
 	}
 	if v.Required && v.Default != nil {
