@@ -33,9 +33,8 @@ type Connection struct {
 	// session's environment, nil where this one is alone; nil for alone.
 	Share func(ctx context.Context, s *Session) (Limiter, error)
 
-	// Wrap, Now and Trace are those of apiclient.Config.
+	// Wrap and Trace are those of apiclient.Config.
 	Wrap  func(net.Conn) net.Conn
-	Now   func() time.Time
 	Trace func(apiclient.Exchange)
 }
 
@@ -63,9 +62,7 @@ func (s *Session) Version(given string) apiclient.Version {
 // service. Nothing is sent yet, except for credentials.
 func (s *Session) Connect(ctx context.Context, version apiclient.Version, c Connection) error {
 	s.connection = c
-	env := *s.Env
-	env.Now = c.Now
-	cfg, err := env.Config(ctx, version)
+	cfg, err := s.Env.Config(ctx, version)
 	if err != nil {
 		return err
 	}
@@ -181,7 +178,7 @@ func (s *Session) contactIDs() (map[string]string, error) {
 func (s *Session) ListTemplates(ctx context.Context) (*mapping.Service, error) {
 	var templates []apiclient.Template
 	var notes []string
-	err := retry.GET(ctx, retry.Attempts, retry.Pace{First: s.connection.AskAgain, Now: s.connection.Now}, func() (err error) {
+	err := retry.GET(ctx, retry.Attempts, retry.Pace{First: s.connection.AskAgain}, func() (err error) {
 		templates, notes, err = s.Client.Templates(ctx)
 		return err
 	})

@@ -1,5 +1,5 @@
 // Package trial puts itself between the engine of a run and its ledger, its
-// service, its network and its clocks, so that tests can kill the program at a place
+// service and its network, so that tests can kill the program at a place
 // and inject bugs. It is in the tests' programs and in builds with the tag trial
 // (go build -tags trial), for trials from outside; the program that users have contains
 // nothing of it.
@@ -14,7 +14,6 @@
 //	TRIAL_BELIEVE=DURATION  the age from which a look-up that finds nobody is believed
 //	TRIAL_LOOK_AGAIN=LIST   the waits before each look-up after a doubt, such as "0s 20ms"
 //	TRIAL_ASK_AGAIN=DURATION  the wait before a GET that failed is sent again
-//	TRIAL_CLOCK=FILE        how far the wall clock is ahead, as a duration; read each time
 //	TRIAL_LEASE=DURATION    how long a session may be silent that holds what others wait for
 package trial
 
@@ -58,14 +57,10 @@ type Trial struct {
 	intent string // the step whose intent was written last
 }
 
-// Job returns the job with a wrapped ledger and service, and with the clocks and the
-// settle window of the trial.
+// Job returns the job with a wrapped ledger and service, and with the settle window of the trial.
 func (t *Trial) Job(j *importer.Job) *importer.Job {
 	j.Ledger = &wrappedLedger{Ledger: j.Ledger, trial: t, late: map[ledger.ClientKey][]ledger.Event{}, forgotten: map[ledger.StepID]bool{}}
 	j.Service = &service{Service: j.Service, trial: t}
-	if j.Clock == nil {
-		j.Clock = now
-	}
 	switch believe, err := time.ParseDuration(os.Getenv("TRIAL_BELIEVE")); {
 	case NoSettleWindow.Planted():
 		j.Believable = 1 // 0 is the engine's
@@ -77,9 +72,9 @@ func (t *Trial) Job(j *importer.Job) *importer.Job {
 	return j
 }
 
-// Connection returns how the service is reached, with the wire and the clock of the trial.
+// Connection returns how the service is reached, with the wire of the trial.
 func (t *Trial) Connection(c load.Connection) load.Connection {
-	c.Wrap, c.Now = t.wrap, now
+	c.Wrap = t.wrap
 	return c
 }
 
