@@ -216,9 +216,6 @@ func (p *planner) roleSource(c *planned) Source {
 	return src
 }
 
-// Fingerprint is what the payload of a claim names a contact by.
-func Fingerprint(who Identity) string { return fingerprintOf(ContactStepKey(who)) }
-
 // fingerprintOf stands for a contact where its key must not be.
 func fingerprintOf(key string) string {
 	sum := sha256.Sum256([]byte(key))

@@ -35,7 +35,7 @@ var arrows = map[string][]string{
 	"importer/retry":          {"apiclient"},
 	"importer/result":         {},
 	"importer/rerun":          {"mapping", "mapping/cell", "importer/ledger", "importer/result", "importer/settle"},
-	"importer/settle":         {"mapping", "importer/ledger"},
+	"importer/settle":         {"importer/ledger"},
 	"importer/journal":        {"importer/ledger", "importer/safefile"},
 	"importer/spool":          {"importer/result", "mapping/cell"},
 	"importer/safefile":       {},

@@ -28,8 +28,8 @@ var deskCases = []nightCase{
 	}},
 	{name: "a wrong id is corrected", long: true, mapping: linked, nights: []sheetNight{
 		{rows: []string{"1-2"}, faults: faults{"claim c2@example.com/Loan A-2": {dropped}}, code: 4, posts: "?"},
-		{do: []string{"settle --created A-2 claim/loan/A-2 → 2 [unlike-id]", "settle --yes --created <claim c1@example.com/Loan A-1> claim/loan/A-2 → 2 [id-taken]",
-			"settle --yes --created <client c2@example.com> claim/loan/A-2 → 2 [id-taken]", "settle --created A-2 --yes claim/loan/A-2 → 2 [late-flag]",
+		{do: []string{"settle --created <claim c1@example.com/Loan A-1> claim/loan/A-2 → 2 [id-taken]",
+			"settle --created <client c2@example.com> claim/loan/A-2 → 2 [id-taken]", "settle --created A-2 --give-up claim/loan/A-2 → 2 [late-flag]",
 			"settle --created b0000000-0000-4000-8000-00000000dead claim/loan/A-2"},
 			faults: faults{"every with 00dead": {unknown404}}, code: 1, posts: "?"},
 		{do: []string{"settle --undo c2@example.com:claim/loan/A-2", "settle --created <claim c2@example.com/Loan A-2> c2@example.com:claim/loan/A-2"}, posts: "activity 1, link 1",

@@ -47,7 +47,6 @@ func (p *program) settleCommand() *cli.Command {
 			switchFlag("not-created", "it does not exist"),
 			switchFlag("give-up", "leave it"),
 			switchFlag("undo", "undo a decision, or withdraw an id of the sheet"),
-			switchFlag("yes", "with --created: accept an id that does not look like one of its kind"),
 			jsonFlag(),
 		}, ledgerFlags()...),
 		func(c *cli.Context) error {
@@ -65,13 +64,12 @@ func (p *program) settleCommand() *cli.Command {
 			case len(choices) == 1 && !c.Args().Present():
 				return problem.New("usage", "no step is named").Hinted("claimsheet settle lists what is uncertain, with the lines that decide it")
 			}
-			return p.settle(c.Context, p.where(c), append(choices, "")[0], c.Args().Slice(), c.Bool("yes"))
+			return p.settle(c.Context, p.where(c), append(choices, "")[0], c.Args().Slice())
 		})
 }
 
-// settle lists what is uncertain, or records what the user decides; "" is no decision. With anyID an id need not
-// look like one of its kind.
-func (p *program) settle(ctx context.Context, where load.Where, choice settle.Choice, words []string, anyID bool) error {
+// settle lists what is uncertain, or records what the user decides; "" is no decision.
+func (p *program) settle(ctx context.Context, where load.Where, choice settle.Choice, words []string) error {
 	l, err := p.openLedger(where, true)
 	defer l.close()
 	if err != nil {
@@ -106,7 +104,7 @@ func (p *program) settle(ctx context.Context, where load.Where, choice settle.Ch
 	for _, step := range about {
 		settlements = append(settlements, settle.Settlement{Step: step.StepID, Decision: settle.Decision{Choice: choice, Value: value}})
 	}
-	settler := settle.Settler{Ledger: l.ledger, Run: l.run, ActivityIDs: l.needsActivityIDs(), AnyID: anyID}
+	settler := settle.Settler{Ledger: l.ledger, Run: l.run, ActivityIDs: l.needsActivityIDs()}
 	if err := settler.Settle(ctx, settlements...); err != nil {
 		return err
 	}

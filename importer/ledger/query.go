@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -113,18 +112,6 @@ func (l *Ledger) StepsOfClient(ctx context.Context, owner ClientKey) ([]Step, er
 	return steps, err
 }
 
-// ClaimsWith yields the claims of an environment that may exist, of all clients and
-// mappings: those with a text in their Data, and those without Data. It reads all steps.
-func (l *Ledger) ClaimsWith(ctx context.Context, environment, text string) iter.Seq2[Step, error] {
-	return func(yield func(Step, error) bool) {
-		for s, err := range l.stepsOf(ctx, environment, `AND s.kind = 2 AND s.state <> 3`) {
-			if (err != nil || len(s.Data) == 0 || bytes.Contains(s.Data, []byte(text))) && !yield(s, err) {
-				return
-			}
-		}
-	}
-}
-
 // stepsOf yields the steps of an environment that a condition selects.
 func (l *Ledger) stepsOf(ctx context.Context, environment, condition string, args ...any) iter.Seq2[Step, error] {
 	return stream(ctx, l.read, scanStep, stepsOf+`WHERE s.environment = `+numberOf+` `+condition, append([]any{environment}, args...)...)
@@ -218,13 +205,6 @@ func (l *Ledger) SentIn(ctx context.Context, run string) (map[string]int, error)
 // clients and claims that are done with the id that a sheet gave (known_id), the latest first.
 func (l *Ledger) Decided(ctx context.Context, environment string) iter.Seq2[Step, error] {
 	return l.stepsOf(ctx, environment, `AND (s.via = 3 AND s.state IN (2, 3, 5) OR s.via = 7) ORDER BY s.version DESC`)
-}
-
-// IDs returns up to n ids with which steps of a kind are done in an environment, in
-// no particular order.
-func (l *Ledger) IDs(ctx context.Context, environment, kind string, n int) ([]string, error) {
-	return gather(stream(ctx, l.read, scanID, `SELECT s.remote_id FROM steps s
-		WHERE s.environment = `+numberOf+` AND s.kind = ? AND `+hasID+` LIMIT ?`, environment, code(kinds, kind), n))
 }
 
 // WasUnsettled reports whether a number is or was the Ref.Last of an uncertain step.

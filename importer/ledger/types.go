@@ -31,7 +31,6 @@ package ledger
 
 import (
 	"errors"
-	"iter"
 	"strings"
 	"time"
 )
@@ -75,27 +74,6 @@ const (
 	ViaSheet      = "known_id"   // the sheet gives the id
 	ViaConflict   = "conflict"   // on Uncertain: the service created it, and meanwhile the step was decided or sent again
 )
-
-// BuiltOn returns the first step among those of the same client that belongs to a
-// client or claim and was sent, so that it may exist with that one's id. ok is false
-// when there is none, as for a step of another kind. A claim of another client, who has
-// this one as a contact, is not among them: ClaimsWith finds it. Nor is a claim whose id
-// a sheet gave, or an activity on one: they were not sent with the client's id.
-func BuiltOn(step Step, others iter.Seq[Step]) (on Step, ok bool) {
-	type claim struct{ mapping, step string }
-	ofSheet := map[claim]bool{}
-	for other := range others {
-		ofSheet[claim{other.Mapping, other.StepID.Step}] = other.Via == ViaSheet
-	}
-	for other := range others {
-		onClient := step.Kind == KindClient && other.Kind != KindClient && other.Via != ViaSheet && !ofSheet[claim{other.Mapping, ClaimOf(other.StepID.Step)}]
-		onClaim := step.Kind == KindClaim && other.Mapping == step.Mapping && ClaimOf(other.StepID.Step) == step.StepID.Step
-		if (onClient || onClaim) && other.To != Refused {
-			return other, true
-		}
-	}
-	return Step{}, false
-}
 
 // ClaimOf returns the name of the claim step that an activity belongs to, "" for an
 // activity on the client and for other steps. It is the part after the first @,

@@ -7,7 +7,7 @@
 //
 // Every decision is an event in the ledger with the way ViaByHand, durable when
 // the call returns. A wrong id is the most dangerous mistake here, so an id that
-// another step has is refused, and so is one that does not look like the service's.
+// another step has is refused.
 package settle
 
 import (
@@ -15,7 +15,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -23,7 +22,6 @@ import (
 	"unicode/utf8"
 
 	"claimsheet/importer/ledger"
-	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
 
@@ -41,8 +39,6 @@ type Settler struct {
 	// ActivityIDs reports whether a created activity needs its id: the environment
 	// has wire.activity_id.
 	ActivityIDs bool
-	// AnyID accepts an id that does not look like the known ids of its kind.
-	AnyID bool
 }
 
 // The reasons of decisions, as history shows them.
@@ -56,8 +52,8 @@ const (
 
 // Settle records decisions, durably: all of them or none. A step can be decided
 // when it is uncertain. A decision can be taken back with Undo, as long as nothing was built
-// on it. Undo also withdraws an id that the sheet gave (known_id): the step is as it
-// was before. Settle refuses an id that another step has, because one of the two
+// on it. Undo also withdraws an id that the sheet gave (known_id): the step is then not created,
+// or uncertain if it was ever sent. Settle refuses an id that another step has, because one of the two
 // would be wrong, and one about a client on whom another process works. What is wrong with
 // the decisions is a problem.List, sorted by place; any other error is the ledger's.
 func (s Settler) Settle(ctx context.Context, settlements ...Settlement) error {
@@ -147,7 +143,9 @@ func (s Settler) event(ctx context.Context, one Settlement) (ledger.Event, error
 		event.To, event.Reason = ledger.Uncertain, undidDecision
 		if step.Via == ledger.ViaSheet {
 			event.Reason = withdrewID
-			event.To, err = s.beforeSheet(ctx, step)
+		}
+		if step.Via == ledger.ViaSheet && step.Attempts == 0 { // no request can have created it
+			event.To = ledger.Refused
 		}
 	default:
 		event.To, event.Reason = ledger.Done, decidedCreated
@@ -157,14 +155,10 @@ func (s Settler) event(ctx context.Context, one Settlement) (ledger.Event, error
 			event.ID = one.Decision.Value
 		}
 	}
-	if err == nil {
-		err = s.checkHolder(ctx, event)
-	}
-	return event, err
+	return event, s.checkHolder(ctx, event)
 }
 
-// checkHolder refuses an id that another step of any kind has, an id that does
-// not look like those of its kind, and a url that is another client's.
+// checkHolder refuses an id that another step of any kind has, and a url that is another client's.
 func (s Settler) checkHolder(ctx context.Context, event ledger.Event) error {
 	for _, kind := range []string{ledger.KindClient, ledger.KindClaim, ledger.KindActivity} {
 		other := event
@@ -178,27 +172,12 @@ func (s Settler) checkHolder(ctx context.Context, event ledger.Event) error {
 				Hinted("copy the id of the %s from the service", event.Kind)
 		}
 	}
-	if event.ID != "" && !s.AnyID && !uuidShape.MatchString(event.ID) {
-		known, err := s.Ledger.IDs(ctx, event.Environment, event.Kind, shapesCompared)
-		if err != nil {
-			return err
-		}
-		if len(known) > 0 && !slices.ContainsFunc(known, func(id string) bool { return !uuidShape.MatchString(id) }) {
-			return problem.New("unlike-id", "the id does not look like one of the service's: every known id of a %s is a UUID such as %s", event.Kind, known[0]).
-				Hinted("copy the id from the service again; settle --yes accepts it if it is right")
-		}
-	}
 	t, taken, err := s.Ledger.StepWithID(ctx, event)
 	if taken && err == nil {
 		return takenProblem(t)
 	}
 	return err
 }
-
-var uuidShape = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-
-// shapesCompared is how many known ids an id is compared with.
-const shapesCompared = 50
 
 // takenProblem is the problem that another step has the id or url.
 func takenProblem(t ledger.Taken) problem.Problem {
@@ -216,57 +195,23 @@ func isDecision(s ledger.Step) bool {
 	return s.Via == ledger.ViaByHand && slices.Contains([]string{decidedCreated, decidedNotCreated, decidedToGiveUp}, s.Reason)
 }
 
-// beforeSheet returns the state to which the step returns when the id that the sheet
-// gave is withdrawn: Refused, which a run sends like a new one, unless a request that was
-// sent before may have created it.
-func (s Settler) beforeSheet(ctx context.Context, step ledger.Step) (ledger.State, error) {
-	events, err := s.Ledger.Events(ctx, step.StepID)
-	for _, e := range slices.Backward(events) {
-		switch {
-		case e.Via == ledger.ViaSheet:
-		case e.To == ledger.Refused:
-			return ledger.Refused, err
-		default:
-			return ledger.Uncertain, err
-		}
-	}
-	return ledger.Refused, err
-}
-
-// checkUndo refuses to take back what is not a decision or an id of the sheet, and
-// what other steps were built on.
+// checkUndo refuses to take back what is not a decision or an id of the sheet, and what
+// other steps of the client, which may exist, were built on.
 func (s Settler) checkUndo(ctx context.Context, step ledger.Step) error {
 	if !isDecision(step) && step.Via != ledger.ViaSheet {
 		return problem.New("not-decided", "the step is %s, and no decision made it so: there is nothing to take back", step.To).
 			Hinted("claimsheet history CLIENT-KEY shows what happened to it")
 	}
 	others, err := s.Ledger.StepsOfClient(ctx, step.ClientKey)
-	if err != nil {
-		return err
-	}
-	builtOn := func(format string, args ...any) error {
-		return problem.New("built-on", "the decision cannot be taken back or corrected: "+format, args...).
-			Hinted("what is wrong now must be corrected in the service")
-	}
-	if on, ok := ledger.BuiltOn(step, slices.Values(others)); ok {
-		return builtOn("the %s that was sent since belongs to this %s and is %s", on.Kind, step.Kind, on.To)
-	}
-	if step.Kind != ledger.KindClient || step.To != ledger.Done {
-		return nil
-	}
-	who := mapping.Identity{Space: step.Space, Key: step.Client}
-	for claim, err := range s.Ledger.ClaimsWith(ctx, step.Environment, mapping.Fingerprint(who)) {
-		switch {
-		case err != nil:
-			return err
-		case claim.ClientKey == step.ClientKey, claim.Via == ledger.ViaSheet: // the latter was not sent
-		case len(claim.Data) > 0:
-			return builtOn("a claim of another client has this one as a contact, and is %s", claim.To)
-		case claim.Ref.Sent > step.Ref.Last:
-			return builtOn("of a claim that was sent since, the ledger does not keep the contacts, so it may have this one")
+	for _, other := range others {
+		onClient := step.Kind == ledger.KindClient && other.Kind != ledger.KindClient
+		onClaim := step.Kind == ledger.KindClaim && other.Mapping == step.Mapping && ledger.ClaimOf(other.StepID.Step) == step.StepID.Step
+		if (onClient || onClaim) && other.To != ledger.Refused {
+			return problem.New("built-on", "the decision cannot be taken back or corrected: the %s that came since belongs to this %s and is %s",
+				other.Kind, step.Kind, other.To).Hinted("take back first what the sheet gave (known_id) or you decided; the rest must be corrected in the service")
 		}
 	}
-	return nil
+	return err
 }
 
 // UncertainStep is a step that may or may not have been created, with what helps

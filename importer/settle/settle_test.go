@@ -10,7 +10,6 @@ import (
 
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/settle"
-	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
 
@@ -148,7 +147,6 @@ func TestSettleAllOrNone(t *testing.T) {
 // TestUndo: a decision, or an id that the sheet gave, is taken back until something is built on it.
 // Then the step is as it was before: uncertain, or not created.
 func TestUndo(t *testing.T) {
-	who := mapping.Identity{Space: "email", Key: "bob"}
 	at := func(client, step string, to ledger.State, via string) ledger.Event {
 		return ledger.Event{StepID: settleStep(client, step), Kind: settle.KindOf(step), To: to, Via: via, At: settleTime}
 	}
@@ -157,11 +155,7 @@ func TestUndo(t *testing.T) {
 		e.ID = id
 		return e
 	}
-	claimOf := func(client, data string) ledger.Event {
-		e := at(client, "claim/loan/9", ledger.Sent, "")
-		e.Data = []byte(data)
-		return e
-	}
+	claim := at("bob", "claim/loan/9", ledger.Sent, "")
 	type events = []ledger.Event
 	doubt := events{at("bob", "client", ledger.Sent, ""), at("bob", "client", ledger.Uncertain, "")}
 	for name, c := range map[string]struct {
@@ -174,26 +168,19 @@ func TestUndo(t *testing.T) {
 		"created":                {doubt, new(created("bob", "client", "c-2")), nil, "client", "uncertain "},
 		"not created":            {doubt, new(decided("bob", "client", settle.NotCreated)), nil, "client", "uncertain "},
 		"given up":               {doubt, new(decided("bob", "client", settle.GiveUp)), nil, "client", "uncertain "},
-		"a claim was sent since": {doubt, new(created("bob", "client", "c-2")), events{claimOf("bob", "")}, "client", "built-on"},
-		"a claim of another client names it": {doubt, new(created("bob", "client", "c-2")),
-			events{claimOf("ann", `{"values":[{"name":"claimants","value":"client, `+mapping.Fingerprint(who)+`"}]}`)}, "client", "built-on"},
-		"never decided": {doubt, nil, nil, "client", "not-decided"},
+		"a claim was sent since": {doubt, new(created("bob", "client", "c-2")), events{claim}, "client", "built-on"},
+		"never decided":          {doubt, nil, nil, "client", "not-decided"},
 
-		"a known client":                  {events{given("client", "x1")}, nil, nil, "client", "refused x1"},
-		"corrected before":                {events{given("client", "x1"), at("bob", "client", ledger.Refused, ledger.ViaByHand), given("client", "x2")}, nil, nil, "client", "refused x2"},
-		"refused before":                  {events{at("bob", "client", ledger.Refused, ""), given("client", "x1")}, nil, nil, "client", "refused x1"},
-		"in doubt before":                 {append(doubt[:2:2], given("client", "x1")), nil, nil, "client", "uncertain "},
-		"a claim was refused":             {events{given("client", "x1"), claimOf("bob", ""), at("bob", "claim/loan/9", ledger.Refused, "")}, nil, nil, "client", "refused x1"},
-		"a claim was sent":                {events{given("client", "x1"), claimOf("bob", "")}, nil, nil, "client", "built-on"},
-		"a known claim":                   {events{given("claim/loan/1", "x1")}, nil, nil, "claim/loan/1", "refused x1"},
-		"of a known claim, an activity":   {events{given("claim/loan/1", "x1"), at("bob", "activity/a@loan/1", ledger.Sent, "")}, nil, nil, "claim/loan/1", "built-on"},
-		"beside a known claim":            {events{given("client", "x1"), given("claim/loan/1", "c1"), at("bob", "activity/a@loan/1", ledger.Sent, "")}, nil, nil, "client", "refused x1"},
-		"a claim of others":               {events{given("client", "x1"), claimOf("eve", `{"values":[{"name":"claimants","value":"0123"}]}`)}, nil, nil, "client", "refused x1"},
-		"a claim whose data are not kept": {events{given("client", "x1"), claimOf("eve", "")}, nil, nil, "client", "built-on"},
-		"such a claim before":             {events{claimOf("eve", ""), given("client", "x1")}, nil, nil, "client", "refused x1"},
-		"in another's known claim": {events{given("client", "x1"), {StepID: settleStep("eve", "claim/loan/9"), Kind: "claim", To: ledger.Done, Via: ledger.ViaSheet,
-			ID: "c1", At: settleTime, Data: []byte(mapping.Fingerprint(who))}}, nil, nil, "client", "refused x1"},
-		"found by a look-up": {events{{StepID: settleStep("bob", "client"), Kind: "client", To: ledger.Done, Via: ledger.ViaAdopted, ID: "x1", At: settleTime}}, nil, nil, "client", "not-decided"},
+		"a known client":                {events{given("client", "x1")}, nil, nil, "client", "refused x1"},
+		"corrected before":              {events{given("client", "x1"), at("bob", "client", ledger.Refused, ledger.ViaByHand), given("client", "x2")}, nil, nil, "client", "refused x2"},
+		"refused before":                {events{at("bob", "client", ledger.Refused, ""), given("client", "x1")}, nil, nil, "client", "refused x1"},
+		"in doubt before":               {append(doubt[:2:2], given("client", "x1")), nil, nil, "client", "uncertain "},
+		"a claim was refused":           {events{given("client", "x1"), claim, at("bob", "claim/loan/9", ledger.Refused, "")}, nil, nil, "client", "refused x1"},
+		"a claim was sent":              {events{given("client", "x1"), claim}, nil, nil, "client", "built-on"},
+		"a known claim":                 {events{given("claim/loan/1", "x1")}, nil, nil, "claim/loan/1", "refused x1"},
+		"of a known claim, an activity": {events{given("claim/loan/1", "x1"), at("bob", "activity/a@loan/1", ledger.Sent, "")}, nil, nil, "claim/loan/1", "built-on"},
+		"beside a known claim":          {events{given("client", "x1"), given("claim/loan/1", "c1")}, nil, nil, "client", "built-on"},
+		"found by a look-up":            {events{{StepID: settleStep("bob", "client"), Kind: "client", To: ledger.Done, Via: ledger.ViaAdopted, ID: "x1", At: settleTime}}, nil, nil, "client", "not-decided"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -221,24 +208,12 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// An id that does not look like the known ones is refused unless AnyID allows it.
-func TestSettleRefusesAnUnlikelyID(t *testing.T) {
-	l := settleLedger(t)
-	settler := settle.Settler{Ledger: l, Run: "run-2"}
-	const uuid = "6f0c4f5e-0000-4000-8000-000000000001"
-	if err := settler.Settle(t.Context(), created("ann", "claim/loan/1", uuid)); err != nil {
-		t.Fatal(err)
-	}
+// A word that cannot be a segment of a path is no id.
+func TestSettleRefusesWhatIsNoID(t *testing.T) {
+	settler := settle.Settler{Ledger: settleLedger(t), Run: "run-2"}
 	var list problem.List
 	if err := settler.Settle(t.Context(), created("ann", "claim/loan/2", "loan 2?")); !errors.As(err, &list) || list[0].Code != "not-an-id" {
 		t.Errorf("got %v, want not-an-id", err)
-	}
-	if err := settler.Settle(t.Context(), created("ann", "claim/loan/2", "4711")); !errors.As(err, &list) || list[0].Code != "unlike-id" {
-		t.Errorf("got %v, want unlike-id", err)
-	}
-	settler.AnyID = true
-	if err := settler.Settle(t.Context(), created("ann", "claim/loan/2", "4711")); err != nil {
-		t.Error(err)
 	}
 }
 
