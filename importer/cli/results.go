@@ -379,15 +379,11 @@ func (r *importRun) facts(s *sheetRun) []reports.Fact {
 	return facts
 }
 
-// reportBackup says that an edited workbook was in the place of the new one, where it
-// is now, and whether this run has used what was written into it.
+// reportBackup says that another workbook, or an edited one, was in the place of the new one,
+// where it is now, and whether this run has used what was written into it.
 func (r *importRun) reportBackup(s *sheetRun, written reports.Written) error {
 	if written.Aside == "" {
 		return nil
-	}
-	digest, err := safefile.Digest(written.Aside)
-	if err != nil {
-		return err
 	}
 	kept := workbookKept(s.output, written.Aside, r.ledger.command("rerun", written.Aside))
 	other, err := workbook.Find(written.Aside)
@@ -398,8 +394,8 @@ func (r *importRun) reportBackup(s *sheetRun, written reports.Written) error {
 	case other != nil && other.CheckEnvironment(r.session.Env.Name, r.scope) != nil:
 		kept.Message = fmt.Sprintf("is a workbook of the environment “%s”; the file that was here is kept as %s", other.EnvironmentName, written.Aside)
 		kept.Hint = "give each environment its own results with -o"
-	case digest == s.source.Input.Digest || digest == s.marked:
-		kept.Hint = "the corrections in it were used in this run"
+	case r.options.isOfRerun(s.output):
+		kept.Hint = "the corrections that it had when this rerun began were used"
 	}
 	console.PrintProblems(r.Err, problem.List{kept})
 	return nil

@@ -247,7 +247,6 @@ type sheetRun struct {
 	preview *reports.Preview // of its workbook
 	draft   *spool.Results   // what goes into it
 	kept    *keptRun         // from the beginning of the run; nil for a dry run
-	marked  string           // the digest of its source, a results workbook, once that is marked as superseded
 }
 
 // importSheets is the way from sheet to workbook. Nothing is sent before execute.
@@ -598,46 +597,33 @@ func (r *importRun) record(ctx context.Context) error {
 	return nil
 }
 
-// supersede marks the results workbooks that the run will replace, and those of
-// the mapping's latest run: when the ledger is lost, they must not pass for the
-// latest. A workbook that cannot be marked is a warning; the ledger is what counts.
+// supersede marks the results workbooks of the mapping's latest run: when the ledger is lost, they
+// must not pass for the latest. Workbooks of earlier runs were marked before. One that cannot be
+// marked is a warning; the ledger is what counts.
 func (r *importRun) supersede(ctx context.Context) error {
-	own := map[string]bool{}
-	for _, s := range r.sheets {
-		own[safefile.Absolute(s.output)] = true
-		if err := r.mark(ctx, s.output, s); err != nil {
-			return err
-		}
-	}
 	latest, err := r.ledger.ledger.LatestOutputs(ctx, r.scope, r.session.Mapping.Name.Text)
 	if err != nil {
 		return err
 	}
 	for _, path := range latest {
-		if !own[path] && !r.options.isOfRerun(path) {
-			if err := r.mark(ctx, path, nil); err != nil {
-				return err
-			}
+		if err := r.mark(ctx, path); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// mark marks one workbook; of is the sheet whose results replace it, nil for none.
-func (r *importRun) mark(ctx context.Context, path string, of *sheetRun) error {
-	l, results := r.ledger.ledger, safefile.Absolute(r.sheets[0].output)
-	if of != nil {
-		results = safefile.Absolute(path) // it may be edited, and so kept under another name
-	}
-	notMarked := func(err error) {
+// mark marks one workbook.
+func (r *importRun) mark(ctx context.Context, path string) error {
+	notMarked := func(err error) error {
 		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: path}, "not-marked",
 			"could not be marked as older than this run: %v", problem.Cause(err)).
 			Hinted("close it in other programs; it must not be used alone to bring a lost ledger back")})
+		return nil
 	}
 	b, err := workbook.Find(path)
 	if err != nil {
-		notMarked(err)
-		return nil
+		return notMarked(err)
 	}
 	if b == nil || b.NextRun != "" || b.Dropped {
 		return nil // nothing there can pass for the latest results
@@ -646,21 +632,18 @@ func (r *importRun) mark(ctx context.Context, path string, of *sheetRun) error {
 	if err != nil {
 		return err
 	}
-	by, last, _, err := l.OutputOf(ctx, safefile.Absolute(path))
+	by, last, _, err := r.ledger.ledger.OutputOf(ctx, path)
 	if err != nil {
 		return err
 	}
-	err = workbook.Supersede(path, r.run, results, func(digest string) error {
-		if of != nil && was == of.source.Input.Digest {
-			of.marked = digest
-		}
+	err = workbook.Supersede(path, r.run, safefile.Absolute(r.sheets[0].output), func(digest string) error {
 		if was != last {
 			return nil // it was edited, so it will be kept
 		}
-		return l.NoteOutput(by, safefile.Absolute(path), digest)
+		return r.ledger.ledger.NoteOutput(by, path, digest)
 	})
 	if err != nil {
-		notMarked(err)
+		return notMarked(err)
 	}
 	return nil
 }
