@@ -1,7 +1,6 @@
 package importer
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -217,17 +216,9 @@ const (
 	adviceAgain   = "claimsheet history CLIENT-KEY shows what was recorded. Run again when nothing else works on the client: only what is missing is sent."
 )
 
-// record puts a client's outcome into Drafts, from which the workbooks are made, and counts it. Rows
-// show the cells of Prior. Where the client has rows in several sheets, the workbook of each has all
+// record puts a client's outcome into Drafts, from which the workbooks are made, and counts it. Where the client has rows in several sheets, the workbook of each has all
 // its steps, because it may be the only one at hand.
 func (j *Job) record(o clientOutcome) error {
-	for i := range o.Rows {
-		row := &o.Rows[i]
-		if s, ok := j.Prior[rowOf(*row)]; ok {
-			row.ClientID, row.ClaimIDs, row.URL, row.Contacts = s.ClientID, slices.Clone(s.ClaimIDs), s.URL, slices.Clone(s.Contacts)
-			row.FailedStep = cmp.Or(row.FailedStep, s.FailedStep)
-		}
-	}
 	for table, rows := range o.tables() {
 		if err := j.Drafts[table].Add(o.Number, o.Client.Key, rows, o.Lines); err != nil {
 			return err

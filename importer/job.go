@@ -13,11 +13,9 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/result"
 	"claimsheet/importer/retry"
 	"claimsheet/importer/spool"
 	"claimsheet/mapping"
-	"claimsheet/mapping/cell"
 )
 
 // Ledger is what the engine needs of the ledger; *ledger.Ledger has it. What its
@@ -105,9 +103,6 @@ type Job struct {
 	Dispatch Dispatcher
 	// Rules are those of the run that a worker works for; see Join.
 	Rules SharedRules
-
-	// Prior are cells that rows keep showing; see rerun.Comparison.
-	Prior map[cell.Row]result.Row
 
 	mode    mode
 	lookups *lookups

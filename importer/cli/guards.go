@@ -169,8 +169,8 @@ func (r *importRun) replaced() (books []*workbook.Binding, err error) {
 
 // guardLostRun: does the ledger know every run that began after the workbook of a rerun, those
 // that new ones would replace, and those of the mapping's latest run? Else it was restored from before
-// that run; where the whole state folder was, nothing else shows that. A rerun only warns of the last,
-// because its own workbook has all that was done for its clients; the new workbook goes on saying it.
+// that run; where the whole state folder was, nothing else shows that. A rerun is refused for the last
+// only once the ids of its own workbook are recorded, because the workbooks are run again newest first.
 func (r *importRun) guardLostRun(ctx context.Context) error {
 	book := r.options.workbook
 	if r.session.Env.Sandbox {
@@ -206,9 +206,8 @@ func (r *importRun) guardLostRun(ctx context.Context) error {
 			continue // the ledger knows that run after this rerun
 		}
 		err = r.checkNextRun(ctx, b)
-		if lost, ok := errors.AsType[*incomplete](err); ok && book != nil {
-			r.lost = b
-			console.PrintProblems(r.Err, endProblems(lost))
+		if errors.As(err, new(*incomplete)) && book != nil {
+			r.lost = err // who is in doubt by another workbook could be taken for a client of this one
 		} else if err != nil {
 			return err
 		}

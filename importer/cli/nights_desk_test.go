@@ -58,8 +58,7 @@ var deskCases = []nightCase{
 				s.t.Errorf("a report (-results +report):\n%s", diff)
 			}
 		}},
-		{edit: []string{"contactId 5 = somebody-else"}, rerun: true, flags: "--max-failures 100%", code: 1,
-			cells: append(contactsShown, "4 Import status = invalid", "step c@example.com contact/email/p@example.com = done <client p@example.com>")},
+		{edit: []string{"contactId 5 = somebody-else"}, rerun: true, code: 2, says: []string{"[id-conflict]"}},
 		{rows: append([]string{"a@ | Ann | | p@ | Poe | x@", "a@ | Ann | | q@ | Quo |"}, ofContacts[2:]...), flags: "--only a@example.com --max-failures 100%", code: 1, cells: contactsShown},
 		{do: []string{"lose ledger"}, rerun: true, flags: "--yes --max-failures 100%", code: 1, cells: contactsShown},
 	}},
@@ -140,10 +139,9 @@ func edited(name string, edits []string, n sheetNight, more ...sheetNight) night
 	return nightCase{name: "edited: " + name, long: true, mapping: stepThree, nights: append([]sheetNight{firstRun, n}, more...)}
 }
 
-// tampered is a case with an id or a key that contradicts the ledger: its client is held back, and only that one.
+// tampered is a case with an id or a key that contradicts the ledger: nothing at all is done.
 func tampered(name, says string, edits ...string) nightCase {
-	return edited("tampered: "+name, append(edits, corrects), sheetNight{code: 1, posts: stored(1), status: "unchanged, unchanged, done, invalid",
-		says: []string{"[id-conflict]", says, "!ID-1", "!example.com"}})
+	return edited("tampered: "+name, append(edits, corrects), sheetNight{dry: true, code: 2, says: []string{"[id-conflict]", says, "!ID-1", "!example.com"}})
 }
 
 // withoutLedger is a case in which the ledger is lost, and the workbook is edited and run again.
@@ -177,12 +175,12 @@ var rerunCases = []nightCase{
 		firstRun, {rerun: true, edit: []string{corrects}, dry: true, code: 4, posts: stored(1), calls: []string{`"workflowName":"Sheet1"`, `!"workflowName":"Results"`}},
 	}},
 
-	conflicting("the client key", stored(1), "contactId 2 =; claimIds 2 =", "E-mail 2 = c1@example.com", "E-mail 2 = c9@example.com"),
+	conflicting("the client key", stored(1), "Import status 2 =; contactId 2 =; claimIds 2 =", "E-mail 2 = c1@example.com", "E-mail 2 = c9@example.com"),
 	conflicting("the claim key, emptied at first", "claim 1, activity 1", "claimIds 2 =", "Agreement no 2 = A-1", "Agreement no 2 =", "Agreement no 2 = A-9"),
 	{name: "edited after an erasure", long: true, mapping: stepThree, nights: []sheetNight{ // the row is another client's now
 		{rows: []string{"1 A-1"}, posts: stored(1)},
-		{do: []string{"history --forget c1@example.com --yes"}, edit: []string{"E-mail 2 = bob@example.com"}, rerun: true, code: 1,
-			cells: []string{"1 contactId =", "1 claimIds =", "1 redirectUrl ="}},
+		{do: []string{"history --forget c1@example.com --yes"}, rerun: true},
+		{edit: []string{"contactId 2 = <client c1@example.com>", "E-mail 2 = bob@example.com"}, rerun: true, code: 2, says: []string{"[id-conflict]"}},
 	}},
 }
 
@@ -204,17 +202,15 @@ func missing(name string, edits []string, clients ...int) nightCase {
 	return c
 }
 
-// conflicting is a case in which a key of the first row is edited, though its things were made: the row is refused each
-// time, and keeps what it shows, until the key is put back, or the cells are cleared for a new client or claim.
+// conflicting is a case in which a key of the first row is edited, though its things were made: the workbook is refused
+// each time, until the key is put back, or the cells are cleared for a new client or claim.
 func conflicting(name, made, clear, back string, changes ...string) nightCase {
 	c := edited("a conflict stands: "+name, []string{corrects}, sheetNight{code: 4, posts: stored(1)})
 	for _, edit := range changes {
-		c.nights = append(c.nights, sheetNight{rerun: true, edit: []string{edit}, code: 4})
+		c.nights = append(c.nights, sheetNight{rerun: true, edit: []string{edit}, code: 2, says: []string{"[id-conflict]"}})
 	}
-	stands := sheetNight{rerun: true, code: 4, says: []string{"[id-conflict]"}, cells: []string{"1 Import status = invalid", "1 contactId = <client c1@example.com>",
-		"1 claimIds = <claim c1@example.com/Loan A-1>", "1 redirectUrl = <link c1@example.com>"}}
-	c.nights = append(c.nights, stands, stands, sheetNight{rerun: true, flags: "--limit 2", code: 1}, sheetNight{rerun: true, flags: "--only c3@example.com"},
-		sheetNight{rerun: true, edit: []string{back}, code: 4, status: "unchanged, unchanged, unchanged, uncertain"}, sheetNight{rerun: true, edit: changes, code: 4},
+	c.nights = append(c.nights, sheetNight{rerun: true, edit: []string{back}, code: 4, status: "unchanged, unchanged, unchanged, uncertain"},
+		sheetNight{rerun: true, edit: changes, flags: "--only c3@example.com", code: 2, says: []string{"[id-conflict]"}},
 		sheetNight{rerun: true, edit: strings.Split(clear, "; "), code: 4, posts: made, again: true})
 	return c
 }

@@ -126,8 +126,8 @@ func recordedRun(ctx context.Context, place ledgerPlace, id string) (run ledger.
 }
 
 // compareWorkbook compares the workbook of a rerun with the ledger, and refuses one that
-// cannot be relied on. It changes nothing: what the ledger does not know is recorded only after the
-// user has agreed.
+// cannot be relied on. What the ledger does not know is recorded after the user has agreed, and so
+// are the decisions in the workbook; a dry run is refused where there is any.
 func (r *importRun) compareWorkbook(ctx context.Context) error {
 	o, book := r.options, r.options.workbook
 	if book == nil {
@@ -135,7 +135,6 @@ func (r *importRun) compareWorkbook(ctx context.Context) error {
 	}
 	c := &rerun.Comparison{Ledger: r.ledger.ledger, Environment: r.scope, Binding: r.session.Binding,
 		ActivityIDs: r.session.Env.Wire.ActivityID != "", NewIdentity: o.accept["new-identity"]}
-	r.rerun = c
 	at := problem.Where{File: book.Path}
 	known, err := r.ledger.knownRun(ctx, book.Run)
 	if err != nil {
@@ -161,37 +160,29 @@ func (r *importRun) compareWorkbook(ctx context.Context) error {
 	case o.dryRun && c.Missing()+c.Decisions() > 0:
 		return &incomplete{problem.New("dry-run-ledger", "a dry run changes nothing, and the ledger must learn %d steps from the workbook first", c.Missing()+c.Decisions()).
 			Hinted("leave --dry-run out: decisions in the sheet Steps are recorded then, and you are asked before steps are taken over")}
-	case c.Missing() == 0:
-		return nil
-	}
-	question := fmt.Sprintf("The ledger %s does not know %d steps that the workbook shows as done or undecided.\n"+
-		"Take them over from the workbook, so that they are not sent again?", r.ledger, c.Missing())
-	return r.agree(ctx, o.yes, question, "nothing was sent: the ledger does not know what the workbook shows as done",
-		"bring the ledger back, or take the ids from the workbook: "+reports.CommandLine(slices.Insert(o.command(), 2, "--yes")))
-}
-
-// takeOver makes the ledger know what the workbook does, and returns the plans without
-// those of clients whose ids contradict it.
-func (r *importRun) takeOver(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) (iter.Seq2[mapping.Plan, error], error) {
-	c := r.rerun
-	if c.Missing() > 0 {
+	case c.Missing() > 0:
+		question := fmt.Sprintf("The ledger %s does not know %d steps that the workbook shows as done or undecided.\n"+
+			"Take them over from the workbook, so that they are not sent again?", r.ledger, c.Missing())
+		if err := r.agree(ctx, o.yes, question, "nothing was sent: the ledger does not know what the workbook shows as done",
+			"bring the ledger back, or take the ids from the workbook: "+reports.CommandLine(slices.Insert(o.command(), 2, "--yes"))); err != nil {
+			return err
+		}
 		if err := c.TakeOver(r.run, r.bookRows()); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := c.Settle(ctx, uuid.NewString()); err != nil {
-		return nil, err
+		return err
 	}
 	if err := c.CheckRows(ctx, r.bookRows()); err != nil {
-		return nil, err
+		return err
 	}
-	if !r.options.dryRun {
+	if !o.dryRun {
 		if err := r.recordBookRun(ctx); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	r.job.Prior = c.Prior()
-	return c.Hold(plans), nil
+	return r.lost
 }
 
 // recordBookRun records the run that wrote the workbook, now that the ledger knows

@@ -347,9 +347,6 @@ func (r *importRun) binding(s *sheetRun) workbook.Binding {
 	if r.ledger.server == nil {
 		b.Ledger = safefile.Absolute(b.Ledger)
 	}
-	if r.lost != nil {
-		b.NextRun, b.NextResults = r.lost.NextRun, r.lost.NextResults
-	}
 	return b
 }
 

@@ -22,7 +22,6 @@ import (
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/rerun"
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/spool"
 	"claimsheet/mapping"
@@ -226,9 +225,8 @@ type importRun struct {
 	rows   *spool.Rows // of all sheets
 	survey *importer.Survey
 	job    *importer.Job
-	// guard these, in a rerun,
-	rerun *rerun.Comparison
-	lost  *workbook.Binding // of the mapping's latest run: after it was one that the ledger does not know; else nil
+	// guard this, in a rerun,
+	lost error // a run that the ledger does not know began after the mapping's latest
 	// and execute this.
 	stopped error // why the run had to stop before its end
 
@@ -540,25 +538,14 @@ func (r *importRun) execute(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	plans := r.plans()
-	if r.rerun != nil {
-		if plans, err = r.takeOver(ctx, plans); err != nil {
-			return err
-		}
-		if r.lost != nil { // who is in doubt by another workbook could be taken for a client of this one
-			held, hold := context.WithCancelCause(ctx)
-			hold(fmt.Errorf("%w: the ids of this workbook are recorded; run the other results workbook again first, then this one", importer.ErrStopped))
-			ctx = held
-		}
-	}
 	defer context.AfterFunc(ctx, func() {
 		fmt.Fprintf(r.Err, "claimsheet: stopping: requests in flight: %d; waiting for their answers; press Ctrl-C again to stop at once\n", r.session.Client.InFlight())
 	})()
 	stop := r.observer.Watch(r.job.Progress, r.survey.Clients)
 	if r.options.dryRun {
-		err = r.job.Forecast(ctx, plans)
+		err = r.job.Forecast(ctx, r.plans())
 	} else {
-		err = r.job.Do(ctx, plans)
+		err = r.job.Do(ctx, r.plans())
 	}
 	stop()
 	if errors.Is(err, importer.ErrLostLedger) {

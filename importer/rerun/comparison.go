@@ -3,9 +3,9 @@
 //
 // The workbook may have been edited, sorted, or be older than the ledger; the ledger
 // may be new, or an old copy. The ledger wins wherever it knows a step. What only
-// the workbook knows is taken over; where the two contradict each other, nothing
-// is sent for the client, and a problem names the cell. Decisions in the column
-// Settle are checked and recorded.
+// the workbook knows is taken over; where the two contradict each other, the workbook
+// is refused, and a problem names the cell. Decisions in the column Settle are checked
+// and recorded.
 //
 // The package reads rows and lines that package importer/cli/workbook has read
 // from the file (Row, Step), and asks the service nothing.
@@ -22,13 +22,11 @@ import (
 	"claimsheet/importer/result"
 	"claimsheet/importer/settle"
 	"claimsheet/mapping"
-	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
 // Comparison compares a results workbook with the ledger. Call CheckSteps first, then TakeOver if
-// anything is missing, then Settle, then CheckRows; Hold and Prior pass what was found on to the run.
-// A Comparison is for one goroutine.
+// anything is missing, then Settle, then CheckRows. A Comparison is for one goroutine.
 type Comparison struct {
 	Ledger      *ledger.Ledger
 	Environment string // the ledger's scope
@@ -40,8 +38,6 @@ type Comparison struct {
 	takenAt   map[ledger.StepID]int
 	numbers   map[int]bool // of the lines of the sheet Steps
 	erasures  *ledger.Erasures
-	conflicts map[mapping.Identity]problem.List
-	prior     map[cell.Row]result.Row
 	decisions []settle.Settlement
 	decided   map[ledger.StepID]settle.Decision // those of decisions
 	links     map[mapping.Identity]int          // the newest link of a client that is missing and done, in taken
@@ -53,9 +49,8 @@ type Comparison struct {
 // takenStep is a step that the ledger takes over from the workbook.
 type takenStep struct {
 	event  ledger.Event
-	number int    // of its line
-	client string // whose line it is
-	at     string // the cell of its id
+	number int           // of its line
+	at     problem.Where // the cell of its id
 }
 
 // Missing is how many steps the ledger does not know and must take over before anything is sent.
@@ -68,9 +63,10 @@ func (r *Comparison) Decisions() int { return len(r.decisions) }
 // nothing. runKnown reports whether the ledger knows the run that wrote them: else it is new or an
 // old copy, and what it has as not created may have been created since. The problem.List has every
 // line that cannot be read and every decision that cannot be recorded; any other error is the
-// ledger's or the file's.
+// ledger's or the file's. An id that differs from the ledger's, or from that of another line of the
+// same step, is among them.
 func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error], runKnown bool) error {
-	r.conflicts, r.found, r.links = map[mapping.Identity]problem.List{}, map[mapping.Identity]bool{}, map[mapping.Identity]int{}
+	r.found, r.links = map[mapping.Identity]bool{}, map[mapping.Identity]int{}
 	r.decided, r.takenAt, r.numbers = map[ledger.StepID]settle.Decision{}, map[ledger.StepID]int{}, map[int]bool{}
 	var found problem.List
 	for line, err := range lines {
@@ -101,9 +97,9 @@ func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error
 		if exists && !runKnown && isNewer {
 			known = ledger.Step{}
 		}
-		r.add(who, line.conflict(known)...)
+		found = append(found, line.conflict(known)...)
 		if exists && known.To == "" {
-			r.take(line, event, who)
+			found = append(found, r.take(line, event, who)...)
 			known.To = event.To
 		}
 		found = append(found, r.decide(line, known)...)
@@ -115,8 +111,8 @@ func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error
 // take notes a step that the ledger does not know. A further contact has a line for every client
 // who names it, and one of its own where it is a client too. A client's rows show one redirect url,
 // which is that of the last link in the sheet Steps as it was written.
-func (r *Comparison) take(line Step, event ledger.Event, who mapping.Identity) {
-	here := takenStep{event, line.Number, line.Client, line.IDAt.String()}
+func (r *Comparison) take(line Step, event ledger.Event, who mapping.Identity) (wrong problem.List) {
+	here := takenStep{event, line.Number, line.IDAt}
 	i, again := r.takenAt[event.StepID]
 	if !again {
 		i = len(r.taken)
@@ -124,12 +120,8 @@ func (r *Comparison) take(line Step, event ledger.Event, who mapping.Identity) {
 	}
 	switch first := r.taken[i]; {
 	case event.ID != "" && first.event.ID != "" && event.ID != first.event.ID:
-		p := problem.New("id-conflict", "%s differs from %s, and both are the id of one contact or step; nothing is sent for the client", here.at, first.at).
-			Hinted("clear the wrong one of the two")
-		r.add(who, p)
-		if first.client != line.Client {
-			r.add(mapping.Identity{Space: who.Space, Key: first.client}, p)
-		}
+		wrong = problem.List{problem.At(here.at, "id-conflict", "this id differs from %s, and both are the id of one contact or step", first.at).
+			Hinted("clear the wrong one of the two")}
 	case first.event.To != ledger.Done && event.To == ledger.Done:
 		r.taken[i] = here
 	}
@@ -138,6 +130,7 @@ func (r *Comparison) take(line Step, event ledger.Event, who mapping.Identity) {
 			r.links[who] = i
 		}
 	}
+	return wrong
 }
 
 // Complete reports whether the sheet Steps still has every one of the lines that were written, in
@@ -188,8 +181,8 @@ func (r *Comparison) Settle(ctx context.Context, by string) error {
 }
 
 // TakeOver records the steps that the ledger does not know. The rows of the sheet Results have their
-// redirect urls and addresses. A step with the id or url of another step becomes
-// uncertain: one of the two cells is wrong.
+// redirect urls and addresses. A step with the id or url of another step is a problem.Problem: one
+// of the two cells is wrong.
 func (r *Comparison) TakeOver(run string, rows iter.Seq2[Row, error]) error {
 	urls, err := r.readRows(rows)
 	if err != nil {
@@ -216,21 +209,12 @@ func (r *Comparison) TakeOver(run string, rows iter.Seq2[Row, error]) error {
 	const atOnce = 1000
 	for chunk := range slices.Chunk(events, atOnce) {
 		err := r.Ledger.Append(chunk...)
-		if !errors.As(err, new(ledger.Taken)) {
-			if err != nil {
-				return err
-			}
-			continue
+		if t, ok := errors.AsType[ledger.Taken](err); ok {
+			return problem.At(r.taken[r.takenAt[t.Step]].at, "id-taken", "the id of this line, or the redirect url of its client, is that of another step").
+				Hinted("look in the service which of the two it belongs to, and clear the other")
 		}
-		for _, event := range chunk {
-			err := r.Ledger.Append(event)
-			if errors.As(err, new(ledger.Taken)) {
-				event.To, event.Reason, event.ID, event.URL = ledger.Uncertain, reasonTakenTwice, "", ""
-				err = r.Ledger.Append(event)
-			}
-			if err != nil {
-				return err
-			}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -282,110 +266,35 @@ func (r *Comparison) own(person mapping.Person, looksUp bool) *ledger.Event {
 	return e
 }
 
-// CheckRows compares the rows of the sheet Results with the ledger and notes the
-// clients whose rows show what the ledger does not know.
+// CheckRows compares the rows of the sheet Results with the ledger. The problem.List has every row
+// that shows what the ledger does not know under the row's keys: what was created would be created
+// again. Any other error is the ledger's or the file's.
 func (r *Comparison) CheckRows(ctx context.Context, rows iter.Seq2[Row, error]) error {
-	r.prior = map[cell.Row]result.Row{}
+	var found problem.List
 	for row, err := range rows {
 		if err != nil {
 			return err
 		}
-		if err := r.checkRow(ctx, row); err != nil {
+		lead := r.Binding.Convert(row.Record)
+		gone, err := r.isErased(ctx, ledger.ClientKey{Environment: r.Environment, Space: lead.Client.Space, Client: lead.Client.Key})
+		if err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// checkRow retains the cells of a row that the next workbook cannot get from the
-// ledger: the row's client cannot be read, the row contradicts the ledger, or its
-// claim key may be what is wrong with it.
-func (r *Comparison) checkRow(ctx context.Context, row Row) error {
-	lead := r.Binding.Convert(row.Record)
-	if lead.Client == (mapping.Identity{}) {
-		return r.retain(ctx, row, lead.Client)
-	}
-	known, err := r.client(ctx, lead.Client)
-	if err != nil {
-		return err
-	}
-	asks := r.Binding.ClaimSteps(lead)
-	if r.NewIdentity {
-		asks = claimSteps(known)
-	}
-	existing := r.Binding.Mapping().Client.Existing
-	found := row.conflicts(known, asks, existing == mapping.Skip || existing == mapping.Fail)
-	r.add(lead.Client, found...)
-	if len(found) > 0 || len(lead.Problems) > 0 && row.strays(known, asks) {
-		return r.retain(ctx, row, lead.Client)
-	}
-	return nil
-}
-
-// retain notes that a row keeps showing its cells. Of a client who was erased it
-// retains only that there was something, whatever the row's key is now.
-func (r *Comparison) retain(ctx context.Context, row Row, who mapping.Identity) error {
-	cells, ok := row.prior()
-	if !ok {
-		return nil
-	}
-	gone, err := r.isErased(ctx, ledger.ClientKey{Environment: r.Environment, Space: who.Space, Client: who.Key})
-	if err != nil || gone {
-		return err
-	}
-	by, _, err := r.Ledger.StepWithID(ctx, ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Environment: r.Environment}}, Kind: ledger.KindClient, ID: cells.ClientID})
-	if err != nil {
-		return err
-	}
-	if _, gone := ledger.Erased(by.Holder.Client); gone {
-		cells = result.Row{FailedStep: string(mapping.ClientStep)}
-	}
-	r.prior[cell.RowOf(row.Record.Table, row.Record.Row)] = cells
-	return nil
-}
-
-// Prior are the cells that rows keep showing: the rows that CheckRows has held
-// back, and those that belong to no client. Without them the next workbook would
-// have no trace of what was created, and the run after it would send it again.
-func (r *Comparison) Prior() map[cell.Row]result.Row { return r.prior }
-
-// Hold passes plans on. A plan whose client has a conflict gets it as a problem,
-// so that nothing is sent for the client.
-func (r *Comparison) Hold(plans iter.Seq2[mapping.Plan, error]) iter.Seq2[mapping.Plan, error] {
-	return func(yield func(mapping.Plan, error) bool) {
-		for plan, err := range plans {
-			if found := r.conflicts[plan.Client]; len(found) > 0 {
-				plan = r.held(plan, found)
-			}
-			if !yield(plan, err) {
-				return
-			}
+		if gone {
+			continue
 		}
-	}
-}
-
-// held returns a plan with problems instead of steps. The workbook still shows the
-// ids of its claims.
-func (r *Comparison) held(plan mapping.Plan, found problem.List) mapping.Plan {
-	for _, step := range plan.Steps {
-		if step.Kind == mapping.ClaimStep {
-			plan.Claims = append(plan.Claims, mapping.ClaimRows{Key: step.Key, Rows: step.Rows})
+		known, err := r.client(ctx, lead.Client)
+		if err != nil {
+			return err
 		}
-	}
-	plan.Steps = nil
-	for _, p := range found {
-		if p.Where == (problem.Where{}) { // a problem of the sheet Steps
-			p.Where = r.Binding.AtRow(plan.Rows[0])
+		asks := r.Binding.ClaimSteps(lead)
+		if r.NewIdentity {
+			asks = claimSteps(known)
 		}
-		plan.Problems = append(plan.Problems, p)
+		existing := r.Binding.Mapping().Client.Existing
+		found = append(found, row.conflicts(known, asks, existing == mapping.Skip || existing == mapping.Fail, len(lead.Problems) > 0)...)
 	}
-	return plan
-}
-
-func (r *Comparison) add(who mapping.Identity, found ...problem.Problem) {
-	if len(found) > 0 {
-		r.conflicts[who] = append(r.conflicts[who], found...)
-	}
+	return found.Err()
 }
 
 // client returns what the ledger knows of a client. It remembers the last client,

@@ -3,7 +3,6 @@ package rerun_test
 import (
 	"iter"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,6 +12,7 @@ import (
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/problem"
 )
 
 const service = "https://uat.example.test"
@@ -61,7 +61,7 @@ func stepsOf(t *testing.T, r *rerun.Comparison, client string) map[string]ledger
 func lines(all ...rerun.Step) iter.Seq2[rerun.Step, error] {
 	return func(yield func(rerun.Step, error) bool) {
 		for i, line := range all {
-			line.Number = i + 1
+			line.Number, line.IDAt = i+1, problem.Where{Sheet: "Steps", Row: i + 2}
 			if !yield(line, nil) {
 				return
 			}
@@ -149,30 +149,21 @@ func TestTakeOverOwnsAddresses(t *testing.T) {
 	}
 }
 
-// When an id or redirect url was copied down a column, the first step gets it; the
-// others become uncertain without it.
+// A workbook that gives the id or redirect url of one step to another is refused.
 func TestTakeOverGivesAnIDToOneStep(t *testing.T) {
-	r := newComparison(t, "v2")
-	var all []rerun.Step
-	for _, client := range []string{"ann@example.test", "bob@example.test"} {
-		all = append(all, rerun.Step{Client: client, Step: "client", State: "done", ID: "c-1"},
-			rerun.Step{Client: client, Step: "link", State: "done"},
-			rerun.Step{Client: client, Step: "activity/a@client", State: "done"})
-	}
-	takeOver(t, r, lines(all...), rowsOf("ann@example.test", "bob@example.test"))
-	want := map[string]fact{
-		"ann@example.test client": {ledger.Done, "c-1", ""}, "ann@example.test link": {ledger.Done, "", "https://go.example.test"},
-		"bob@example.test client": {ledger.Uncertain, "", ""}, "bob@example.test link": {ledger.Uncertain, "", ""},
-		"ann@example.test activity/a@client": {ledger.Done, "", ""}, "bob@example.test activity/a@client": {ledger.Done, "", ""},
-	}
-	got := map[string]fact{}
-	for _, client := range []string{"ann@example.test", "bob@example.test"} {
-		for key, step := range stepsOf(t, r, client) {
-			got[client+" "+key] = fact{step.To, step.ID, step.URL}
+	const ann, bob = "ann@example.test", "bob@example.test"
+	for name, all := range map[string][]rerun.Step{
+		"id":           {{Client: ann, Step: "client", State: "done", ID: "c-1"}, {Client: bob, Step: "client", State: "done", ID: "c-1"}},
+		"redirect url": {{Client: ann, Step: "link", State: "done"}, {Client: bob, Step: "link", State: "done"}},
+	} {
+		r := newComparison(t, "v2")
+		err := r.CheckSteps(t.Context(), lines(all...), true)
+		if err == nil {
+			err = r.TakeOver("run-1", rowsOf(ann, bob))
 		}
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the ledger's steps (-want +got):\n%s", diff)
+		if p, ok := err.(problem.Problem); !ok || p.Code != "id-taken" || p.Where.Row != 3 {
+			t.Errorf("an %s twice: got %v, want id-taken in row 3", name, err)
+		}
 	}
 }
 
@@ -240,17 +231,15 @@ func TestSeveralLinesOfOnePerson(t *testing.T) {
 	for name, test := range map[string]struct {
 		lines          []rerun.Step
 		missing, words int
-		held           string // the clients for whom nothing is sent
 		want           fact
 		via            string
 	}{
-		"done":                           {[]rerun.Step{own("done", "c-1", ""), of(ann, "done", "c-1", ""), of(cid, "done", "c-1", "")}, 1, 0, "", fact{ledger.Done, "c-1", ""}, ledger.ViaWorkbook},
-		"an id is cleared":               {[]rerun.Step{of(ann, "done", "", ""), own("done", "c-1", "")}, 1, 0, "", fact{ledger.Done, "c-1", ""}, ledger.ViaWorkbook},
-		"found, as its own lines say":    {[]rerun.Step{of(ann, "done", "c-1", ""), own("done", "c-1", ""), skipped}, 1, 0, "", fact{ledger.Done, "c-1", ""}, ledger.ViaAdopted},
-		"two ids":                        {[]rerun.Step{of(ann, "done", "c-1", ""), own("done", "c-2", "")}, 1, 0, ann + " " + bob, fact{ledger.Done, "c-1", ""}, ledger.ViaWorkbook},
-		"one decision beside all":        {[]rerun.Step{own("uncertain", "", "not created"), of(ann, "uncertain", "", "Not  created")}, 1, 1, "", fact{ledger.Refused, "", ""}, ledger.ViaByHand},
-		"one decision beside the second": {[]rerun.Step{own("uncertain", "", ""), of(ann, "uncertain", "", "give up")}, 1, 1, "", fact{ledger.Closed, "", ""}, ledger.ViaByHand},
-		"one id beside both":             {[]rerun.Step{of(ann, "uncertain", "", "created c-1"), own("uncertain", "", "created c-1")}, 1, 1, "", fact{ledger.Done, "c-1", ""}, ledger.ViaByHand},
+		"done":                           {[]rerun.Step{own("done", "c-1", ""), of(ann, "done", "c-1", ""), of(cid, "done", "c-1", "")}, 1, 0, fact{ledger.Done, "c-1", ""}, ledger.ViaWorkbook},
+		"an id is cleared":               {[]rerun.Step{of(ann, "done", "", ""), own("done", "c-1", "")}, 1, 0, fact{ledger.Done, "c-1", ""}, ledger.ViaWorkbook},
+		"found, as its own lines say":    {[]rerun.Step{of(ann, "done", "c-1", ""), own("done", "c-1", ""), skipped}, 1, 0, fact{ledger.Done, "c-1", ""}, ledger.ViaAdopted},
+		"one decision beside all":        {[]rerun.Step{own("uncertain", "", "not created"), of(ann, "uncertain", "", "Not  created")}, 1, 1, fact{ledger.Refused, "", ""}, ledger.ViaByHand},
+		"one decision beside the second": {[]rerun.Step{own("uncertain", "", ""), of(ann, "uncertain", "", "give up")}, 1, 1, fact{ledger.Closed, "", ""}, ledger.ViaByHand},
+		"one id beside both":             {[]rerun.Step{of(ann, "uncertain", "", "created c-1"), own("uncertain", "", "created c-1")}, 1, 1, fact{ledger.Done, "c-1", ""}, ledger.ViaByHand},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newComparison(t, "v2\ncontacts: [{id: p, key: Partner, lookup: {email: Partner}, fields: {email: Partner}}]\nclaims: [{key: E-mail, name: x, claimants: [client, p]}]")
@@ -261,29 +250,20 @@ func TestSeveralLinesOfOnePerson(t *testing.T) {
 			if err := r.Settle(t.Context(), "run-1"); err != nil {
 				t.Fatal(err)
 			}
-			var held []string
-			for plan := range r.Hold(plansOf(ann, bob, cid)) {
-				if len(plan.Problems) > 0 {
-					held = append(held, plan.Client.Key)
-				}
-			}
 			step := stepsOf(t, r, bob)["client"]
 			if diff := cmp.Diff(test.want, fact{step.To, step.ID, step.URL}); diff != "" || step.Via != test.via {
 				t.Errorf("the ledger's step, via %q (-want +got):\n%s", step.Via, diff)
-			}
-			if got := strings.Join(held, " "); got != test.held {
-				t.Errorf("held back: %q, want %q", got, test.held)
 			}
 		})
 	}
 }
 
-func plansOf(clients ...string) iter.Seq2[mapping.Plan, error] {
-	return func(yield func(mapping.Plan, error) bool) {
-		for _, client := range clients {
-			if !yield(mapping.Plan{Client: mapping.Identity{Space: "email", Key: client}, Rows: []cell.Row{2}}, nil) {
-				return
-			}
-		}
+// TestTwoIDs: the id of a contact stands in two lines, and one of them was edited.
+func TestTwoIDs(t *testing.T) {
+	r := newComparison(t, "v2")
+	err := r.CheckSteps(t.Context(), lines(rerun.Step{Client: "ann@example.test", Step: "contact/email/bob@example.test", State: "done", ID: "c-1"},
+		rerun.Step{Client: "bob@example.test", Step: "client", State: "done", ID: "c-2"}), true)
+	if found, ok := err.(problem.List); !ok || found[0].Code != "id-conflict" || found[0].Where.Row != 3 {
+		t.Errorf("got %v, want id-conflict in row 3", err)
 	}
 }

@@ -1,7 +1,6 @@
 package rerun
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +21,6 @@ type Row struct {
 	ClientID   string
 	ClaimIDs   []string
 	URL        string
-	Contacts   []string
 	FailedStep string
 
 	StatusAt, ClientIDAt, ClaimIDsAt problem.Where
@@ -44,11 +42,12 @@ func (r Row) tried() bool {
 // for its client: the id or the key was edited, and what was created under the
 // old key would be created again under the new one. asks are the claim steps that
 // the row asks for. showsFound reports whether the mapping takes over no client that the
-// service knew already; their rows show the ids that look-ups found, which belong to no step.
-func (r Row) conflicts(known map[string]ledger.Step, asks []string, showsFound bool) problem.List {
+// service knew already; their rows show the ids that look-ups found, which belong to no step. invalid
+// reports whether a cell of the row cannot be used, which may be that of a claim's key.
+func (r Row) conflicts(known map[string]ledger.Step, asks []string, showsFound, invalid bool) problem.List {
 	var found problem.List
 	conflict := func(at problem.Where, what, hint string) {
-		found = append(found, problem.At(at, "id-conflict", "%s; nothing is sent for the client", what).Hinted("%s", hint))
+		found = append(found, problem.At(at, "id-conflict", "%s", what).Hinted("%s", hint))
 	}
 	const (
 		clientHint = "put the client key or the id back as it was; if this is to be a new client, clear Claimsheet's cells in the row"
@@ -65,7 +64,7 @@ func (r Row) conflicts(known map[string]ledger.Step, asks []string, showsFound b
 	switch {
 	case r.strays(known, claimSteps(known)):
 		conflict(r.ClaimIDsAt, "the row shows the id of a claim that the ledger does not know for this client", clientHint)
-	case r.strays(known, asks) && slices.ContainsFunc(asks, func(key string) bool { return known[key].To != ledger.Done }):
+	case r.strays(known, asks) && (invalid || slices.ContainsFunc(asks, func(key string) bool { return known[key].To != ledger.Done })):
 		conflict(r.ClaimIDsAt, "the row shows the id of a claim that the ledger has under another claim key than the row's", claimHint)
 	}
 	_, _, ofContact := mapping.ContactOf(r.FailedStep) // in a report also where nothing was sent for the row's own client
@@ -92,24 +91,6 @@ func claimSteps(known map[string]ledger.Step) []string {
 		}
 	}
 	return keys
-}
-
-// prior returns the cells of Claimsheet's columns that a row keeps showing: they
-// are the only trace, in the row, of what was created for it under another key.
-// ok is false for a row that shows nothing. A row without ids for which something
-// was sent keeps that as its failed step, because its status will change.
-func (r Row) prior() (cells result.Row, ok bool) {
-	cells = result.Row{ClientID: strings.Clone(r.ClientID), URL: strings.Clone(r.URL)} // the reader reuses the texts
-	for _, id := range r.ClaimIDs {
-		cells.ClaimIDs = append(cells.ClaimIDs, strings.Clone(id))
-	}
-	for _, contact := range r.Contacts {
-		cells.Contacts = append(cells.Contacts, strings.Clone(contact))
-	}
-	if ok = cells.ClientID != "" || len(cells.ClaimIDs) > 0; !ok && r.tried() {
-		cells.FailedStep, ok = cmp.Or(strings.Clone(r.FailedStep), string(mapping.ClientStep)), true
-	}
-	return cells, ok
 }
 
 // Step is a line of a results workbook's sheet Steps, read back. It may have been
@@ -148,9 +129,8 @@ func (s Step) check() problem.List {
 
 // Reasons of events that come from a workbook.
 const (
-	reasonTakenOver  = "taken over from a results workbook"
-	reasonTakenTwice = "a results workbook gives it the id or redirect url of another step"
-	reasonLostID     = "a results workbook says that it is done, and has lost the id"
+	reasonTakenOver = "taken over from a results workbook"
+	reasonLostID    = "a results workbook says that it is done, and has lost the id"
 )
 
 // toEvent returns the event by which a ledger that does not know the step takes it
@@ -187,9 +167,9 @@ func (s Step) conflict(known ledger.Step) problem.List {
 	case s.ID == "" || s.ID == known.ID || takenOver:
 		return nil
 	case known.ID == "":
-		return problem.List{problem.New("id-conflict", "%s holds an id, and the ledger knows of none for this step; nothing is sent for the client", s.IDAt).
-			Hinted("clear that cell; if the thing exists in the service, record it: claimsheet settle --created ID STEP")}
+		return problem.List{problem.At(s.IDAt, "id-conflict", "the ledger knows of no id for this step").
+			Hinted("clear the cell; if the thing exists in the service, record it: claimsheet settle --created ID STEP")}
 	}
-	return problem.List{problem.New("id-conflict", "%s differs from the id that the ledger has for this step; nothing is sent for the client", s.IDAt).
-		Hinted("clear that cell: the ledger's id is the one that counts")}
+	return problem.List{problem.At(s.IDAt, "id-conflict", "this id differs from the one that the ledger has for the step").
+		Hinted("clear the cell: the ledger's id is the one that counts; claimsheet report writes the whole workbook again")}
 }

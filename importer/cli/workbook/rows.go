@@ -101,8 +101,6 @@ func (s *Sheet) split(record cell.Record) rerun.Row {
 			row.ClientID, row.ClientIDAt = text, at
 		case cell.ClaimIDsHeader:
 			row.ClaimIDs, row.ClaimIDsAt = listOf(text), at
-		case cell.ContactsHeader:
-			row.Contacts = listOf(text)
 		case cell.URLHeader:
 			row.URL = text
 		case cell.FailedStepHeader:
@@ -117,8 +115,8 @@ func (s *Sheet) split(record cell.Record) rerun.Row {
 	return row
 }
 
-// listOf splits a cell of the columns claimIds and contacts; the note at the end of a
-// list that did not fit its cell is not an id.
+// listOf splits a cell of the column claimIds; the note at the end of a list that did not
+// fit its cell is not an id.
 func listOf(text string) []string {
 	text, _, _ = strings.Cut(text, " … ")
 	var ids []string
