@@ -9,9 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -248,25 +246,6 @@ func (j *Job) trust() error {
 		return nil
 	}
 	return j.Ledger.Trust(j.Environment)
-}
-
-// MostRequests returns how many requests a run sends at most, by kind: all that the plans ask for
-// which are not left out. It looks neither at what is done already nor for clients that the service
-// knows. The error is the sheet's.
-func (j *Job) MostRequests(plans iter.Seq2[mapping.Plan, error]) (result.Requests, error) {
-	var n result.Requests
-	for plan, err := range plans {
-		if err != nil {
-			return n, err
-		}
-		if j.leavesOut(plan) != "" {
-			continue
-		}
-		for _, step := range plan.Steps {
-			addRequests(&n, apiclient.Kind(step.Kind), 1)
-		}
-	}
-	return n, nil
 }
 
 // Growth returns a problem for each activity that is new since the mapping last ran: it says for

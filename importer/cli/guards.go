@@ -349,16 +349,15 @@ func (r *importRun) confirmFirst(ctx context.Context) error {
 	if err != nil || known {
 		return err
 	}
-	most, err := r.job.MostRequests(r.plans())
-	if err != nil || most.Client <= unasked {
-		return err
+	clients := r.survey.Clients
+	if o.limit > 0 {
+		clients = min(clients, o.limit)
 	}
-	creates := fmt.Sprintf("%d clients", most.Client)
-	if most.Claim > 0 {
-		creates += fmt.Sprintf(" and %d claims", most.Claim)
+	if clients <= unasked || o.only != "" {
+		return nil
 	}
-	question := fmt.Sprintf("This is the first run of the mapping “%s” in the environment “%s”. It creates up to %s at %s.\nContinue?",
-		r.session.Mapping.Name.Text, r.session.Env.Name, creates, r.session.Env.BaseURL)
+	question := fmt.Sprintf("This is the first run of the mapping “%s” in the environment “%s”. It creates up to %d clients at %s.\nContinue?",
+		r.session.Mapping.Name.Text, r.session.Env.Name, clients, r.session.Env.BaseURL)
 	return r.agree(ctx, false, question, "nothing was sent: the first run was not confirmed",
 		"look at it first: "+reports.CommandLine(slices.Insert(o.command(), 2, "--dry-run")))
 }

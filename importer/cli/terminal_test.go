@@ -117,7 +117,7 @@ func TestTerminal(t *testing.T) {
 func TestFirstRunAsks(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
-	const question = "It creates up to 6 clients and 6 claims at http://"
+	const question = "It creates up to 6 clients at http://"
 	s := newScene(t, stepThree, leads(6))
 	for answer, code := range map[string]int{"no\n": 3, "\x03": 130} {
 		printed, got := typing(t, [][2]string{{"Type yes: ", answer}}, "", 80, nil, s.args()...)
