@@ -301,7 +301,7 @@ func TestP7_ForgetErasesOneClient(t *testing.T) {
 	if left := s.leaks("Customer-A"); len(left) > 0 {
 		t.Error("a later run has recorded the client again")
 	}
-	expect(t, s.must(2, "history", "--forget", "Customer-A", "--yes"), "[erased-before]")
+	expect(t, s.must(2, "history", "--forget", "Customer-A", "--yes"), "[unknown-client]")
 }
 
 // TestForgetErasesWhatOthersSayOfAClient: no file of the state folder says any more that the row of another client was refused

@@ -107,18 +107,11 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 		return err
 	}
 	var ids []string
-	var outputs []string
 	steps := 0
 	for _, owner := range owners {
 		known, err := l.ledger.StepsOfClient(ctx, owner)
 		if err != nil {
 			return err
-		}
-		for r, err := range l.ledger.Runs(ctx, []string{owner.Environment}) {
-			if err != nil {
-				return err
-			}
-			outputs = append(outputs, r.Output)
 		}
 		n, err := l.ledger.Forget(owner, time.Now())
 		if errors.Is(err, ledger.ErrUnsettled) {
@@ -145,14 +138,7 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 	if len(ids) > 0 {
 		fmt.Fprintf(p.Out, "The service still has: %s\n", problem.OneLine(strings.Join(ids, ", ")))
 	}
-	seen := map[string]bool{}
-	for _, path := range outputs {
-		if _, err := os.Stat(path); err == nil && !seen[path] {
-			seen[path] = true
-			fmt.Fprintf(p.Out, "A workbook that may have the client: %s\n", problem.OneLine(path))
-		}
-	}
-	fmt.Fprintln(p.Out, "Remove the client from the export too: each run keeps a copy of its sheet until it is purged.")
+	fmt.Fprintln(p.Out, "Remove the client from results workbooks and from the export too: each run keeps a copy of its sheet until it is purged.")
 	return nil
 }
 
@@ -164,19 +150,13 @@ func (l *ledgerSession) toForget(ctx context.Context, key string) ([]ledger.Clie
 	}
 	var owners []ledger.ClientKey
 	spaces := map[string]bool{}
-	var erased time.Time
 	for _, owner := range found {
-		if at, gone := ledger.Erased(owner.Client); gone {
-			erased = at
-			continue
+		if _, erased := ledger.Erased(owner.Client); !erased {
+			owners = append(owners, owner)
+			spaces[owner.Space] = true
 		}
-		owners = append(owners, owner)
-		spaces[owner.Space] = true
 	}
 	switch {
-	case len(owners) == 0 && !erased.IsZero():
-		return nil, problem.New("erased-before", "this client was erased before, on %s", moment(erased)).
-			Hinted("copies of sheets since then are removed by %s", l.command("history", "--purge", "--older-than", "0d"))
 	case len(owners) == 0:
 		return nil, l.unknownClient()
 	case len(spaces) > 1:
