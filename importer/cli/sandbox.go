@@ -153,12 +153,6 @@ func (p *program) serve(c *cli.Context) error {
 // the service and the ledger: without the one, the other would be wrong. Only what
 // Claimsheet has put there is removed, except for the ledger's lock.
 func (p *program) resetSandbox(c *cli.Context) error {
-	for _, flag := range c.LocalFlagNames() {
-		if flag != "reset" && flag != "state" {
-			return problem.New("usage", "--reset empties the sandbox and ends, so --%s has no meaning with it", flag).
-				Hinted("claimsheet sandbox --reset first; then claimsheet sandbox with the other flags")
-		}
-	}
 	where := withUsualMapping(load.Where{State: c.String("state")})
 	folder := where.StateDir(true)
 	if folder == "" {
