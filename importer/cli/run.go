@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -383,14 +382,6 @@ func (r *importRun) openLedger() error {
 			r.session.KeepInputs() // the run that has the ledger may be reading the same copies
 		}
 		return err
-	}
-	// From now on no command removes a copy; before, one may have taken it for that of an earlier run.
-	for _, src := range r.session.Sources {
-		if _, err := os.Lstat(src.Input.Path); err != nil {
-			return &incomplete{problem.At(problem.Where{File: src.Input.Given}, "input-removed",
-				"the run's copy of the sheet in the state folder was removed by another command, such as history --purge, while the run was starting").
-				Hinted("nothing was sent; run again")}
-		}
 	}
 	return nil
 }
