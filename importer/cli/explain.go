@@ -20,21 +20,6 @@ Examples:
     claimsheet explain
     claimsheet explain new-ledger`
 
-const explanation = `NAME:
-   {{wrap (print .Name " - " .Title) 3}}
-
-CAUSE:
-   {{wrap (description .Cause) 3}}
-
-HOW TO FIX IT:
-   {{wrap (description .Fix) 3}}
-
-BAD:{{nindent 4 .Bad}}
-
-GOOD:{{nindent 4 .Good}}
-
-`
-
 func (p *program) explainCommand() *cli.Command {
 	return command("explain", "[CODE…]", "list the problem codes, or explain one: cause, cure and an example", explainHelp, nil,
 		func(c *cli.Context) error {
@@ -62,34 +47,21 @@ func (p *program) explainCommand() *cli.Command {
 					}
 					return problem.New("unknown-code", "there is no problem code “%s”", problem.Shorten(name)).Hinted("%s", hint)
 				}
-				if codes[i].Cause == "" {
+				if codes[i].Text == "" {
 					fmt.Fprintf(p.Out, "%s: %s. The message and its hint say the rest.\n", codes[i].Name, codes[i].Title)
 					continue
 				}
-				cli.HelpPrinter(p.Out, explanation, codes[i])
+				fmt.Fprintf(p.Out, "%s: %s.\n\n%s\n\n", codes[i].Name, codes[i].Title, codes[i].Text)
 			}
 			return nil
 		})
 }
 
-// problemCode is a word in brackets at the end of messages. The file codes.txt has a line for each, and entries.txt the
-// explanations of those whose message and hint cannot hold cause and cure:
-//
-//	## ledger-locked
-//	What the cause is.
-//	Fix: How to fix it.
-//	Bad:
-//	-- mapping.yaml --
-//	client:
-//	  kye: E-mail
-//	$ claimsheet check leads.csv
-//	Good:
-//	…
-//
-// An example has lines of files, commands, and sentences. The lines of mapping.yaml, environments.yaml and leads.csv
-// replace those of the files in the folder base, unless "(whole file)" stands behind the name. Without a command, a dry
-// run is meant. The good example goes on in the folder of the bad one.
-type problemCode struct{ Name, Title, Cause, Fix, Bad, Good string } // no Cause if message and hint say everything
+// problemCode is a word in brackets at the end of messages. The file codes.txt has a line for each, and entries.txt, below
+// “## NAME”, the text of those whose message and hint cannot hold it: the cause, “Fix:”, and what is typed under “Bad:” and
+// “Good:”. The lines of mapping.yaml, environments.yaml and leads.csv there replace those of the files in the folder base,
+// and the good example goes on in the folder of the bad one.
+type problemCode struct{ Name, Title, Text string } // no Text if message and hint say everything
 
 //go:embed explain/codes.txt explain/entries.txt
 var explainFiles embed.FS
@@ -108,14 +80,11 @@ var problemCodes = sync.OnceValues(func() (codes []problemCode, err error) {
 	entries, err := explainFiles.ReadFile("explain/entries.txt")
 	for entry := range strings.SplitSeq(strings.TrimPrefix(string(entries), "## "), "\n## ") {
 		name, text, _ := strings.Cut(entry, "\n")
-		cause, text, _ := strings.Cut(text, "\nFix: ")
-		fix, text, _ := strings.Cut(text, "\nBad:\n")
-		bad, good, ok := strings.Cut(text, "\nGood:\n")
 		i := indexOfCode(codes, name)
-		if !ok || i < 0 {
-			return nil, fmt.Errorf("entries.txt: %s lacks a part, or its line in codes.txt: this is a bug of Claimsheet's", name)
+		if i < 0 {
+			return nil, fmt.Errorf("entries.txt: codes.txt has no line for %s: this is a bug of Claimsheet's", name)
 		}
-		codes[i] = problemCode{name, codes[i].Title, cause, fix, bad, strings.TrimSpace(good)}
+		codes[i].Text = strings.TrimSpace(text)
 	}
 	return codes, err
 })
