@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"claimsheet/importer/cli/probe"
-	"claimsheet/importer/cli/trial"
 	"claimsheet/importer/result"
 )
 
@@ -25,9 +24,6 @@ func QuickProcess() int {
 	usualPace.Believable, _ = time.ParseDuration(os.Getenv("TRIAL_BELIEVE"))
 	return Process()
 }
-
-// InstallTrial puts importer/cli/trial between the parts of this process's runs.
-func InstallTrial() { hooks = new(trial.Trial) }
 
 // MainAt is Main at another pace.
 func MainAt(ctx context.Context, args []string, stdio IO, pace Pace) int {

@@ -398,7 +398,7 @@ func (s *scene) checkLeft(n int, steps []boundary, doubt int, created bool) {
 	}
 }
 
-// plant is a bug that a trial build has where TRIAL_BUG names it. The package importer/cli/trial plants it.
+// plant is a bug that the trial program of the tests has where TRIAL_BUG names it; planted_test.go has them.
 type plant struct {
 	name  string
 	where where

@@ -54,7 +54,7 @@ var arrows = map[string][]string{
 	"importer/cli/console":  {},
 	"importer/cli/studio": {"mapping", "mapping/cell", "mapping/convert", "mapping/draft", "mapping/yamlpatch", "apiclient", "apiclient/serve", "importer", "importer/cli/load", "importer/cli/workbook",
 		"importer/safefile", "importer/sheet", "importer/spool"},
-	"importer/cli/trial": {"apiclient", "importer", "importer/cli/load", "importer/ledger", "importer/ledger/postgres"}, // in tests and trial builds only
+	"importer/cli/trial": {"apiclient", "importer", "importer/cli/load", "importer/ledger"}, // in tests and trial builds only
 	"reports":            {"importer/result", "importer/safefile", "importer/sheet", "mapping/cell", "reports/xlsx"},
 	"reports/xlsx":       {"mapping/cell"},
 

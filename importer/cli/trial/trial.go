@@ -1,6 +1,6 @@
 // Package trial puts itself between the engine of a run and its ledger, its
 // service and its network, so that tests can kill the program at a place
-// and inject bugs. It is in the tests' programs and in builds with the tag trial
+// and pause it. It is in the tests' programs and in builds with the tag trial
 // (go build -tags trial), for trials from outside; the program that users have contains
 // nothing of it.
 //
@@ -10,7 +10,6 @@
 //	TRIAL_KILL=PLACE STEP   kill the process at a place of a step, such as
 //	                        "after-intent c1@example.com:client"; with one worker
 //	TRIAL_PAUSE=PLACE STEP  stop there until SIGCONT comes; with one worker
-//	TRIAL_BUG=BUG           plant one of the bugs below
 //	TRIAL_BELIEVE=DURATION  the age from which a look-up that finds nobody is believed
 //	TRIAL_LOOK_AGAIN=LIST   the waits before each look-up after a doubt, such as "0s 20ms"
 //	TRIAL_ASK_AGAIN=DURATION  the wait before a GET that failed is sent again
@@ -25,29 +24,7 @@ import (
 
 	"claimsheet/importer"
 	"claimsheet/importer/cli/load"
-	"claimsheet/importer/ledger"
 )
-
-// Bug is a bug that TRIAL_BUG can plant.
-type Bug string
-
-// The bugs.
-const (
-	IntentAfterRequest Bug = "intent written after the request"
-	NothingBeforeEnd   Bug = "nothing written before the end"
-	OutcomesAtEnd      Bug = "outcomes written at the end"
-	OpenIntentAgain    Bug = "open intent sent again"
-	AgainAfterReset    Bug = "sent again after a reset"
-	AgainAfter500      Bug = "sent again after a 500"
-	AgainAfterTimeout  Bug = "sent again after a time-out"
-	NoSettleWindow     Bug = "no settle window"
-	ShortSettleWindow  Bug = "settle window shorter than the slowest creation"
-	RefusedBy5xx       Bug = "a 5xx taken for a refusal"
-	DoubtIsAnybodys    Bug = "an address in doubt is anybody's"
-)
-
-// Planted reports whether the bug is planted.
-func (b Bug) Planted() bool { return os.Getenv("TRIAL_BUG") == string(b) }
 
 // Trial wraps the parts of the runs of a process, one after the other. The zero Trial is ready for use.
 type Trial struct {
@@ -59,14 +36,9 @@ type Trial struct {
 
 // Job returns the job with a wrapped ledger and service, and with the settle window of the trial.
 func (t *Trial) Job(j *importer.Job) *importer.Job {
-	j.Ledger = &wrappedLedger{Ledger: j.Ledger, trial: t, late: map[ledger.ClientKey][]ledger.Event{}, forgotten: map[ledger.StepID]bool{}}
+	j.Ledger = &wrappedLedger{j.Ledger, t}
 	j.Service = &service{Service: j.Service, trial: t}
-	switch believe, err := time.ParseDuration(os.Getenv("TRIAL_BELIEVE")); {
-	case NoSettleWindow.Planted():
-		j.Believable = 1 // 0 is the engine's
-	case ShortSettleWindow.Planted():
-		j.Believable = 300 * time.Millisecond
-	case err == nil:
+	if believe, err := time.ParseDuration(os.Getenv("TRIAL_BELIEVE")); err == nil {
 		j.Believable = believe
 	}
 	return j

@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"claimsheet/apiclient"
+	"claimsheet/importer"
+	"claimsheet/importer/cli/trial"
+	"claimsheet/importer/ledger"
+)
+
+// InstallTrial puts importer/cli/trial, and the bug that TRIAL_BUG names, between the parts of this process's runs.
+func InstallTrial() { hooks = planted{new(trial.Trial)} }
+
+// bug is a bug that TRIAL_BUG can plant.
+type bug string
+
+// The bugs.
+const (
+	intentAfterRequest bug = "intent written after the request"
+	nothingBeforeEnd   bug = "nothing written before the end"
+	outcomesAtEnd      bug = "outcomes written at the end"
+	openIntentAgain    bug = "open intent sent again"
+	againAfterReset    bug = "sent again after a reset"
+	againAfter500      bug = "sent again after a 500"
+	againAfterTimeout  bug = "sent again after a time-out"
+	noSettleWindow     bug = "no settle window"
+	shortSettleWindow  bug = "settle window shorter than the slowest creation"
+	refusedBy5xx       bug = "a 5xx taken for a refusal"
+	doubtIsAnybodys    bug = "an address in doubt is anybody's"
+)
+
+func (b bug) planted() bool { return os.Getenv("TRIAL_BUG") == string(b) }
+
+// planted is a trial with bugs between it and the parts of a run.
+type planted struct{ *trial.Trial }
+
+func (p planted) Job(j *importer.Job) *importer.Job {
+	j.Ledger = &buggyLedger{Ledger: j.Ledger, late: map[ledger.ClientKey][]ledger.Event{}, forgotten: map[ledger.StepID]bool{}}
+	j.Service = &buggyService{j.Service}
+	j = p.Trial.Job(j)
+	switch {
+	case noSettleWindow.planted():
+		j.Believable = 1 // 0 is the engine's
+	case shortSettleWindow.planted():
+		j.Believable = 300 * time.Millisecond
+	}
+	return j
+}
+
+// buggyLedger has the bugs of a program that writes too late or reads too little.
+type buggyLedger struct {
+	importer.Ledger
+
+	mu        sync.Mutex
+	late      map[ledger.ClientKey][]ledger.Event // events that a bug writes later
+	forgotten map[ledger.StepID]bool              // steps that a bug takes for new ones
+}
+
+func (l *buggyLedger) Append(events ...ledger.Event) error {
+	if now := l.spoilt(events); len(now) > 0 {
+		return l.Ledger.Append(now...)
+	}
+	return nil
+}
+
+// spoilt returns what the bug has written of events, and of those that it has kept back before.
+func (l *buggyLedger) spoilt(events []ledger.Event) (now []ledger.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	who := events[0].ClientKey
+	all := slices.Concat(l.late[who], events)
+	delete(l.late, who)
+	last := len(all) - 1
+	requestFollows := all[last].To == ledger.Sent // and then another Append
+	for i, e := range all {
+		switch {
+		case requestFollows && (nothingBeforeEnd.planted() || intentAfterRequest.planted() && i == last || outcomesAtEnd.planted() && e.To == ledger.Done):
+			l.late[who] = append(l.late[who], e)
+			continue
+		case doubtIsAnybodys.planted():
+			e.Addresses, e.LookedUp = nil, nil
+		case e.To == ledger.Sent && l.forgotten[e.StepID]:
+			e.Via = ledger.ViaRepeatable
+		}
+		now = append(now, e)
+	}
+	return now
+}
+
+// Steps leaves out, for openIntentAgain, what a killed run left in flight.
+func (l *buggyLedger) Steps(ctx context.Context, owner ledger.ClientKey, mapping string) (map[string]ledger.Step, error) {
+	steps, err := l.Ledger.Steps(ctx, owner, mapping)
+	return steps, errors.Join(err, l.forget(ctx, steps))
+}
+
+// StepsOfClients leaves out what Steps leaves out.
+func (l *buggyLedger) StepsOfClients(ctx context.Context, environment, mapping string, owners []ledger.ClientKey) ([]map[string]ledger.Step, error) {
+	all, err := l.Ledger.StepsOfClients(ctx, environment, mapping, owners)
+	return all, errors.Join(err, l.forget(ctx, all...))
+}
+
+// forget takes out of the steps of some clients, for openIntentAgain, what a killed run left in flight.
+func (l *buggyLedger) forget(ctx context.Context, clients ...map[string]ledger.Step) error {
+	if !openIntentAgain.planted() {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, steps := range clients {
+		for key, s := range steps {
+			events, err := l.Ledger.Events(ctx, s.StepID)
+			if err != nil {
+				return err
+			}
+			if events[len(events)-1].To == ledger.Sent {
+				l.forgotten[s.StepID] = true
+				delete(steps, key)
+			}
+		}
+	}
+	return nil
+}
+
+func (l *buggyLedger) AddressOwners(ctx context.Context, environment string, addresses []string) (map[string][]ledger.AddressOwner, error) {
+	if doubtIsAnybodys.planted() {
+		return nil, nil
+	}
+	return l.Ledger.AddressOwners(ctx, environment, addresses)
+}
+
+// buggyService has the bugs of a program that sends again or misreads an answer.
+type buggyService struct{ importer.Service }
+
+func (s *buggyService) CreateReserved(ctx context.Context, slot *apiclient.Slot, r apiclient.Request) apiclient.Verdict {
+	began := time.Now()
+	v := s.Service.CreateReserved(ctx, slot, r)
+	for attempt := 1; attempt < 5 && sentAgain(v, time.Since(began)); attempt++ {
+		slot, err := s.Reserve(ctx)
+		if err != nil {
+			break
+		}
+		began = time.Now()
+		v = s.Service.CreateReserved(ctx, slot, r)
+	}
+	if refusedBy5xx.planted() && v.Effect == apiclient.Uncertain && v.Status/100 == 5 {
+		v.Effect = apiclient.Refused
+	}
+	return v
+}
+
+// sentAgain reports whether a bug sends a request again that may have worked. No answer after more than half a
+// second is a time-out: what breaks a connection in the tests does so at once.
+func sentAgain(v apiclient.Verdict, took time.Duration) bool {
+	timedOut := took > 500*time.Millisecond
+	return v.Effect == apiclient.Uncertain && (againAfterReset.planted() && v.Status == 0 && !timedOut ||
+		againAfterTimeout.planted() && v.Status == 0 && timedOut || againAfter500.planted() && v.Status == 500)
+}
