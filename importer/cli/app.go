@@ -237,8 +237,14 @@ func checkArguments(c *cli.Context) error {
 	for i, arg := range args {
 		if len(arg) > 1 && strings.HasPrefix(arg, "-") {
 			corrected := slices.Concat(strings.Fields(c.Command.HelpName), givenFlags(c), args[i:], args[:i])
-			return problem.New("late-flag", "the flag %s is after the argument %s; flags come first", withoutSecret([]string{arg})[0], args[0]).
-				Hinted("%s", reports.CommandLine(withoutSecret(corrected)))
+			flag, _, _ := strings.Cut(arg, "=")
+			late := problem.New("late-flag", "the flag %s is after the argument %s; flags come first", flag, args[0])
+			if slices.ContainsFunc(corrected, func(word string) bool {
+				return strings.HasPrefix(word, "-password") || strings.HasPrefix(word, "--password")
+			}) {
+				return late // what is typed behind it may be a password, which is not shown
+			}
+			return late.Hinted("%s", reports.CommandLine(corrected))
 		}
 	}
 	return nil

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -129,27 +127,6 @@ func passwordOf(c *cli.Context) (password, error) {
 	given := c.String("password")
 	secret, err := environment.ReadSecret(c.Context, "--password", given)
 	return password{given, secret.Reveal()}, err
-}
-
-// withoutSecret returns a command line without a password that was typed instead of
-// a reference.
-func withoutSecret(words []string) []string {
-	safe := slices.Clone(words)
-	isReference := func(value string) bool {
-		scheme, _, found := strings.Cut(value, ":")
-		return found && slices.Contains([]string{"env", "file", "cmd"}, scheme)
-	}
-	for i, word := range safe {
-		flag, value, joined := strings.Cut(word, "=")
-		switch {
-		case flag != "--password" && flag != "-password":
-		case joined && !isReference(value):
-			safe[i] = flag + "=env:NAME"
-		case !joined && i+1 < len(safe) && !isReference(safe[i+1]):
-			safe[i+1] = "env:NAME"
-		}
-	}
-	return safe
 }
 
 // traceFlag is the flag of every command that speaks with the service.

@@ -19,7 +19,6 @@ import (
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/draft"
 	"claimsheet/mapping/problem"
-	"claimsheet/reports"
 )
 
 const initHelp = `It looks at the headers and the cells, and with -e at the service's templates, and proposes a mapping: each line with its reason,
@@ -375,7 +374,7 @@ func (p *program) writeDraft(made *draft.Proposal, c *cli.Context) error {
 			words = append(words, "--"+flag, c.String(flag))
 		}
 	}
-	next := reports.CommandLine(withoutSecret(commandWords(where, append(words, c.Args().Slice()...)...)))
+	next := commandLine(where, append(words, c.Args().Slice()...)...)
 	fmt.Fprintf(p.Out, "%s: a first mapping; look at the lines marked DECIDE\n", problem.OneLine(out))
 	fmt.Fprintf(p.Out, "Next: answer them, and check the mapping with the sheet:\n  %s\n", next)
 	return nil

@@ -38,8 +38,8 @@ var deskCases = []nightCase{
 	}},
 	{name: "a decision is taken back", mapping: stepThree, nights: []sheetNight{
 		{rows: []string{"1-2"}, faults: faults{"claim c2@example.com/Loan A-2": {dropped}}, code: 4, posts: "?"},
-		{idle: true, do: []string{"settle --undo claim/loan/A-2 → 2 is uncertain, and there is no decision to undo [not-decided]",
-			"settle --undo c2@example.com:claim/loan/A-2 → 2 lists it with the command lines that decide it"}},
+		{idle: true, do: []string{"settle --undo claim/loan/A-2 → 2 there is no decision to undo: word 1 after the flags",
+			"settle --undo c2@example.com:claim/loan/A-2 → 2 [not-decided]"}},
 		{do: []string{"settle --give-up claim/loan/A-2 → --undo c2@example.com:claim/loan/A-2", "settle --undo claim/loan/A-1 → 2",
 			"settle --undo claim/loan/A-2", "settle → 4 claim/loan/A-2"}, code: 4},
 		{do: []string{"history c2@example.com → 1×  you undid the decision", "settle --created <claim c2@example.com/Loan A-2> claim/loan/A-2"}, posts: "activity 2, link 1"},

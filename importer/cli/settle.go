@@ -75,28 +75,27 @@ func (p *program) settle(ctx context.Context, where load.Where, choice settle.Ch
 	if err != nil {
 		return err
 	}
-	var doubts, decided []settle.UncertainStep
+	var candidates []settle.UncertainStep
 	var scopes []string
 	if l.ledger != nil {
 		if scopes, err = l.scopes(ctx); err != nil {
 			return err
 		}
-		if doubts, err = settle.Uncertain(ctx, l.ledger, scopes); err != nil {
-			return err
-		}
+		find := settle.Uncertain
 		if choice == settle.Undo {
-			if decided, err = settle.Decided(ctx, l.ledger, scopes); err != nil {
-				return err
-			}
+			find = settle.Decided
+		}
+		if candidates, err = find(ctx, l.ledger, scopes); err != nil {
+			return err
 		}
 	}
 	said := settleJSON{Environment: l.session.Env.Name, Decided: []decidedJSON{}}
 	if choice == "" {
-		p.listDoubts(l, doubts)
-		p.object = said.with(doubts)
+		p.listDoubts(l, candidates)
+		p.object = said.with(candidates)
 		return nil
 	}
-	about, value, err := l.namedSteps(ctx, choice, words, doubts, decided)
+	about, value, err := l.namedSteps(ctx, choice, words, candidates)
 	if err != nil {
 		return err
 	}
@@ -276,11 +275,8 @@ func whatToLookFor(doubt settle.UncertainStep) string {
 // namedSteps reads the words after the flags: the steps that a decision is about, and the id or url of
 // what was created. Problems name words by their place, because they may be e-mail addresses or
 // redirect urls.
-func (l *ledgerSession) namedSteps(ctx context.Context, choice settle.Choice, words []string, doubts, decided []settle.UncertainStep) (about []settle.UncertainStep, value string, err error) {
-	candidates := doubts
-	if choice == settle.Undo {
-		candidates = decided
-	}
+func (l *ledgerSession) namedSteps(ctx context.Context, choice settle.Choice, words []string, candidates []settle.UncertainStep) (
+	about []settle.UncertainStep, value string, err error) {
 	var found problem.List
 	for i, word := range words {
 		name := fmt.Sprintf("word %d after the flags", i+1)
@@ -297,19 +293,14 @@ func (l *ledgerSession) namedSteps(ctx context.Context, choice settle.Choice, wo
 		case len(named) > 1:
 			found = append(found, problem.New("ambiguous-step", "%s names %d steps", name, len(named)).
 				Hinted("use the number that %s shows, or write CLIENT-KEY:NAME", l.command("settle")))
-		case choice == settle.Undo && len(naming(doubts, word)) > 0:
-			found = append(found, problem.New("not-decided", "%s is uncertain, and there is no decision to undo", name).
-				Hinted("%s lists it with the command lines that decide it", l.command("settle")))
-		case old && choice == settle.Undo:
-			found = append(found, problem.New("old-number", "a decided step has no number any more").Hinted("write CLIENT-KEY:NAME, as the decision was printed"))
+		case choice == settle.Undo:
+			found = append(found, problem.New("not-decided", "there is no decision to undo: %s is no decided step of the environment “%s”, or was sent since", name, l.session.Env.Name).
+				Hinted("write CLIENT-KEY:NAME, as the decision was printed; %s shows what happened", l.command("history", "CLIENT-KEY")))
 		case old:
 			found = append(found, problem.New("old-number", "the step with the number %s is no longer uncertain: it was decided or sent again since", word).
 				Hinted("%s lists what is uncertain now", l.command("settle")))
 		case choice == settle.WasCreated && value == "":
 			value = word
-		case choice == settle.Undo:
-			found = append(found, problem.New("unknown-step", "%s is neither a decided step nor one with an id of the sheet in the environment “%s”, or it was sent since", name, l.session.Env.Name).
-				Hinted("write CLIENT-KEY:NAME, as the decision was printed; %s shows what happened", l.command("history", "CLIENT-KEY")))
 		default:
 			found = append(found, problem.New("unknown-step", "%s is not an uncertain step of the environment “%s”", name, l.session.Env.Name).
 				Hinted("%s lists what is uncertain", l.command("settle")))
