@@ -125,18 +125,21 @@ func (r *importRun) guardEnvironment(context.Context) error {
 }
 
 // guardNewLedger: does the ledger know the run whose results workbook is where the new one goes?
-// Else it is new, or older than that run, and everything done since would be done again.
+// Else it is new, or older than that run, and everything done since would be done again. The workbook
+// that a rerun is given is not meant, because each of its lines is compared with the ledger, and none of
+// the sandbox's, whose data and ledger are in one folder: neither is lost alone.
 func (r *importRun) guardNewLedger(ctx context.Context) error {
-	replaced, err := r.replaced()
-	if err != nil {
-		return err
-	}
-	for _, b := range replaced {
-		known, err := r.ledger.knowsWorkbook(ctx, b)
+	for _, path := range r.resultsPaths() {
+		b, err := r.findOwn(path)
 		if err != nil {
 			return err
 		}
-		if !known {
+		if b == nil || r.options.isOfRerun(path) || r.session.Env.Sandbox {
+			continue
+		}
+		if known, err := r.ledger.knowsWorkbook(ctx, b); err != nil {
+			return err
+		} else if !known {
 			return &incomplete{problem.At(problem.Where{File: b.Path}, "new-ledger",
 				"is of a run that the ledger %s does not know to its end: the ledger is new, or was restored from before that time, and what was done since would be done again", r.ledger).
 				Hinted("bring the ledger back; or import what the workbook knows: %s; or add --accept new-ledger to create everything again", r.ledger.command("rerun", b.Path))}
@@ -145,26 +148,16 @@ func (r *importRun) guardNewLedger(ctx context.Context) error {
 	return nil
 }
 
-// replaced returns the results workbooks that new ones would replace. For a dry run, whose plan goes elsewhere,
-// they are those that the run would replace. The one that a rerun is given is not among them, because each of
-// its lines is compared with the ledger, and none of the sandbox's, whose data and ledger are in one folder:
-// neither is lost alone.
-func (r *importRun) replaced() (books []*workbook.Binding, err error) {
+// resultsPaths returns where the results go; for a dry run, where those of the run would go.
+func (r *importRun) resultsPaths() (paths []string) {
 	o := r.options
 	if o.dryRun {
 		o.dryRun, o.out = false, ""
 	}
 	for _, s := range r.sheets {
-		path := o.output(s.source.Input.Given)
-		b, err := r.findOwn(path)
-		if err != nil {
-			return nil, err
-		}
-		if b != nil && !o.isOfRerun(path) && !r.session.Env.Sandbox {
-			books = append(books, b)
-		}
+		paths = append(paths, o.output(s.source.Input.Given))
 	}
-	return books, nil
+	return paths
 }
 
 // guardLostRun: does the ledger know every run that began after the workbook of a rerun, those
@@ -184,20 +177,11 @@ func (r *importRun) guardLostRun(ctx context.Context) error {
 	if r.options.accept["new-ledger"] {
 		return nil
 	}
-	replaced, err := r.replaced()
-	if err != nil {
-		return err
-	}
-	for _, b := range replaced {
-		if err := r.checkNextRun(ctx, b); err != nil {
-			return err
-		}
-	}
 	latest, err := r.ledger.ledger.LatestOutputs(ctx, r.scope, r.session.Mapping.Name.Text)
 	if err != nil {
 		return err
 	}
-	for _, path := range latest {
+	for _, path := range append(latest, r.resultsPaths()...) {
 		b, err := r.findOwn(path)
 		if err != nil || b == nil || r.options.isOfRerun(path) {
 			continue // supersede warns of one that cannot be read
