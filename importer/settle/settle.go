@@ -272,18 +272,15 @@ func (d *UncertainStep) gather(ctx context.Context, l *ledger.Ledger) error {
 }
 
 // Decided are the steps of environments that Undo takes back: those whose last event is a decision,
-// the latest first, and the clients and claims that are done with an id that a sheet gave (known_id),
-// which have no numbers.
+// the latest first, and the clients and claims that are done with an id that a sheet gave (known_id).
+// They have no numbers.
 func Decided(ctx context.Context, l *ledger.Ledger, environments []string) (decided []UncertainStep, err error) {
 	for _, environment := range environments {
 		for step, err := range l.Decided(ctx, environment) {
 			if err != nil {
 				return nil, err
 			}
-			switch {
-			case isDecision(step):
-				decided = append(decided, UncertainStep{Step: step, Number: step.Ref.Last})
-			case step.Via == ledger.ViaSheet:
+			if isDecision(step) || step.Via == ledger.ViaSheet {
 				decided = append(decided, UncertainStep{Step: step})
 			}
 		}
