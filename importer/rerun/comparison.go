@@ -97,7 +97,7 @@ func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error
 		if exists && !runKnown && isNewer {
 			known = ledger.Step{}
 		}
-		found = append(found, line.conflict(known)...)
+		found = append(found, line.conflict(known, r.showsFound())...)
 		if exists && known.To == "" {
 			found = append(found, r.take(line, event, who)...)
 			known.To = event.To
@@ -291,10 +291,16 @@ func (r *Comparison) CheckRows(ctx context.Context, rows iter.Seq2[Row, error]) 
 		if r.NewIdentity {
 			asks = claimSteps(known)
 		}
-		existing := r.Binding.Mapping().Client.Existing
-		found = append(found, row.conflicts(known, asks, existing == mapping.Skip || existing == mapping.Fail, len(lead.Problems) > 0)...)
+		found = append(found, row.conflicts(known, asks, r.showsFound(), len(lead.Problems) > 0)...)
 	}
 	return found.Err()
+}
+
+// showsFound reports whether the mapping takes over no client that the service knew already: its
+// results show the ids that look-ups found, which belong to no step.
+func (r *Comparison) showsFound() bool {
+	existing := r.Binding.Mapping().Client.Existing
+	return existing == mapping.Skip || existing == mapping.Fail
 }
 
 // client returns what the ledger knows of a client. It remembers the last client,

@@ -258,6 +258,18 @@ func TestSeveralLinesOfOnePerson(t *testing.T) {
 	}
 }
 
+// TestFoundAndFailed: a new ledger does not know whom a look-up found, and whom the mapping does not take over.
+func TestFoundAndFailed(t *testing.T) {
+	for existing, isRefused := range map[mapping.Existing]bool{mapping.Fail: false, mapping.Skip: false, mapping.Reuse: true} {
+		r := newComparison(t, "v2")
+		r.Binding.Mapping().Client.Existing = existing
+		err := r.CheckSteps(t.Context(), lines(rerun.Step{Client: "ann@example.test", Step: "client", State: "refused", ID: "c-1"}), false)
+		if (err != nil) != isRefused {
+			t.Errorf("existing: %s: got %v", existing, err)
+		}
+	}
+}
+
 // TestTwoIDs: the id of a contact stands in two lines, and one of them was edited.
 func TestTwoIDs(t *testing.T) {
 	r := newComparison(t, "v2")

@@ -41,8 +41,7 @@ func (r Row) tried() bool {
 // conflicts returns a problem for each id of the row that the ledger does not know
 // for its client: the id or the key was edited, and what was created under the
 // old key would be created again under the new one. asks are the claim steps that
-// the row asks for. showsFound reports whether the mapping takes over no client that the
-// service knew already; their rows show the ids that look-ups found, which belong to no step. invalid
+// the row asks for. showsFound is Comparison.showsFound. invalid
 // reports whether a cell of the row cannot be used, which may be that of a claim's key.
 func (r Row) conflicts(known map[string]ledger.Step, asks []string, showsFound, invalid bool) problem.List {
 	var found problem.List
@@ -160,11 +159,12 @@ func (s Step) toEvent(id ledger.StepID) (event ledger.Event, ok bool) {
 
 // conflict returns a problem when the line has another id than the ledger; the
 // zero ledger.Step is a step that the ledger does not know. An empty id is no
-// conflict.
-func (s Step) conflict(known ledger.Step) problem.List {
+// conflict, and neither is that of a client whom a look-up found (Comparison.showsFound).
+func (s Step) conflict(known ledger.Step, showsFound bool) problem.List {
 	takenOver := known.To == "" && !slices.Contains(unsent, s.State)
+	found := known.To == "" && showsFound && s.Step == ledger.KindClient && s.State != string(result.Planned)
 	switch {
-	case s.ID == "" || s.ID == known.ID || takenOver:
+	case s.ID == "" || s.ID == known.ID || takenOver || found:
 		return nil
 	case known.ID == "":
 		return problem.List{problem.At(s.IDAt, "id-conflict", "the ledger knows of no id for this step").
