@@ -216,8 +216,9 @@ const (
 	adviceAgain   = "claimsheet history CLIENT-KEY shows what was recorded. Run again when nothing else works on the client: only what is missing is sent."
 )
 
-// record puts a client's outcome into Drafts, from which the workbooks are made, and counts it. Where the client has rows in several sheets, the workbook of each has all
-// its steps, because it may be the only one at hand.
+// record puts a client's outcome into Drafts, from which the workbooks are made, and counts it. Where the
+// client has rows in several sheets, the workbook of each has all its steps, because it may be the only one
+// at hand.
 func (j *Job) record(o clientOutcome) error {
 	for table, rows := range o.tables() {
 		if err := j.Drafts[table].Add(o.Number, o.Client.Key, rows, o.Lines); err != nil {

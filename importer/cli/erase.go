@@ -138,7 +138,7 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 	if len(ids) > 0 {
 		fmt.Fprintf(p.Out, "The service still has: %s\n", problem.OneLine(strings.Join(ids, ", ")))
 	}
-	fmt.Fprintln(p.Out, "Remove the client from results workbooks and from the export too: each run keeps a copy of its sheet until it is purged.")
+	fmt.Fprintln(p.Out, "Remove the client from results workbooks and from the export too: each run keeps a copy of its sheet.")
 	return nil
 }
 

@@ -294,7 +294,8 @@ func (l *ledgerSession) namedSteps(ctx context.Context, choice settle.Choice, wo
 			found = append(found, problem.New("ambiguous-step", "%s names %d steps", name, len(named)).
 				Hinted("use the number that %s shows, or write CLIENT-KEY:NAME", l.command("settle")))
 		case choice == settle.Undo:
-			found = append(found, problem.New("not-decided", "there is no decision to undo: %s is no decided step of the environment “%s”, or was sent since", name, l.session.Env.Name).
+			found = append(found, problem.New("not-decided",
+				"there is no decision to undo: %s is no decided step of the environment “%s”, or was sent since", name, l.session.Env.Name).
 				Hinted("write CLIENT-KEY:NAME, as the decision was printed; %s shows what happened", l.command("history", "CLIENT-KEY")))
 		case old:
 			found = append(found, problem.New("old-number", "the step with the number %s is no longer uncertain: it was decided or sent again since", word).

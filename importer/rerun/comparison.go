@@ -210,7 +210,8 @@ func (r *Comparison) TakeOver(run string, rows iter.Seq2[Row, error]) error {
 	for chunk := range slices.Chunk(events, atOnce) {
 		err := r.Ledger.Append(chunk...)
 		if t, ok := errors.AsType[ledger.Taken](err); ok {
-			return problem.At(r.taken[r.takenAt[t.Step]].at, "id-taken", "the id of this line, or the redirect url of its client, is that of another step").
+			return problem.At(r.taken[r.takenAt[t.Step]].at, "id-taken",
+				"the id of this line, or the redirect url of its client, is that of another step").
 				Hinted("look in the service which of the two it belongs to, and clear the other")
 		}
 		if err != nil {

@@ -208,7 +208,8 @@ func (s Settler) checkUndo(ctx context.Context, step ledger.Step) error {
 		onClaim := step.Kind == ledger.KindClaim && other.Mapping == step.Mapping && ledger.ClaimOf(other.StepID.Step) == step.StepID.Step
 		if (onClient || onClaim) && other.To != ledger.Refused {
 			return problem.New("built-on", "the decision cannot be taken back or corrected: the %s that came since belongs to this %s and is %s",
-				other.Kind, step.Kind, other.To).Hinted("take back first what the sheet gave (known_id) or you decided; the rest must be corrected in the service")
+				other.Kind, step.Kind, other.To).
+				Hinted("take back first what the sheet gave (known_id) or you decided; the rest must be corrected in the service")
 		}
 	}
 	return err
