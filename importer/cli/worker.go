@@ -152,7 +152,7 @@ func (w *worker) open(ctx context.Context) (err error) {
 		return err
 	}
 	w.journal = w.openJournal(l)
-	w.broker, err = dispatch.Open(ctx, *l.server, l.ledger.Session())
+	w.broker, err = dispatch.Open(ctx, *l.server, l.ledger)
 	return err
 }
 
@@ -359,7 +359,7 @@ func (r *importRun) dispatch(ctx context.Context) error {
 		return err
 	}
 	spec := runSpec{Session: shared, Runs: r.job.Runs, Environment: r.scope, MaxFailures: r.options.maxFailures, SimilarKeys: r.job.SimilarKeys}
-	broker, err := dispatch.Open(ctx, *r.ledger.server, r.ledger.ledger.Session())
+	broker, err := dispatch.Open(ctx, *r.ledger.server, r.ledger.ledger)
 	if err != nil {
 		return err
 	}

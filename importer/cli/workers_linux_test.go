@@ -344,7 +344,7 @@ func TestLedgerInDatabase(t *testing.T) {
 	s.must(0, "settle")
 	s.report()
 	said += s.must(0, "doctor") + first.out + first.err
-	expect(t, said, "schema version 5")
+	expect(t, said, "schema version 6")
 
 	// To a file, into another database, and on from there.
 	s.must(0, "copy-ledger", "--to", s.path("copy.db"))

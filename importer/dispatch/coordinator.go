@@ -12,7 +12,6 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/ledger/postgres"
 )
 
 // Run is a run that this process coordinates, or of which it is a worker. It is an
@@ -32,7 +31,7 @@ func (b *Broker) Run(id string) *Run { return &Run{broker: b, run: id} }
 func (b *Broker) Start(ctx context.Context, id, queue string, spec any) (*Run, error) {
 	err := b.again(ctx, func(ctx context.Context) error {
 		batch := &pgx.Batch{} // is a transaction
-		batch.Queue(`DELETE FROM dispatched_runs r WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = r.coordinator)`)
+		batch.Queue(`DELETE FROM dispatched_runs r WHERE r.coordinator NOT IN (SELECT s.number FROM (` + ledger.Sessions + `) s)`)
 		batch.Queue(`DELETE FROM river_job j WHERE j.kind = $1 AND NOT EXISTS (SELECT 1 FROM dispatched_runs r WHERE r.run = ANY (j.tags))`, groupArgs{}.Kind())
 		batch.Queue(`INSERT INTO dispatched_runs (run, coordinator, spec) VALUES ($1, $2, $3) ON CONFLICT (run) DO NOTHING`, id, b.session, spec)
 		return b.pool.SendBatch(ctx, batch).Close()
@@ -60,7 +59,7 @@ func (r *Run) Collect(ctx context.Context, stops bool, do func(groups map[int64]
 	if stops {
 		states = append(states, rivertype.JobStateCancelled)
 		err := r.broker.exec(ctx, `WITH stopped AS (UPDATE dispatched_runs SET stopped = true WHERE run = $1 AND NOT stopped)
-			UPDATE river_job j SET state = 'cancelled', finalized_at = now() WHERE $1 = ANY (j.tags) AND (j.state IN ('available', 'pending', 'retryable', 'scheduled') OR `+abandoned+`)`, r.run)
+			UPDATE river_job j SET state = 'cancelled', finalized_at = now() WHERE $1 = ANY (j.tags) AND (j.state IN ('available', 'pending', 'retryable', 'scheduled') OR `+abandoned+`)`, r.run, r.broker.silence)
 		if err != nil {
 			return err
 		}
@@ -90,9 +89,9 @@ func (r *Run) Collect(ctx context.Context, stops bool, do func(groups map[int64]
 // collectedAtOnce is how many jobs are read from the tables at once.
 const collectedAtOnce = 200
 
-// abandoned is whether a job j was begun by a worker that is not connected any more, or is
-// silent. River's client has the id of the worker's session.
-const abandoned = `(j.state = 'running' AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id::text = j.attempted_by[array_upper(j.attempted_by, 1)] AND s.until > ` + ledger.ServerTime + ` AND ` + postgres.IsConnected + `))`
+// abandoned is whether a job j was begun by a worker that is not connected any more, or is silent for
+// as long as the second parameter says. River's client has the number of the worker's session.
+const abandoned = `(j.state = 'running' AND j.attempted_by[array_upper(j.attempted_by, 1)] NOT IN (SELECT s.number::text FROM (` + ledger.Sessions + `) s WHERE s.silent < $2))`
 
 // Check makes jobs available again whose worker is gone, and those that workers have refused
 // because this process was silent; what another worker begins then waits for the locks of the
@@ -100,7 +99,7 @@ const abandoned = `(j.state = 'running' AND NOT EXISTS (SELECT 1 FROM sessions s
 // out are left. Call it every few seconds, and not at the same time as other methods.
 func (r *Run) Check(ctx context.Context, out int) (workers int, err error) {
 	err = r.broker.exec(ctx, `UPDATE river_job j SET state = 'available', finalized_at = NULL WHERE $1 = ANY (j.tags) AND (j.state = 'cancelled' OR `+abandoned+`)
-		AND EXISTS (SELECT 1 FROM dispatched_runs WHERE run = $1 AND NOT stopped)`, r.run)
+		AND EXISTS (SELECT 1 FROM dispatched_runs WHERE run = $1 AND NOT stopped)`, r.run, r.broker.silence)
 	if err != nil {
 		return 0, err
 	}
@@ -109,17 +108,12 @@ func (r *Run) Check(ctx context.Context, out int) (workers int, err error) {
 		return r.broker.pool.QueryRow(ctx, `SELECT count(*), count(DISTINCT attempted_by[array_upper(attempted_by, 1)]) FILTER (WHERE state = 'running') FROM river_job WHERE $1 = ANY (tags)`, r.run).Scan(&jobs, &workers)
 	})
 	if err == nil && jobs < out {
-		err = lost(fmt.Sprintf("%d of %d jobs are missing", out-jobs, out))
+		err = ledger.ServerFailed(fmt.Errorf("%d of %d groups that were handed over have disappeared from the database; what was done is in the ledger", out-jobs, out))
 	}
 	return workers, err
 }
 
-// End removes the run, with all that was handed over. What River's tables held is personal data, so
-// its room is given back at once, where this user owns them; the server does it later in any case.
+// End removes the run, with all that was handed over.
 func (r *Run) End(ctx context.Context) error {
-	err := r.broker.exec(ctx, `WITH run AS (DELETE FROM dispatched_runs WHERE run = $1) DELETE FROM river_job WHERE $1 = ANY (tags)`, r.run)
-	if err == nil {
-		err = r.broker.exec(ctx, `VACUUM (SKIP_LOCKED) river_job`)
-	}
-	return err
+	return r.broker.exec(ctx, `WITH run AS (DELETE FROM dispatched_runs WHERE run = $1) DELETE FROM river_job WHERE $1 = ANY (tags)`, r.run)
 }

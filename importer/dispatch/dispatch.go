@@ -14,12 +14,10 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -38,23 +36,24 @@ import (
 // Broker is where the coordinators and the workers of runs meet: tables beside a ledger. It
 // is safe for concurrent use, and must be closed.
 //
-// Its errors are ledger.ErrServer where the server cannot be used at present or the tables have
-// disappeared, a problem (dispatch-rights) where the user lacks rights, and otherwise what the
-// server answered. A call waits for up to three minutes for a server that does not answer.
+// Its errors are a problem (dispatch-rights) where the user lacks rights, and otherwise
+// ledger.ErrServer. A call waits for up to three minutes for a server that does not answer.
 type Broker struct {
 	pool    *pgxpool.Pool
-	session int64 // of this process in the ledger
+	session int64         // of this process in the ledger
+	silence time.Duration // for which others wait for a session
 	river   *river.Client[pgx.Tx]
 }
 
-// Open returns the broker beside the ledger at an address, for the process that has a
-// session there (ledger.Ledger.Session). It makes tables that are missing.
-func Open(ctx context.Context, a postgres.Address, session int64) (*Broker, error) {
+// Open returns the broker beside the ledger at an address, for the process that has opened l there.
+// It makes River's tables.
+func Open(ctx context.Context, a postgres.Address, l *ledger.Ledger) (*Broker, error) {
 	pool, err := a.Pool(ctx)
 	if err != nil {
 		return nil, err
 	}
-	b := &Broker{pool: pool, session: session}
+	b := &Broker{pool: pool}
+	b.session, b.silence = l.Session()
 	if err = b.again(ctx, b.makeTables); err == nil {
 		b.river, err = river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: quiet}) // it only inserts
 	}
@@ -71,16 +70,11 @@ func (b *Broker) Close() { b.pool.Close() }
 // quiet is the log of what River does in the coordinator: errors are returned.
 var quiet = slog.New(slog.DiscardHandler)
 
-// dispatchTables creates the table beside River's, and drops what is left of River's.
-//
-//go:embed dispatch.sql
-var dispatchTables string
-
 // tablesLock is the first number of the advisory lock under which the tables are made; the
 // second is that of the ledger's schema.
 const tablesLock = 0x434C4152
 
-// makeTables makes the tables, or brings those of an older River to the present version. Those of
+// makeTables makes River's tables, or brings those of an older River to the present version. Those of
 // a newer one stay as they are.
 func (b *Broker) makeTables(ctx context.Context) error {
 	conn, err := b.pool.Acquire(ctx)
@@ -93,14 +87,6 @@ func (b *Broker) makeTables(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var complete bool
-	err = conn.QueryRow(ctx, `SELECT bool_and(to_regclass(t) IS NOT NULL) FROM unnest(ARRAY['dispatched_runs', 'river_job', 'river_leader', 'river_migration', 'river_queue']) t`).Scan(&complete)
-	if err == nil && !complete {
-		_, err = conn.Exec(ctx, dispatchTables)
-	}
-	if err != nil {
-		return err
-	}
 	migrator, err := rivermigrate.New(riverpgxv5.New(b.pool), &rivermigrate.Config{Logger: quiet})
 	if err == nil {
 		_, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
@@ -108,15 +94,15 @@ func (b *Broker) makeTables(ctx context.Context) error {
 	return err
 }
 
-// again calls do up to three times: a connection of the pool may be cut because the server was
-// started again. do must be safe to repeat.
+// again calls do up to three times: a connection of the pool may be cut, or two transactions may have
+// waited for each other. do must be safe to repeat.
 func (b *Broker) again(ctx context.Context, do func(ctx context.Context) error) error {
 	const most, pause = 3, 200 * time.Millisecond
 	for n := 1; ; n++ {
 		limited, cancel := context.WithTimeout(ctx, patience)
 		err := do(limited)
 		cancel()
-		if err == nil || n == most || ctx.Err() != nil || answered(err) || errors.Is(err, ErrEnded) {
+		if err == nil || n == most || ctx.Err() != nil || errors.Is(err, ErrEnded) {
 			return refused(err)
 		}
 		time.Sleep(pause)
@@ -126,45 +112,23 @@ func (b *Broker) again(ctx context.Context, do func(ctx context.Context) error) 
 // patience is how long the server may take for one statement.
 const patience = time.Minute
 
-// answered reports whether an error is the server's answer to a statement, and not a lost
-// connection.
-func answered(err error) bool {
-	said, ok := errors.AsType[*pgconn.PgError](err)
-	if !ok || len(said.Code) < 2 {
-		return ok
-	}
-	// The connection was ended by an operator, or failed; there are too many; transactions
-	// waited for each other; a lock was not given, or the transaction was idle for too long; a
-	// process whose connection was cut was still making the same table.
-	class := said.Code[:2]
-	return !slices.Contains([]string{"57", "08", "53", "40"}, class) && !slices.Contains([]string{"55P03", "25P03", "23505"}, said.Code)
-}
-
-// refused is the error of a statement for those who call this package: one that says that
-// the server has failed, unless the server has answered.
+// refused is the error of a statement for those who call this package.
 func refused(err error) error {
-	said, answer := errors.AsType[*pgconn.PgError](err)
+	said, answered := errors.AsType[*pgconn.PgError](err)
 	switch {
 	case err == nil || errors.Is(err, ErrEnded):
 		return err
-	case answer && slices.Contains([]string{"42P01", "42704", "0A000", "XX000"}, said.Code): // no such table or type, or another one than before
-		return lost(said.Message)
-	case answer && said.Code == "42501": // insufficient privilege
+	case answered && said.Code == "42501": // insufficient privilege
 		return problem.New("dispatch-rights", "this user may not use the tables by which runs and workers meet: %s", said.Message).
 			Hinted("give this user CREATE and USAGE on the schema of the ledger, or let the user who owns the ledger run once with --workers and then give rights on the new tables; docs/scale.md has the commands")
-	case answered(err):
-		return fmt.Errorf("the ledger's server refuses a statement: %w", said)
+	case answered:
+		err = said
 	}
 	return ledger.ServerFailed(fmt.Errorf("the ledger's server cannot be used: %w", problem.Cause(err)))
 }
 
 // ErrEnded says that a run is not carried out any more.
 var ErrEnded = errors.New("the run has ended")
-
-// lost is the error for tables, or jobs in them, that no process of Claimsheet has removed.
-func lost(why string) error {
-	return ledger.ServerFailed(errors.New("what runs and workers meet by has disappeared from the database; what was done is in the ledger: " + why))
-}
 
 // exec executes a statement.
 func (b *Broker) exec(ctx context.Context, statement string, args ...any) error {

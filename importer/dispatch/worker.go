@@ -67,7 +67,7 @@ const (
 func (b *Broker) Active(ctx context.Context) (runs map[string]bool, err error) {
 	err = b.again(ctx, func(ctx context.Context) error {
 		runs = map[string]bool{}
-		rows, err := b.pool.Query(ctx, `SELECT r.run, r.stopped FROM dispatched_runs r JOIN sessions s ON s.id = r.coordinator WHERE s.until > `+ledger.ServerTime)
+		rows, err := b.pool.Query(ctx, `SELECT r.run, r.stopped FROM dispatched_runs r JOIN (`+ledger.Sessions+`) s ON s.number = r.coordinator WHERE s.silent < $1`, b.silence)
 		if err != nil {
 			return err
 		}

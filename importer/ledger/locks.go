@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -79,7 +78,7 @@ func (s *Server) lockKey(name string) int64 {
 	return int64(binary.BigEndian.Uint64(sum[:]))
 }
 
-// ServerTime is a server's clock in a statement: microseconds since 1970, as in the table sessions.
+// ServerTime is a server's clock in a statement: microseconds since 1970.
 const ServerTime = `CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)`
 
 // tryLock locks keys, all or none, unless another caller or another process has one. It gives back in
@@ -118,6 +117,11 @@ const (
 		AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 	lockedKey = `(CAST(l.classid AS bigint) << 32) | CAST(l.objid AS bigint)`
 )
+
+// Sessions is a query for the numbers of all sessions that write a ledger of the database, as
+// Ledger.Session has them, and for how long each has said nothing.
+const Sessions = `SELECT ` + lockedKey + ` AS number,
+	coalesce((SELECT clock_timestamp() - a.state_change FROM pg_stat_get_activity(l.pid) a), interval '0') AS silent FROM ` + locks
 
 // endSilent ends the sessions of the same user that hold one of the keys and have said nothing for
 // as long as Server.Silence.
@@ -162,10 +166,7 @@ func (l *Ledger) speakRegularly(stop <-chan struct{}) {
 func (l *Ledger) speak() error {
 	now := time.Now() // before it is said
 	err := l.bare(func(t *transaction) error {
-		n, err := t.exec(`UPDATE sessions SET until = `+ServerTime+` + ? WHERE id = ?`, l.server.Silence.Microseconds(), l.server.Session)
-		if err == nil && n == 0 {
-			err = errors.New("the table sessions has lost this process")
-		}
+		_, err := t.exec(`SELECT 1`)
 		return err
 	})
 	if err == nil {
@@ -199,11 +200,8 @@ func lockName(parts ...string) string { return fmt.Sprintf("%q", parts) } // two
 // Shared reports whether other processes may write the ledger at the same time.
 func (l *Ledger) Shared() bool { return l.write != nil && l.server != nil && l.server.Shared }
 
-// Session is the number of this process among those that write a shared ledger; 0 for a
-// file.
-func (l *Ledger) Session() int64 {
-	if l.server == nil {
-		return 0
-	}
-	return l.server.Session
+// Session is the number by which Sessions has this process while it may write a ledger on a server, and
+// silence how long others wait for it when it says nothing.
+func (l *Ledger) Session() (number int64, silence time.Duration) {
+	return l.server.session, l.server.Silence
 }

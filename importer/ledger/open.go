@@ -294,12 +294,6 @@ func (l *Ledger) Close() error {
 		if l.speaking != nil {
 			close(l.speaking)
 		}
-		if l.write != nil && l.server != nil && l.Stopped() == nil {
-			err = errors.Join(err, l.bare(func(t *transaction) error {
-				_, err := t.exec(`DELETE FROM sessions WHERE id = ?`, l.server.Session)
-				return err
-			}))
-		}
 		if l.write != nil {
 			err = errors.Join(l.write.close(), err)
 		}
@@ -318,7 +312,7 @@ var schema string
 
 // SchemaVersion is the version of a ledger's tables, in a file and on a server. A ledger
 // of any other version is refused.
-const SchemaVersion = 5
+const SchemaVersion = 6
 
 // How the header of a ledger's file looks: SQLite's magic, and the application id
 // "CLAM", which tells a ledger from any other database.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math/rand/v2"
 	"time"
 
 	"claimsheet/mapping/problem"
@@ -21,8 +22,6 @@ type Server struct {
 	Write *sql.Conn
 	// Shared says that other processes may write the ledger at the same time; see Ledger.Lock.
 	Shared  bool
-	Session int64         // the number of this process among those that write the ledger
-	Backend int64         // the process of the server that has Write
 	Silence time.Duration // after which a session that holds what others wait for is ended
 	// LockSpace sets the names that are locked apart from those of the other ledgers of the
 	// database, and is the same by whatever way a process connects.
@@ -37,6 +36,9 @@ type Server struct {
 	Compact func(context.Context) error
 	// Close is called once, when nothing uses the connections any more.
 	Close func() error
+
+	session int64 // the number of this process among those that write a ledger; it is locked while Write is open
+	backend int64 // the process of the server that has Write
 }
 
 // OnServer opens a ledger that a server keeps, with all its tables. The ledger closes
@@ -54,11 +56,19 @@ func OnServer(s Server) (*Ledger, error) {
 	}
 	l.write = startWriter(nil, s.Write, s.Name, &s)
 	go l.write.work()
+	s.session = rand.Int64()
+	err = l.bare(func(t *transaction) error {
+		_, err := first(context.Background(), t, []any{&s.backend, new(any)}, `SELECT pg_backend_pid(), pg_advisory_lock(?)`, s.session)
+		return err
+	})
+	if err == nil && s.Shared {
+		err = l.speak()
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
 	if s.Shared {
 		l.speaking = make(chan struct{})
-		if err := l.speak(); err != nil {
-			return nil, errors.Join(err, l.Close())
-		}
 		go l.speakRegularly(l.speaking)
 	}
 	return l, nil

@@ -359,7 +359,7 @@ func (t *transaction) reserve() error {
 	if _, err := first(context.Background(), t, []any{&lowest, &backend}, `SELECT nextval('versions'), pg_backend_pid()`); err != nil {
 		return err
 	}
-	if backend != t.server.Backend {
+	if backend != t.server.backend {
 		return problem.At(problem.Where{File: t.path}, "ledger-server",
 			"the session with the ledger's server is another one than before, and has not its lock").
 			Hinted("Connect to the server itself, or to a pooler in session mode: the lock belongs to the session.")

@@ -142,7 +142,7 @@ func TestServerHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	signal := func(s syscall.Signal) {
-		for _, pid := range strings.Fields(server.Exec(t, `SELECT pid FROM pg_stat_activity WHERE application_name = 'claimsheet'`)) {
+		for _, pid := range strings.Fields(server.Exec(t, `SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'claimsheet%'`)) {
 			n, err := strconv.Atoi(pid)
 			do(t, err)
 			do(t, syscall.Kill(n, s))
@@ -217,10 +217,10 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Shared(t)
 	for name, test := range map[string]struct{ statement, want string }{
-		"a newer ledger":       {"UPDATE S.ledger SET version = 99", "version 99, and version 5 is expected"},
-		"a senseless version":  {"UPDATE S.ledger SET version = 0", "version 0, and version 5 is expected"},
+		"a newer ledger":       {"UPDATE S.ledger SET version = 99", "version 99, and version 6 is expected"},
+		"a senseless version":  {"UPDATE S.ledger SET version = 0", "version 0, and version 6 is expected"},
 		"tables of others":     {"DROP TABLE S.ledger", "tables that are not a ledger's"},
-		"another's connection": {"", "another run holds the ledger (process"},
+		"another's connection": {"", "another run holds the ledger (claimsheet, process"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -23,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -95,7 +96,8 @@ func Parse(url string) (Address, error) {
 		config.RuntimeParams[name] = value
 	}
 	if config.RuntimeParams["application_name"] == "" {
-		config.RuntimeParams["application_name"] = "claimsheet"
+		host, _ := os.Hostname()
+		config.RuntimeParams["application_name"] = fmt.Sprintf("claimsheet, process %d on %s", os.Getpid(), host)
 	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = 10 * time.Second
@@ -202,9 +204,8 @@ const usualSilence = time.Minute
 func (a Address) open(ctx context.Context, silence time.Duration) (*ledger.Ledger, error) {
 	db := a.connections(false)
 	conn, err := db.Conn(ctx)
-	var session, backend int64
 	if err == nil {
-		session, backend, err = a.own(ctx, conn, silence)
+		err = a.own(ctx, conn, silence)
 	}
 	if err != nil {
 		if conn != nil {
@@ -215,7 +216,7 @@ func (a Address) open(ctx context.Context, silence time.Duration) (*ledger.Ledge
 	}
 	l, err := ledger.OnServer(ledger.Server{
 		Name: a.String(), Read: a.connections(true), Write: conn, Shared: silence > 0,
-		Session: session, Backend: backend, Silence: silence, LockSpace: a.schema,
+		Silence: cmp.Or(silence, usualSilence), LockSpace: a.schema,
 		Explain: withoutValues, IsUnique: isUnique, IsDeadlock: isDeadlock, Compact: a.compact, Close: db.Close,
 	})
 	if err != nil {
@@ -238,12 +239,12 @@ func (a Address) refused(err error) error {
 
 // own gives a connection the right to write the ledger, alone or beside others that are not silent
 // for too long, and makes a ledger that is not there yet.
-func (a Address) own(ctx context.Context, conn *sql.Conn, silence time.Duration) (session, backend int64, err error) {
-	if err = a.checkServer(ctx, conn); err != nil {
-		return 0, 0, err
+func (a Address) own(ctx context.Context, conn *sql.Conn, silence time.Duration) error {
+	if err := a.checkServer(ctx, conn); err != nil {
+		return err
 	}
 	var there bool
-	err = conn.QueryRowContext(ctx, `SELECT to_regnamespace($1) IS NOT NULL`, a.schema).Scan(&there)
+	err := conn.QueryRowContext(ctx, `SELECT to_regnamespace($1) IS NOT NULL`, a.schema).Scan(&there)
 	if err == nil && !there {
 		if _, err = conn.ExecContext(ctx, `CREATE SCHEMA IF NOT EXISTS `+a.schema); answers(err, uniqueViolation) { // another process makes it at the same time
 			err = nil
@@ -252,14 +253,10 @@ func (a Address) own(ctx context.Context, conn *sql.Conn, silence time.Duration)
 	if err == nil {
 		err = a.lock(ctx, conn, silence > 0)
 	}
-	if err != nil {
-		return 0, 0, err
-	}
-	session, backend, err = a.join(ctx, conn, cmp.Or(silence, usualSilence))
 	if err == nil && silence > 0 { // a process that is stopped within a transaction keeps all others waiting
 		_, err = conn.ExecContext(ctx, fmt.Sprintf(`SET idle_in_transaction_session_timeout = %d`, (silence/6).Milliseconds()))
 	}
-	return session, backend, err
+	return err
 }
 
 // Codes of PostgreSQL's.
@@ -399,6 +396,15 @@ func (a Address) lock(ctx context.Context, conn *sql.Conn, shared bool) error {
 // lockClass is the first number of the advisory lock; the second is that of the schema.
 const lockClass = 0x434C414D
 
+// writers are the processes that have the lock of the ledger, in words for a message, with a space
+// before; "" when they are not known.
+func (a Address) writers(ctx context.Context, conn *sql.Conn) (words string) {
+	_ = conn.QueryRowContext(ctx, `SELECT coalesce(' (' || string_agg(a.application_name || ', since ' || to_char(a.backend_start, 'YYYY-MM-DD HH24:MI:SS') || ' UTC', '; ') || ')', '')
+		FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+		WHERE l.locktype = 'advisory' AND l.classid = $1 AND l.objid = to_regnamespace($2) AND l.objsubid = 2 AND l.granted`, lockClass, a.schema).Scan(&words)
+	return words
+}
+
 // compactPatience is how long compact waits for others to end what they read of a table.
 const compactPatience = "600s"
 
@@ -431,7 +437,7 @@ func (a Address) compact(ctx context.Context) error {
 // were killed; see package dispatch.
 func (a Address) clearDispatched(ctx context.Context, conn *sql.Conn) error {
 	var there bool
-	err := conn.QueryRowContext(ctx, `SELECT to_regclass('dispatched_runs') IS NOT NULL AND to_regclass('river_job') IS NOT NULL`).Scan(&there)
+	err := conn.QueryRowContext(ctx, `SELECT to_regclass('river_job') IS NOT NULL`).Scan(&there)
 	if err == nil && there {
 		_, err = conn.ExecContext(ctx, `TRUNCATE dispatched_runs, river_job`)
 	}
