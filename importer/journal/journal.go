@@ -109,27 +109,11 @@ func (f *File) add(e ledger.Event) error {
 		return err
 	}
 	line = append(line, '\n')
-	if _, err = f.file.WriteAt(line, f.end); err != nil {
-		_ = f.file.Truncate(f.end) // a part of a line would look damaged
-	} else {
+	if _, err = f.file.WriteAt(line, f.end); err == nil {
 		f.end += int64(len(line))
-		err = errors.Join(f.file.Sync(), f.inPlace())
+		err = f.file.Sync()
 	}
 	f.failed = err
-	return err
-}
-
-// inPlace returns an error when the file is not at its path any more: a file that was removed still
-// takes what is written to it.
-func (f *File) inPlace() error {
-	there, err := os.Lstat(f.path)
-	if err != nil {
-		return err
-	}
-	open, err := f.file.Stat()
-	if err == nil && !os.SameFile(there, open) {
-		err = errors.New("it was replaced")
-	}
 	return err
 }
 
@@ -143,7 +127,7 @@ func (f *File) Close() error {
 	if f.file == nil {
 		return nil
 	}
-	unused := f.end == 0 && f.failed == nil && f.inPlace() == nil
+	unused := f.end == 0 && f.failed == nil
 	err := f.file.Close()
 	if f.file = nil; unused {
 		err = errors.Join(err, os.Remove(f.path))

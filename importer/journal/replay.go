@@ -10,23 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
 )
-
-// Ledger is what Replay needs of the ledger; *ledger.Ledger has it.
-type Ledger interface {
-	Append(events ...ledger.Event) error
-	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
-	Run(ctx context.Context, id string) (r ledger.Run, ok bool, err error)
-	Lock(ctx context.Context, names ...string) (unlock func(), err error)
-}
-
-// patience is how long Replay waits for another process that works on a client.
-const patience = time.Minute
 
 // Replay records the outcomes in a journal, and removes it. Call it at the start of a command that
 // writes the ledger. n is how many outcomes it recorded. A step that
@@ -34,8 +22,9 @@ const patience = time.Minute
 // becomes uncertain: conflicts says so of each.
 //
 // A journal that is damaged, that others could have written, or whose run the ledger does not know,
-// is a problem.Problem, and so is one with a client on whom another process works all the time.
-func Replay(l Ledger, path string) (n int, conflicts problem.List, err error) {
+// is a problem.Problem. Where another process changes a step at the same moment, the error is
+// ledger.ErrTransition, and the journal stays.
+func Replay(l *ledger.Ledger, path string) (n int, conflicts problem.List, err error) {
 	outcomes, err := read(path)
 	if err != nil || outcomes == nil {
 		return 0, nil, err
@@ -51,18 +40,25 @@ func Replay(l Ledger, path string) (n int, conflicts problem.List, err error) {
 		}
 	}
 	for _, outcome := range outcomes {
-		as, err := record(l, outcome)
-		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ledger.ErrTransition) {
-			err = problem.At(problem.Where{File: path}, "journal-file", "another process works on a client of this journal of an earlier run").
-				Hinted("run again when it has finished")
-		}
+		events, err := l.Events(context.Background(), outcome.StepID)
 		if err != nil {
 			return n, conflicts, err
 		}
+		as := compare(events, outcome)
+		outcome.Via = ledger.ViaJournal
 		switch as {
-		case recorded:
-			n++
+		case known:
+			continue
 		case inConflict:
+			outcome = conflict(events, outcome)
+		}
+		switch err := l.Append(outcome); {
+		case errors.As(err, new(ledger.Taken)): // another step has the id by now: this outcome proves nothing
+		case err != nil:
+			return n, conflicts, err
+		case as == recorded:
+			n++
+		default:
 			conflicts = append(conflicts, problem.At(problem.Where{File: path}, "journal-conflict", "%s: %s", outcome.Kind, reasonTwice).
 				Hinted("claimsheet settle lists it with both ids; find them in the service, and withdraw one there if there are two"))
 		}
@@ -76,42 +72,14 @@ func Pending(path string) (n int, err error) {
 	return len(outcomes), err
 }
 
-// recording is what record has done with an outcome.
+// recording is what becomes of an outcome.
 type recording int
 
 const (
 	known      recording = iota // the ledger has it, or it says nothing
-	recorded                    // it is in the ledger
-	inConflict                  // its step is uncertain
+	recorded                    // it is recorded
+	inConflict                  // its step becomes uncertain
 )
-
-// record records an outcome. Where processes share the ledger it locks the client, so that no
-// other works on it meanwhile.
-func record(l Ledger, outcome ledger.Event) (recording, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	unlock, err := l.Lock(ctx, outcome.LockName())
-	if err != nil {
-		return known, err
-	}
-	defer unlock()
-	events, err := l.Events(context.Background(), outcome.StepID)
-	if err != nil {
-		return known, err
-	}
-	as := compare(events, outcome)
-	outcome.Via = ledger.ViaJournal
-	switch as {
-	case known:
-		return known, nil
-	case inConflict:
-		outcome = conflict(events, outcome)
-	}
-	if err = l.Append(outcome); errors.As(err, new(ledger.Taken)) { // another step has the id by now: this outcome proves nothing
-		return known, nil
-	}
-	return as, err
-}
 
 // compare says what becomes of an outcome whose step has these events. It is recorded if it
 // belongs to the last request for the step and says more than the ledger knows. Else it is in
@@ -186,23 +154,12 @@ func lastAttempt(events []ledger.Event) []ledger.Event {
 
 // read returns the outcomes of a journal; nil for no file.
 func read(path string) (outcomes []ledger.Event, err error) {
-	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("it is %s, not a file", safefile.Kind(info))
-	}
-	var text []byte
-	if err == nil {
-		text, err = safefile.Read(path, 1<<30)
-	}
-	if p, ok := errors.AsType[problem.Problem](err); ok {
-		err = errors.New(p.Message) // the problem below names the path
-	}
+	text, err := safefile.Read(path, 1<<30)
 	if err != nil {
-		return nil, problem.At(problem.Where{File: path}, "journal-file", "this journal of an earlier run cannot be used: %v", problem.Cause(err)).
-			Hinted("make it a plain file of this user (mode 0600) if you know where it comes from; it holds ids of things that were created")
+		return nil, err
 	}
 	lines := bytes.Split(bytes.TrimRight(text, " "), []byte("\n"))
 	outcomes = make([]ledger.Event, len(lines)-1)
