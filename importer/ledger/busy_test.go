@@ -27,7 +27,7 @@ func reader(t *testing.T, path string) (stop func()) {
 }
 
 // TestOpenWaitsForReaders: a copy, a check or a backup may read a closed ledger for
-// minutes. Who opens it to write waits for them, and keeps nobody from reading.
+// some seconds. Who opens it to write waits for them.
 func TestOpenWaitsForReaders(t *testing.T) {
 	t.Parallel()
 	path := closedLedger(t)
@@ -41,15 +41,10 @@ func TestOpenWaitsForReaders(t *testing.T) {
 		l, err := ledger.Open(path)
 		opened <- result{l, err}
 	}()
-	for range 3 {
-		select {
-		case r := <-opened:
-			t.Fatalf("it did not wait: %v", r.err)
-		case <-time.After(50 * time.Millisecond):
-		}
-		other, err := ledger.OpenReadOnly(path)
-		do(t, err)
-		do(t, other.Close())
+	select {
+	case r := <-opened:
+		t.Fatalf("it did not wait: %v", r.err)
+	case <-time.After(150 * time.Millisecond):
 	}
 	stop()
 	r := <-opened
@@ -62,13 +57,13 @@ func TestOpenGivesUpOnReaders(t *testing.T) {
 	t.Parallel()
 	path := closedLedger(t)
 	stop := reader(t, path)
-	err := ledger.UseLog(path, time.Millisecond)
+	err := ledger.UseLog(path)
 	p, ok := errors.AsType[problem.Problem](err)
-	if !ok || !strings.Contains(p.Error(), "another program still has it open") || !strings.Contains(p.Hint, "copy-ledger") {
+	if !ok || !strings.Contains(p.Error(), "another program has it open") || !strings.Contains(p.Hint, "copy-ledger") {
 		t.Errorf("got %v", err)
 	}
 	stop()
-	do(t, ledger.UseLog(path, time.Millisecond))
+	do(t, ledger.UseLog(path))
 }
 
 // TestLockedLedgerIsNotDamaged: a ledger that another program keeps locked cannot be

@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"fmt"
-	"time"
 )
 
 // OpenNamed opens a ledger for reading that does not wait for locks.
@@ -20,8 +19,8 @@ func (l *Ledger) Panic(value any) error {
 	return l.submit(func(*transaction) error { panic(value) })
 }
 
-// UseLog gives the closed ledger at path its log, as opening it does, and closes it.
-func UseLog(path string, patience time.Duration) error {
+// UseLog gives the closed ledger at path its log, as opening it does but without waiting, and closes it.
+func UseLog(path string) error {
 	db, err := connect(dsn(path, "rw"))
 	if err != nil {
 		return err
@@ -32,7 +31,7 @@ func UseLog(path string, patience time.Duration) error {
 		return err
 	}
 	defer conn.Close()
-	return useLog(conn, path, patience)
+	return useLog(conn, path)
 }
 
 // Commits is how many transactions have reached the disk.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,21 +59,6 @@ func Lock(path string) (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	for range foldersTried {
-		release, err = lock(path)
-		if !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-	}
-	return release, err
-}
-
-// foldersTried is how often the folder is created again when another run, which
-// gives up, removes it at the same time.
-const foldersTried = 1000
-
-// lock creates the folder of the ledger at path, and takes the lock in it.
-func lock(path string) (release func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, unusable(path, "Name a folder that this user may write to with --state.", err, "the ledger's folder cannot be made: %v", problem.Cause(err))
 	}

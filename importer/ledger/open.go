@@ -41,7 +41,7 @@ type Ledger struct {
 
 // durable are the PRAGMAs of the writing connection. FULL syncs the log at every
 // commit, and fullfsync makes macOS write it to the disk itself.
-var durable = []string{"busy_timeout(10000)", "synchronous(FULL)", "fullfsync(1)", "checkpoint_fullfsync(1)", "foreign_keys(1)"}
+var durable = []string{"busy_timeout(60000)", "synchronous(FULL)", "fullfsync(1)", "checkpoint_fullfsync(1)", "foreign_keys(1)"}
 
 // Open opens the ledger at path for reading and writing, and creates it (0600, in a
 // folder of 0700) when it is missing. The caller holds Lock. Open refuses a damaged
@@ -84,31 +84,33 @@ const mostChecked = 200 << 20
 // OpenReadOnly opens the ledger at path for reading; another process may write it at
 // the same time. It changes nothing on disk, except that SQLite undoes what a killed
 // process has left half written in the file itself, and makes the index of its log again. A missing file gives an empty
-// ledger. Every method that writes fails with ErrReadOnly. It tries again
-// when a file has gone meanwhile: another process may open or close the ledger between
-// two looks at its files.
+// ledger. Every method that writes fails with ErrReadOnly.
 func OpenReadOnly(path string) (l *Ledger, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
-	const tries = 5
-	for try := 1; ; try++ {
-		found, err := inspect(path)
-		if err != nil {
-			return nil, err
-		}
-		if !found.exists {
-			return Empty()
-		}
-		db, err := openPool(readingDSN(path))
-		if err == nil {
-			l, err = reading(db, path, nil)
-		}
-		if sqliteCode(err)&0xff != sqlite3.SQLITE_CANTOPEN || try == tries {
-			return l, err
+	for range 5 { // another process may open or close the ledger between two looks at its files
+		if l, err = openReadOnly(path); err == nil || isBusy(err) {
+			break
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
+	return l, err
+}
+
+func openReadOnly(path string) (*Ledger, error) {
+	found, err := inspect(path)
+	if err != nil {
+		return nil, err
+	}
+	if !found.exists {
+		return Empty()
+	}
+	db, err := openPool(readingDSN(path))
+	if err != nil {
+		return nil, err
+	}
+	return reading(db, path, nil)
 }
 
 // readingDSN is the data source name with which a file is read. Only a connection that may write
@@ -174,7 +176,7 @@ func open(path string) (*Ledger, error) {
 	db.SetMaxIdleConns(0) // a second connection would keep the writer from making the file a plain one
 	conn, err := db.Conn(context.Background())
 	if err == nil {
-		if err = useLog(conn, path, readersPatience); err != nil {
+		if err = useLog(conn, path); err != nil {
 			err = errors.Join(err, conn.Close())
 		}
 	}
@@ -183,11 +185,7 @@ func open(path string) (*Ledger, error) {
 	}
 	w := startWriter(db, conn, path, nil)
 	go w.work()
-	err = w.files[0].check()
-	var pool *sql.DB
-	if err == nil {
-		pool, err = openPool(dsn(path, "ro", "busy_timeout(10000)"))
-	}
+	pool, err := openPool(dsn(path, "ro", "busy_timeout(10000)"))
 	var l *Ledger
 	if err == nil {
 		l, err = reading(pool, path, nil)
@@ -199,20 +197,14 @@ func open(path string) (*Ledger, error) {
 	return l, nil
 }
 
-// How long a change of the journal mode waits for programs that read the ledger: a copy,
-// a check or a backup of a large one takes minutes.
-const (
-	readersPatience = 10 * time.Minute
-	closingPatience = 2 * time.Second
-)
-
-// useLog gives a ledger the log that it has while it is open.
-func useLog(conn *sql.Conn, path string, patience time.Duration) error {
-	err := setJournal(conn, "wal", patience)
+// useLog gives a ledger the log that it has while it is open. It waits for up to a minute (durable) for
+// programs that have the file open.
+func useLog(conn *sql.Conn, path string) error {
+	err := setJournal(conn, "wal")
 	switch {
 	case isBusy(err):
 		return unusable(path, "Wait until the other program has finished: it may be claimsheet copy-ledger, claimsheet doctor or a backup. Nothing was sent, so run again then.",
-			err, "the ledger cannot be opened for writing: another program still has it open after %.0f minutes", patience.Minutes())
+			err, "the ledger cannot be opened for writing: another program has it open")
 	case err != nil:
 		return unusable(path, "Let this user write to the file and its folder, keep the folder on a local disk, and see that no other program has it open.",
 			err, "the ledger cannot be opened for writing: %v", err)
@@ -220,25 +212,14 @@ func useLog(conn *sql.Conn, path string, patience time.Duration) error {
 	return nil
 }
 
-// setJournal sets the journal mode of the ledger. That changes its file, so it waits
-// until nobody else has the file open, for as long as patience. Each try gives up at once, so that
-// others can begin to read meanwhile.
-func setJournal(conn *sql.Conn, mode string, patience time.Duration) error {
-	ctx := context.Background()
-	_, err := conn.ExecContext(ctx, "PRAGMA busy_timeout = 0")
-	for began := time.Now(); err == nil; time.Sleep(100 * time.Millisecond) {
-		var is string
-		err = conn.QueryRowContext(ctx, "PRAGMA journal_mode = "+mode).Scan(&is)
-		if err == nil && is != mode {
-			err = fmt.Errorf("the journal mode stays %q", is)
-		}
-		if !isBusy(err) || time.Since(began) >= patience {
-			break
-		}
-		err = nil
+// setJournal sets the journal mode of the ledger, which changes its file.
+func setJournal(conn *sql.Conn, mode string) error {
+	var is string
+	err := conn.QueryRowContext(context.Background(), "PRAGMA journal_mode = "+mode).Scan(&is)
+	if err == nil && is != mode {
+		err = fmt.Errorf("the journal mode stays %q", is)
 	}
-	_, err2 := conn.ExecContext(ctx, "PRAGMA busy_timeout = 10000")
-	return errors.Join(err, err2)
+	return err
 }
 
 // sqliteCode is SQLite's code of an error, 0 for another error.
@@ -351,20 +332,11 @@ func hasLog(path string) bool {
 // A clean close deletes the log before it marks the file as closed, so a log beside a
 // closed file belongs to another copy of the ledger, and would spoil this one.
 func inspect(path string) (file, error) {
-	const looks = 3 // another process may close or open the ledger between two of them
-	for look := 1; ; look++ {
-		found, err := inspectFile(path)
-		if err != nil || !found.exists {
-			return found, err
-		}
-		if found.open || !hasLog(path) {
-			return found, nil
-		}
-		if look == looks {
-			return file{}, foreignLog(path)
-		}
-		time.Sleep(10 * time.Millisecond)
+	found, err := inspectFile(path)
+	if err == nil && found.exists && !found.open && hasLog(path) {
+		return file{}, foreignLog(path)
 	}
+	return found, err
 }
 
 // foreignLog reports that a ledger has the log of another copy beside it.

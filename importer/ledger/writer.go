@@ -5,9 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -48,7 +45,6 @@ var errAlone = errors.New("a call of several is refused")
 type writer struct {
 	db      *sql.DB // of a file
 	tx      *transaction
-	files   []fileGuard // the ledger and its log; used by the goroutine only
 	queue   chan job
 	ended   chan struct{}
 	commits atomic.Int64
@@ -153,20 +149,13 @@ func (w *writer) write(batch []job, errs []error) (err error) {
 			err = fmt.Errorf("a fault of Claimsheet's own: panic with a %T", v) // without the value, which may be personal data
 		}
 	}()
-	if err := w.inPlace(); err != nil {
-		return err
-	}
 	if err = w.together(batch, errs, false); errors.Is(err, errAlone) {
 		err = nil
 		for i := 0; i < len(batch) && err == nil; i++ {
 			err = w.together(batch[i:i+1], errs[i:i+1], true)
 		}
 	}
-	if err != nil {
-		return err
-	}
-	// Again: what was written to a file that has been removed since is lost.
-	return w.inPlace()
+	return err
 }
 
 // together writes jobs in one transaction; alone says that there is one job. A job that is
@@ -217,16 +206,6 @@ func (w *writer) together(batch []job, errs []error, alone bool) error {
 	return err
 }
 
-// inPlace fails when the ledger or its log was removed or replaced.
-func (w *writer) inPlace() error {
-	for i := range w.files {
-		if err := w.files[i].check(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Stopped returns why the ledger cannot be written any more, an error that wraps ErrStopped or
 // ErrServer; nil while it can. A failed server, or a lost connection to it, is noticed within
 // seconds, also while nothing is written.
@@ -253,37 +232,13 @@ func (w *writer) close() error {
 	<-w.ended
 	closing := w.tx.database.close()
 	if w.tx.server == nil && w.stopped() == nil {
-		_ = setJournal(w.tx.conn, "delete", closingPatience)
+		_ = setJournal(w.tx.conn, "delete")
 	}
 	err := errors.Join(w.stopped(), closing, w.tx.conn.Close())
 	if w.db != nil {
 		err = errors.Join(err, w.db.Close())
 	}
 	return err
-}
-
-// fileGuard detects that a file of the ledger was removed or replaced while it is
-// open: writes to an unlinked file succeed, and are lost at exit.
-type fileGuard struct {
-	path string
-	was  fs.FileInfo // nil until the file is first seen
-}
-
-func (g *fileGuard) check() error {
-	is, err := os.Lstat(g.path)
-	if g.was == nil && errors.Is(err, fs.ErrNotExist) {
-		return nil // SQLite creates the log when it first needs it
-	}
-	if err != nil {
-		return fmt.Errorf("%s is gone: %w", filepath.Base(g.path), problem.Cause(err))
-	}
-	if g.was == nil {
-		g.was = is
-	}
-	if !os.SameFile(g.was, is) {
-		return fmt.Errorf("%s was replaced while it was open", filepath.Base(g.path))
-	}
-	return nil
 }
 
 // transaction is the writing connection. Only the writer's goroutine uses it, without a caller's
@@ -312,11 +267,7 @@ const mostKept = 10_000
 func startWriter(db *sql.DB, conn *sql.Conn, path string, server *Server) *writer {
 	t := &transaction{database: newDatabase(conn, server), conn: conn, path: path, held: map[int64]bool{}}
 	t.forget()
-	w := &writer{db: db, tx: t, queue: make(chan job, queueLength), ended: make(chan struct{})}
-	if server == nil {
-		w.files = []fileGuard{{path: path}, {path: path + "-wal"}}
-	}
-	return w
+	return &writer{db: db, tx: t, queue: make(chan job, queueLength), ended: make(chan struct{})}
 }
 
 // forget drops what is kept in memory.
