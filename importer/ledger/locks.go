@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
@@ -130,21 +129,6 @@ func (t *transaction) endSilent(keys []int64) error {
 		WHERE a.usename = current_user AND a.pid <> pg_backend_pid() AND a.state_change < clock_timestamp() - ? * interval '1 microsecond'
 		AND a.pid IN (SELECT l.pid FROM `+locks+` AND `+lockedKey+` = ANY (?::bigint[]))`, t.server.Silence.Microseconds(), keys)
 	return err
-}
-
-// lockedKeys returns the keys that processes have locked on the server; none for a file.
-func (l *Ledger) lockedKeys(ctx context.Context) (map[int64]bool, error) {
-	if l.server == nil {
-		return nil, nil
-	}
-	locked := map[int64]bool{}
-	err := each(ctx, l.read, func(rows *sql.Rows) (bool, error) {
-		var key int64
-		err := rows.Scan(&key)
-		locked[key] = true
-		return true, err
-	}, `SELECT `+lockedKey+` FROM `+locks)
-	return locked, err
 }
 
 // speakRegularly keeps the session of a shared ledger from being silent, and notices that it is

@@ -156,22 +156,10 @@ func (l *Ledger) ClientsNamed(ctx context.Context, environment, key string) ([]C
 const isUndecided = `(s.state = 1 OR s.state = 4)`
 
 // Unsettled yields the steps of an environment that are uncertain, the
-// longest waiting first. They are as they were when the first is read. Where processes share the
-// ledger it leaves out the intents without an outcome of clients on whom one is at work.
+// longest waiting first. They are as they were when the first is read, so an intent of a
+// request that another process is sending is among them.
 func (l *Ledger) Unsettled(ctx context.Context, environment string) iter.Seq2[Step, error] {
-	return func(yield func(Step, error) bool) {
-		locked, err := l.lockedKeys(ctx)
-		if err != nil {
-			yield(Step{}, err)
-			return
-		}
-		for r, err := range stream(ctx, l.read, scanRow, stepsOf+`WHERE s.environment = `+numberOf+` AND `+isUndecided+` ORDER BY s.at, s.version`, environment) {
-			inFlight := r.To == Sent && len(locked) > 0 && locked[l.server.lockKey(r.LockName())]
-			if !inFlight && !yield(r.step(), err) {
-				return
-			}
-		}
-	}
+	return l.stepsOf(ctx, environment, `AND `+isUndecided+` ORDER BY s.at, s.version`)
 }
 
 // CountUnsettled returns how many steps Unsettled yields of a mapping, and of the step client,

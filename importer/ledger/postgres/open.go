@@ -457,7 +457,7 @@ func OpenReadOnly(ctx context.Context, a Address) (*ledger.Ledger, error) {
 		return nil, a.refused(err)
 	}
 	l, err := ledger.OnServer(ledger.Server{
-		Name: a.String(), Read: readers, LockSpace: a.schema, Explain: withoutValues, Close: func() error { return nil },
+		Name: a.String(), Read: readers, Explain: withoutValues, Close: func() error { return nil },
 	})
 	if err != nil {
 		return nil, a.refused(err)
