@@ -135,7 +135,7 @@ func (l *ledgerSession) takeEvents(ctx context.Context, events []tracking.Event)
 	if err != nil {
 		return n, err
 	}
-	var added ledger.TrackedCounts
+	repeated := 0
 	record := func(events []tracking.Event) error {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -145,15 +145,15 @@ func (l *ledgerSession) takeEvents(ctx context.Context, events []tracking.Event)
 			list[i] = ledger.Tracked{Key: e.Key, Kind: e.Kind, Status: e.Status, At: e.At, Received: e.Received,
 				ClientID: e.Client, ClaimID: e.Claim, ActivityID: e.Activity, Activity: e.Template}
 		}
-		more, err := l.ledger.AddTracked(service, scopes, list)
-		added.Repeated, added.Erased = added.Repeated+more.Repeated, added.Erased+more.Erased
+		again, err := l.ledger.AddTracked(service, list)
+		repeated += again
 		return err
 	}
 	if err = record(events); err == nil {
 		err = l.inbox().Take(record)
 	}
 	n, matching := l.ledger.MatchTracked(service, scopes, activityName) // also what was recorded before an error
-	n.Repeated, n.Erased = added.Repeated, n.Erased+added.Erased
+	n.Repeated = repeated
 	if err == nil {
 		err = matching
 	}
