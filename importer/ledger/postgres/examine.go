@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"net"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
 )
 
@@ -21,12 +19,6 @@ type Finding struct {
 	Text   string
 	Hint   string
 }
-
-// Latencies and differences of clocks that are worth a warning.
-const (
-	slowAnswer  = 20 * time.Millisecond
-	clocksApart = 5 * time.Second
-)
 
 // Examine tries whether a ledger can be kept at an address, and changes nothing.
 func Examine(ctx context.Context, a Address) (found []Finding) {
@@ -40,26 +32,9 @@ func Examine(ctx context.Context, a Address) (found []Finding) {
 		add(true, "See that the server runs and can be reached from here, and that the user and the password in the url are right.", "%s: %v", a, problem.Cause(withoutValues(err)))
 		return found
 	}
-	const tries = 5
-	fastest, now := time.Hour, int64(0)
-	for range tries {
-		began := time.Now()
-		if err := conn.QueryRowContext(ctx, `SELECT `+ledger.ServerTime).Scan(&now); err != nil {
-			add(true, "", "%s: %v", a, err)
-			return found
-		}
-		fastest = min(fastest, time.Since(began))
-	}
-	apart := time.Since(time.UnixMicro(now)).Abs().Round(time.Millisecond)
-	add(false, "", "%s: PostgreSQL %s answers in %v", a, s.VersionName, fastest.Round(10*time.Microsecond))
+	add(false, "", "%s: PostgreSQL %s answers", a, s.VersionName)
 	if why := a.unprotected(); why != "" {
 		add(false, "Add sslmode=verify-full to the url, and sslrootcert=FILE where the server's certificate is not from a public authority.", "%s", why)
-	}
-	if fastest > slowAnswer {
-		add(false, "Each request to the service waits for some answers of the ledger's server: keep it near.", "it answers slowly")
-	}
-	if apart > clocksApart {
-		add(false, "Set the clocks of both machines by NTP.", "its clock and this machine's are %v apart", apart)
 	}
 	if why, hint := s.unfit(); why != "" {
 		add(true, hint, "%s", why)
