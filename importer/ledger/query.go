@@ -204,26 +204,17 @@ func (l *Ledger) WasUnsettled(ctx context.Context, number int64) (was bool, err 
 }
 
 // ChangeDefinition stores, as JSON, what the names of a mapping's steps are made from: what
-// change makes of what was stored before, "" for nothing. Nobody else stores anything for
-// the mapping in between. It is durable when it returns.
+// change makes of what was stored before, "" for nothing. Of two processes that change it in the same
+// moment, one is lost. It is durable when it returns.
 func (l *Ledger) ChangeDefinition(environment, mapping string, change func(stored string) string) error {
 	return l.submit(func(t *transaction) error {
-		for { // until no other process has stored something in between
-			var stored string
-			known, err := first(context.Background(), t, []any{&stored}, `SELECT definition FROM definitions WHERE environment = ? AND mapping = ?`, environment, mapping)
-			if err != nil {
-				return err
-			}
-			var n int64
-			if known {
-				n, err = t.exec(`UPDATE definitions SET definition = ? WHERE environment = ? AND mapping = ? AND definition = ?`, change(stored), environment, mapping, stored)
-			} else {
-				n, err = t.exec(`INSERT INTO definitions (environment, mapping, definition) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, environment, mapping, change(""))
-			}
-			if err != nil || n == 1 {
-				return err
-			}
+		var stored string
+		_, err := first(context.Background(), t, []any{&stored}, `SELECT definition FROM definitions WHERE environment = ? AND mapping = ?`, environment, mapping)
+		if err == nil {
+			_, err = t.exec(`INSERT INTO definitions (environment, mapping, definition) VALUES (?, ?, ?)
+				ON CONFLICT (environment, mapping) DO UPDATE SET definition = excluded.definition`, environment, mapping, change(stored))
 		}
+		return err
 	})
 }
 

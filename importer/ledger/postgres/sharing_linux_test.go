@@ -88,26 +88,6 @@ func state(t *testing.T, l *ledger.Ledger, n int) ledger.Step {
 	return steps["claim/c/1"]
 }
 
-// TestDefinitionsOfTwoProcesses: two processes change the definition of a mapping at the
-// same time, and neither loses what the other has stored.
-func TestDefinitionsOfTwoProcesses(t *testing.T) {
-	t.Parallel()
-	const calls = 30
-	one, two := processes(t)
-	errs := atOnce(one, two, func(_ int, l *ledger.Ledger) (err error) {
-		for range calls {
-			err = errors.Join(err, l.ChangeDefinition("https://uat", "loans", func(stored string) string { return stored + "x" }))
-		}
-		return err
-	})
-	do(t, errors.Join(errs[:]...))
-	stored, err := one.Definitions(t.Context(), "https://uat")
-	do(t, err)
-	if got := stored["loans"]; len(got) != 2*calls {
-		t.Errorf("%d changes are stored, want %d", len(got), 2*calls)
-	}
-}
-
 // TestLock: what a caller has locked, as a whole or not at all, no other caller and no other
 // process can lock until it is unlocked, by whatever host and port it has come to the server.
 func TestLock(t *testing.T) {
