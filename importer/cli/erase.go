@@ -54,12 +54,10 @@ func (p *program) purge(ctx context.Context, o historyOptions) error {
 	if err != nil {
 		return err
 	}
-	p.object = historyJSON{Environment: l.session.Env.Name, Purged: &purgedJSON{inputs.files, inputs.bytes, done.Runs, done.Bodies, done.URLs}}
+	p.object = historyJSON{Environment: l.session.Env.Name, Purged: &purgedJSON{inputs.files, inputs.bytes, done.Steps}}
 	fmt.Fprintf(p.Out, "purged in the environment “%s” what is older than %s:\n", l.session.Env.Name, moment(before))
-	fmt.Fprintf(p.Out, "  kept copies of sheets      %d (%d bytes)\n", inputs.files, inputs.bytes)
-	fmt.Fprintf(p.Out, "  runs without their sheet   %d\n", done.Runs)
-	fmt.Fprintf(p.Out, "  requests and answers       %d\n", done.Bodies)
-	fmt.Fprintf(p.Out, "  redirect urls              %d\n", done.URLs)
+	fmt.Fprintf(p.Out, "  kept copies of sheets                          %d (%d bytes)\n", inputs.files, inputs.bytes)
+	fmt.Fprintf(p.Out, "  requests, answers and redirect urls, of steps  %d\n", done.Steps)
 	p.printStayed(inputs)
 	if done.Unsettled > 0 {
 		fmt.Fprintf(p.Out, "%s and kept, because an answer may have an id; decide with %s, then purge again\n",
@@ -71,11 +69,9 @@ func (p *program) purge(ctx context.Context, o historyOptions) error {
 
 // purgedJSON counts what a purge removed.
 type purgedJSON struct {
-	Copies       int   `json:"copies"`       // kept copies of sheets
-	CopyBytes    int64 `json:"copyBytes"`    // how many bytes those had
-	Runs         int   `json:"runs"`         // runs that have lost the copy of their sheet
-	Bodies       int   `json:"bodies"`       // requests and answers
-	RedirectURLs int   `json:"redirectUrls"` // redirect urls
+	Copies    int   `json:"copies"`    // kept copies of sheets
+	CopyBytes int64 `json:"copyBytes"` // how many bytes those had
+	Steps     int   `json:"steps"`     // states of steps that have lost their request, answer and redirect url
 }
 
 // forgottenJSON counts what an erasure removed.

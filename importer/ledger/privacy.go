@@ -180,9 +180,7 @@ type Purge struct {
 
 // Purged is what Purge has removed.
 type Purged struct {
-	Runs   int // runs that lost their input
-	Bodies int // data of requests, and answers
-	URLs   int // redirect urls of steps
+	Steps int // that lost their requests, answers and redirect urls, once for each state that had some
 	// Unsettled counts the steps that kept older data, because they are
 	// uncertain: their answers may hold the only trace of an id.
 	Unsettled int
@@ -215,11 +213,9 @@ func (t *transaction) purge(p Purge, done *Purged) error {
 		if err := t.purgeSteps(environment, before, done); err != nil {
 			return err
 		}
-		runs, err := t.exec(`UPDATE runs SET kept_input = '' WHERE environment = ? AND started < ? AND kept_input <> ''`, environment, before)
-		if err != nil {
+		if _, err := t.exec(`UPDATE runs SET kept_input = '' WHERE environment = ? AND started < ?`, environment, before); err != nil {
 			return err
 		}
-		done.Runs += int(runs)
 	}
 	t.forget()
 	_, err := t.exec(`DELETE FROM tracked WHERE client = 0 AND service = ? AND received < ?`, p.Service, before)
@@ -230,18 +226,17 @@ func (t *transaction) purge(p Purge, done *Purged) error {
 // before, and those of their older states.
 func (t *transaction) purgeSteps(environment string, before int64, done *Purged) error {
 	const (
-		steps = ` FROM steps WHERE environment = ` + numberOf + ` AND (request IS NOT NULL OR answer IS NOT NULL OR url <> '') AND (at < ? OR sent > 0 AND sent_at < ?) `
-		past  = ` FROM history WHERE at < ? AND (request IS NOT NULL OR answer IS NOT NULL OR url <> '')
+		remove = ` SET request = NULL, answer = NULL, url = '' WHERE `
+		steps  = `environment = ` + numberOf + ` AND (request IS NOT NULL OR answer IS NOT NULL OR url <> '') AND (at < ? OR sent > 0 AND sent_at < ?) AND state `
+		past   = `at < ? AND (request IS NOT NULL OR answer IS NOT NULL OR url <> '')
 			AND EXISTS (SELECT 1 FROM steps s WHERE s.id = history.step AND s.environment = ` + numberOf + ` AND s.state NOT IN (1, 4))`
 	)
-	var unsettled, urls, bodies, older int
-	_, err1 := first(context.Background(), t, []any{&unsettled}, `SELECT count(*)`+steps+`AND state IN (1, 4)`, environment, before, before)
-	_, err2 := first(context.Background(), t, []any{&urls, &bodies}, `SELECT count(CASE WHEN url <> '' THEN 1 END), count(request) + count(answer)`+steps+`AND state NOT IN (1, 4)`, environment, before, before)
-	_, err3 := first(context.Background(), t, []any{&older}, `SELECT count(request) + count(answer)`+past, before, environment)
-	_, err4 := t.exec(`UPDATE steps SET request = NULL, answer = NULL, url = '' WHERE id IN (SELECT id`+steps+`AND state NOT IN (1, 4))`, environment, before, before)
-	_, err5 := t.exec(`UPDATE history SET request = NULL, answer = NULL, url = '' WHERE version IN (SELECT version`+past+`)`, before, environment)
-	done.Unsettled, done.URLs, done.Bodies = done.Unsettled+unsettled, done.URLs+urls, done.Bodies+bodies+older
-	return errors.Join(err1, err2, err3, err4, err5)
+	var unsettled int
+	_, err1 := first(context.Background(), t, []any{&unsettled}, `SELECT count(*) FROM steps WHERE `+steps+`IN (1, 4)`, environment, before, before)
+	now, err2 := t.exec(`UPDATE steps`+remove+steps+`NOT IN (1, 4)`, environment, before, before)
+	older, err3 := t.exec(`UPDATE history`+remove+past, before, environment)
+	done.Unsettled, done.Steps = done.Unsettled+unsettled, done.Steps+int(now+older)
+	return errors.Join(err1, err2, err3)
 }
 
 // overwrite makes this connection overwrite with zeroes what it removes from a file.

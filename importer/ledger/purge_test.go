@@ -46,9 +46,9 @@ func TestRemovedFromTheFiles(t *testing.T) {
 		gone   []string
 	}{
 		{"nothing is removed", func(*testing.T) {}, nil},
-		{"what is older is purged", purge(noon.AddDate(0, 0, 10), ledger.Purged{Runs: 1, Bodies: 4}), []string{"CANARY-r1", "inputs/r1"}},
+		{"what is older is purged", purge(noon.AddDate(0, 0, 10), ledger.Purged{Steps: 2}), []string{"CANARY-r1", "inputs/r1"}},
 		{"once more", purge(noon.AddDate(0, 0, 10), ledger.Purged{}), nil},
-		{"all is purged", purge(noon.AddDate(1, 0, 0), ledger.Purged{Runs: 1, Bodies: 4, URLs: 1}), []string{"CANARY-r2", "CANARY-url", "inputs/r2"}},
+		{"all is purged", purge(noon.AddDate(1, 0, 0), ledger.Purged{Steps: 2}), []string{"CANARY-r2", "CANARY-url", "inputs/r2"}},
 		{"a client is erased", func(t *testing.T) { must(l.Forget(jane("", "").ClientKey, noon))(t) }, []string{"CANARY-no", "jane@example.com"}},
 	} {
 		step.remove(t)
