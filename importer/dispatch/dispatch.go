@@ -77,21 +77,18 @@ const tablesLock = 0x434C4152
 // makeTables makes River's tables, or brings those of an older River to the present version. Those of
 // a newer one stay as they are.
 func (b *Broker) makeTables(ctx context.Context) error {
-	conn, err := b.pool.Acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Release()
-	defer conn.Conn().Close(context.WithoutCancel(ctx)) // the lock ends with the connection
-	_, err = conn.Exec(ctx, `SELECT pg_advisory_lock($1, (SELECT oid FROM pg_namespace WHERE nspname = current_schema())::bigint::bit(32)::int)`, tablesLock)
-	if err != nil {
-		return err
-	}
 	migrator, err := rivermigrate.New(riverpgxv5.New(b.pool), &rivermigrate.Config{Logger: quiet})
-	if err == nil {
-		_, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
+	if err != nil {
+		return err
 	}
-	return err
+	return pgx.BeginFunc(ctx, b.pool, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `SELECT set_config('idle_in_transaction_session_timeout', '0', true),
+			pg_advisory_xact_lock($1, (SELECT oid FROM pg_namespace WHERE nspname = current_schema())::bigint::bit(32)::int)`, tablesLock)
+		if err == nil {
+			_, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil) // not in this transaction: it uses values of a type that it has changed
+		}
+		return err
+	})
 }
 
 // again calls do up to three times: a connection of the pool may be cut, or two transactions may have
