@@ -240,21 +240,35 @@ func (a Address) refused(err error) error {
 // own gives a connection the right to write the ledger, alone or beside others that are not silent
 // for too long, and makes a ledger that is not there yet.
 func (a Address) own(ctx context.Context, conn *sql.Conn, silence time.Duration) error {
-	if err := a.checkServer(ctx, conn); err != nil {
-		return err
-	}
-	var there bool
-	err := conn.QueryRowContext(ctx, `SELECT to_regnamespace($1) IS NOT NULL`, a.schema).Scan(&there)
-	if err == nil && !there {
-		if _, err = conn.ExecContext(ctx, `CREATE SCHEMA IF NOT EXISTS `+a.schema); answers(err, uniqueViolation) { // another process makes it at the same time
-			err = nil
-		}
+	err := a.checkServer(ctx, conn)
+	if err == nil {
+		err = a.create(ctx, conn)
 	}
 	if err == nil {
 		err = a.lock(ctx, conn, silence > 0)
 	}
 	if err == nil && silence > 0 { // a process that is stopped within a transaction keeps all others waiting
 		_, err = conn.ExecContext(ctx, fmt.Sprintf(`SET idle_in_transaction_session_timeout = %d`, (silence/6).Milliseconds()))
+	}
+	return err
+}
+
+// create makes the schema and the tables where they are missing. Of several processes that do so at the
+// same time all but one fail, and find what that one has made.
+func (a Address) create(ctx context.Context, conn *sql.Conn) error {
+	version, err := a.version(ctx, conn)
+	if version > 0 || err != nil {
+		return err
+	}
+	statements, there := schema, false
+	if err = conn.QueryRowContext(ctx, `SELECT to_regnamespace($1) IS NOT NULL`, a.schema).Scan(&there); err == nil && !there {
+		statements = "CREATE SCHEMA " + a.schema + ";\n" + schema
+	}
+	if _, err = conn.ExecContext(ctx, "START TRANSACTION;\n"+statements+"\nEND;"); err != nil {
+		_, _ = conn.ExecContext(ctx, "ROLLBACK")
+		if version, _ := a.version(ctx, conn); version > 0 {
+			return nil
+		}
 	}
 	return err
 }
@@ -345,48 +359,25 @@ func (a Address) version(ctx context.Context, conn querier) (version int64, err 
 
 // How long a lock that another process has is tried again. The server takes a moment to
 // see that a process is gone; and what has the ledger alone while runs share it is a
-// short command, or a run that makes the tables.
+// short command.
 const (
-	lockPatience   = time.Second
-	sharedPatience = 5 * time.Second
-	lockPause      = 20 * time.Millisecond
+	lockPatience = 2 * time.Second
+	lockPause    = 20 * time.Millisecond
 )
 
-// lock takes the lock of the ledger for the connection, until that ends, and makes the tables if
-// they are missing, for which a process must have it alone.
+// lock takes the lock of the ledger for the connection, until that ends.
 func (a Address) lock(ctx context.Context, conn *sql.Conn, shared bool) error {
-	patience := lockPatience
+	try := "pg_try_advisory_lock"
 	if shared {
-		patience = sharedPatience
-	}
-	call := func(function string) (done bool, err error) {
-		err = conn.QueryRowContext(ctx, fmt.Sprintf(`SELECT %s(%d, CAST(CAST(CAST(to_regnamespace('%s') AS bigint) AS bit(32)) AS int))`, function, lockClass, a.schema)).Scan(&done)
-		return done, err
+		try = "pg_try_advisory_lock_shared"
 	}
 	for began := time.Now(); ; time.Sleep(lockPause) {
-		version, err := a.version(ctx, conn)
-		if err != nil {
-			return err
-		}
-		alone, try := !shared || version == 0, "pg_try_advisory_lock_shared"
-		if alone {
-			try = "pg_try_advisory_lock"
-		}
-		taken, err := call(try)
-		if taken && alone {
-			if version, err = a.version(ctx, conn); version == 0 && err == nil { // under the lock
-				_, err = conn.ExecContext(ctx, "START TRANSACTION;\n"+schema+"\nEND;")
-			}
-		}
-		if taken && alone && shared && err == nil {
-			if taken, err = call("pg_try_advisory_lock_shared"); err == nil {
-				_, err = call("pg_advisory_unlock")
-			}
-		}
+		var taken bool
+		err := conn.QueryRowContext(ctx, fmt.Sprintf(`SELECT %s(%d, CAST(CAST(CAST(to_regnamespace('%s') AS bigint) AS bit(32)) AS int))`, try, lockClass, a.schema)).Scan(&taken)
 		if taken || err != nil {
 			return err
 		}
-		if time.Since(began) > patience {
+		if time.Since(began) > lockPatience {
 			return ledger.Refuse(problem.At(problem.Where{File: a.String()}, "ledger-locked", "another run holds the ledger%s", a.writers(ctx, conn)).
 				Hinted("Wait until it has finished. If it hangs, stop that process: the lock ends with it."), ledger.ErrLocked)
 		}
