@@ -290,13 +290,8 @@ func (a Address) checkServer(ctx context.Context, conn *sql.Conn) error {
 	if why, hint := s.unfit(); why != "" {
 		return a.trouble(nil, hint, "%s", why)
 	}
-	// Set in any case: the server's default may change while the session lasts.
-	durable := "on"
-	if s.SynchronousCommit == "remote_apply" {
-		durable = s.SynchronousCommit
-	}
-	_, err = conn.ExecContext(ctx, `SET synchronous_commit = `+durable)
-	if err == nil && s.Version >= 140000 { // older ones do not have it
+	_, err = conn.ExecContext(ctx, `SET synchronous_commit = on`) // in any case: the server's default may change while the session lasts
+	if err == nil && s.Version >= 140000 {                        // older ones do not have it
 		_, err = conn.ExecContext(ctx, `SET idle_session_timeout = 0`) // it would end the lock while the service is waited for
 	}
 	return err
@@ -338,15 +333,9 @@ type querier interface {
 
 // version returns the version of the ledger; 0 without one, or without its schema.
 func (a Address) version(ctx context.Context, conn querier) (version int64, err error) {
-	var there, others bool
-	err = conn.QueryRowContext(ctx, `SELECT coalesce(bool_or(tablename = 'ledger'), false), count(*) > 0 FROM pg_tables WHERE schemaname = $1`, a.schema).Scan(&there, &others)
-	switch {
-	case err != nil:
+	var there bool
+	if err = conn.QueryRowContext(ctx, `SELECT to_regclass($1) IS NOT NULL`, a.schema+".ledger").Scan(&there); !there || err != nil {
 		return 0, err
-	case !there && others:
-		return 0, a.trouble(ledger.ErrDamaged, "Name another schema with search_path in the url, or find out who has removed the table ledger.", "the schema %s has tables that are not a ledger's", a.schema)
-	case !there:
-		return 0, nil
 	}
 	if err = conn.QueryRowContext(ctx, `SELECT version FROM `+a.schema+`.ledger`).Scan(&version); err != nil {
 		return 0, err
