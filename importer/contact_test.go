@@ -243,7 +243,7 @@ func TestConflictStays(t *testing.T) {
 		l, path := job.Ledger.(*ledger.Ledger), filepath.Join(t.TempDir(), "journal")
 		kept := claim("r1", ledger.Done, ledger.ViaAnswer, id1)
 		kept.Environment, kept.At = "e", time.Now()
-		file := journal.Open(path, func(journal.Created) {})
+		file := journal.Open(path, func(string, string) {})
 		err := errors.Join(l.StartRun(ledger.Run{ID: "r1", Started: time.Now()}), file.Keep(kept), file.Close())
 		if _, conflicts, replayed := journal.Replay(l, path); err != nil || replayed != nil || len(conflicts) != 1 {
 			t.Errorf("conflicts %v, %v, %v", conflicts, err, replayed)

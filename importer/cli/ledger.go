@@ -288,15 +288,8 @@ func (p *program) replayJournal(l *ledgerSession) error {
 
 // openJournal prepares for a ledger that cannot be written any more.
 func (p *program) openJournal(l *ledgerSession) *journal.File {
-	return journal.Open(l.journal(), func(s journal.Created) {
-		what, where := s.Kind+" created", "noted nowhere else: write it down"
-		if s.ID != "" {
-			what += fmt.Sprintf(", id %q", s.ID)
-		}
-		if s.File != "" {
-			where = "noted in " + problem.OneLine(s.File)
-		}
-		fmt.Fprintf(p.Err, "claimsheet: the ledger cannot be written: %s; %s\n", what, where)
+	return journal.Open(l.journal(), func(kind, id string) {
+		fmt.Fprintf(p.Err, "claimsheet: neither the ledger nor its journal can be written: %s created, id %q; noted nowhere else: write it down\n", kind, id)
 	})
 }
 

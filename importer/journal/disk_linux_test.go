@@ -27,7 +27,7 @@ func TestKeepOnAFullDisk(t *testing.T) {
 	e.l = l
 	e.path = journal.Path(l.Path())
 	e.do(l.StartRun(ledger.Run{ID: stoppedRun, Started: noon}))
-	kept := journal.Open(e.path, func(s journal.Created) { e.said = append(e.said, s) })
+	kept := journal.Open(e.path, e.say)
 	e.do(l.Append(e.event("client", ledger.Sent, "")))
 
 	filler := filepath.Join(disk, "filler")
@@ -47,8 +47,8 @@ func TestKeepOnAFullDisk(t *testing.T) {
 	}
 	outcome.Answer = []byte(`{"id":"c-1"}`)
 	e.do(kept.Keep(outcome))
-	if len(e.said) != 1 || e.said[0].File != e.path {
-		t.Errorf("said %v, want it kept in %s", e.said, e.path)
+	if len(e.said) > 0 {
+		t.Errorf("said %q, want it kept", e.said)
 	}
 	_ = kept.Close()
 	_ = l.Close()

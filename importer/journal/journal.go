@@ -28,7 +28,7 @@ func Path(lockedAt string) string { return lockedAt + ".outcomes" }
 // File is an open journal. A nil File keeps nothing. It may be used from any goroutine.
 type File struct {
 	path   string
-	report func(Created)
+	report func(kind, id string)
 
 	mu     sync.Mutex
 	file   *os.File // nil until it is created
@@ -36,21 +36,13 @@ type File struct {
 	failed error    // of the first line that may not be on the disk: nothing is written behind it
 }
 
-// Created is something that the service created and the ledger could not record. It may be
-// shown: it has no client key and no url.
-type Created struct {
-	Kind string // client, claim, activity or link
-	ID   string // as the service gave it; "" for a link
-	File string // the file that has all of it; "" when it could not be written
-}
-
 // reserved is the room in bytes that Open reserves: some hundred outcomes.
 const reserved = 1 << 20
 
 // Open creates the journal at a path with room in it, because a full disk is the likeliest reason
 // for needing it. When that fails the run may go on: Keep tries again. report is called once for
-// everything that was created and that the ledger could not record.
-func Open(path string, report func(Created)) *File {
+// everything that was created and that could not be written either; a link has no id.
+func Open(path string, report func(kind, id string)) *File {
 	f := &File{path: path, report: report}
 	_ = f.create(reserved)
 	return f
@@ -72,7 +64,7 @@ func (f *File) create(room int) error {
 }
 
 // Keep writes outcomes, and returns when they are on the disk. It leaves out intents, whose
-// requests were not sent. What was created is reported even where it cannot be written.
+// requests were not sent. What was created and cannot be written is reported.
 func (f *File) Keep(events ...ledger.Event) error {
 	if f == nil {
 		return nil
@@ -84,13 +76,13 @@ func (f *File) Keep(events ...ledger.Event) error {
 		if e.To == ledger.Sent {
 			continue
 		}
-		written := Created{Kind: e.Kind, ID: e.ID, File: f.path}
-		if err := f.add(e); err != nil {
-			written.File = ""
-			errs = append(errs, fmt.Errorf("the journal cannot be written: %w", problem.Cause(err))) // without the path, which may name a person
+		err := f.add(e)
+		if err == nil {
+			continue
 		}
+		errs = append(errs, fmt.Errorf("the journal cannot be written: %w", problem.Cause(err))) // without the path, which may name a person
 		if e.To == ledger.Done {
-			f.report(written)
+			f.report(e.Kind, e.ID)
 		}
 	}
 	return errors.Join(errs...)

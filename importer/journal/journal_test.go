@@ -27,7 +27,7 @@ type scene struct {
 	*testing.T
 	l    *ledger.Ledger
 	path string
-	said []journal.Created
+	said []string // the kinds and ids that were reported
 }
 
 // newScene returns a scene with an intent for each step.
@@ -75,12 +75,14 @@ func (s *scene) event(step string, to ledger.State, id string) ledger.Event {
 // keep writes outcomes to a journal, as a run does whose ledger has stopped.
 func (s *scene) keep(outcomes ...ledger.Event) {
 	s.Helper()
-	kept := journal.Open(s.path, func(c journal.Created) { s.said = append(s.said, c) })
+	kept := journal.Open(s.path, s.say)
 	for _, o := range outcomes {
 		s.do(kept.Keep(o))
 	}
 	s.do(kept.Close())
 }
+
+func (s *scene) say(kind, id string) { s.said = append(s.said, kind+" "+id) }
 
 // replay expects that so many outcomes are recorded, and none is in conflict.
 func (s *scene) replay(want int) {
@@ -147,8 +149,8 @@ func TestReplay(t *testing.T) {
 			if link := known["link"]; link.URL != "https://claims.example.com/go/secret" || link.Run != stoppedRun || !link.At.Equal(noon) {
 				t.Errorf("got url %q of run %s at %s, want what was kept", link.URL, link.Run, link.At)
 			}
-			if diff := cmp.Diff([]journal.Created{{Kind: "client", ID: "c-1", File: s.path}, {Kind: "link", File: s.path}}, s.said[:2]); diff != "" {
-				t.Errorf("said (-want +got):\n%s", diff)
+			if len(s.said) > 0 {
+				t.Errorf("said %q of what was kept", s.said)
 			}
 		})
 	}
@@ -278,7 +280,7 @@ func TestNothingToRecord(t *testing.T) {
 }
 
 // TestKeep: the file is for its owner alone. Where it cannot be written, the error
-// names neither a person nor a folder, and what was created is reported all the same.
+// names neither a person nor a folder, and what was created is reported.
 func TestKeep(t *testing.T) {
 	for name, test := range map[string]struct {
 		before, after func(s *scene) error
@@ -296,16 +298,16 @@ func TestKeep(t *testing.T) {
 			if test.before != nil {
 				s.do(test.before(s))
 			}
-			kept := journal.Open(s.path, func(c journal.Created) { s.said = append(s.said, c) })
+			kept := journal.Open(s.path, s.say)
 			if test.after != nil {
 				s.do(test.after(s))
 			}
 			err := kept.Keep(s.event("client", ledger.Done, "c-1"))
-			want := journal.Created{Kind: "client", ID: "c-1", File: s.path}
+			var want []string
 			if test.fails {
-				want.File = ""
+				want = []string{"client c-1"}
 			}
-			if diff := cmp.Diff([]journal.Created{want}, s.said); diff != "" || (err != nil) != test.fails {
+			if diff := cmp.Diff(want, s.said); diff != "" || (err != nil) != test.fails {
 				t.Errorf("%v; said (-want +got):\n%s", err, diff)
 			}
 			if test.fails {
