@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 )
 
 // Append records events and returns when they are durable: after that an intent
@@ -22,11 +21,6 @@ func (l *Ledger) Append(events ...Event) error {
 	if len(events) == 0 {
 		return nil
 	}
-	for _, e := range events {
-		if err := checkEvent(e); err != nil {
-			return err
-		}
-	}
 	return l.submit(func(t *transaction) error {
 		for _, e := range events {
 			if err := t.append(e); err != nil {
@@ -35,19 +29,6 @@ func (l *Ledger) Append(events ...Event) error {
 		}
 		return nil
 	})
-}
-
-// checkEvent refuses an event that lacks a name or a time, or has an unknown kind.
-func checkEvent(e Event) error {
-	switch {
-	case e.Environment == "" || e.Client == "" || e.Step == "":
-		return errors.New("an event needs an environment, a client and a step")
-	case e.At.IsZero():
-		return errors.New("an event needs a time")
-	case e.Kind != "" && (e.Kind == KindContact || !slices.Contains(kinds[1:], e.Kind)):
-		return fmt.Errorf("%q is not a kind of step", e.Kind)
-	}
-	return nil
 }
 
 // append records one event. When it rejects the event, it writes nothing of it; the

@@ -57,17 +57,13 @@ func Open(path string) (*Ledger, error) {
 		return nil, err
 	}
 	found, err := inspect(path)
-	switch {
-	case err != nil:
-	case !found.exists:
+	if err == nil && !found.exists {
 		err = create(path)
-	case found.size < mostChecked && (hasLog(path) || hasJournal(path)):
-		err = quickCheck(path)
 	}
 	if err != nil {
 		return nil, err
 	}
-	l, err := open(path)
+	l, err := open(path, found.exists && found.size < mostChecked && (hasLog(path) || hasJournal(path)))
 	if isDamage(err) {
 		return nil, damaged(path, "the ledger cannot be read: %v", err)
 	}
@@ -137,19 +133,6 @@ func reading(pool *sql.DB, path string, server *Server) (*Ledger, error) {
 	return l, nil
 }
 
-// quickCheck refuses a ledger whose structure a kill or a power loss has damaged, before
-// anything is written to it.
-func quickCheck(path string) error {
-	db, err := connect(readingDSN(path))
-	if err != nil {
-		return err
-	}
-	if err = checkStructure(context.Background(), newDatabase(db, nil), path, "PRAGMA quick_check(1)"); err != nil && !errors.As(err, new(refusal)) {
-		err = unreadable(path, err)
-	}
-	return errors.Join(err, db.Close())
-}
-
 // memories numbers the databases in memory of this process, because they share one
 // namespace.
 var memories atomic.Int64
@@ -167,8 +150,9 @@ func Empty() (*Ledger, error) {
 	return reading(db, "", nil)
 }
 
-// open opens a file that inspect has accepted.
-func open(path string) (*Ledger, error) {
+// open opens a file that inspect has accepted. check says that a kill or a power loss may have damaged its
+// structure, which is then read before anything is written.
+func open(path string, check bool) (*Ledger, error) {
 	db, err := connect(dsn(path, "rw", durable...))
 	if err != nil {
 		return nil, err
@@ -176,7 +160,13 @@ func open(path string) (*Ledger, error) {
 	db.SetMaxIdleConns(0) // a second connection would keep the writer from making the file a plain one
 	conn, err := db.Conn(context.Background())
 	if err == nil {
-		if err = useLog(conn, path); err != nil {
+		if check {
+			err = checkStructure(context.Background(), newDatabase(conn, nil), path, "PRAGMA quick_check(1)")
+		}
+		if err == nil {
+			err = useLog(conn, path)
+		}
+		if err != nil {
 			err = errors.Join(err, conn.Close())
 		}
 	}

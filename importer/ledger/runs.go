@@ -9,16 +9,12 @@ import (
 	"time"
 )
 
-// StartRun records the start of a run. It is durable when it returns. An id that
-// the ledger has already is an error.
+// StartRun records the start of a run. It is durable when it returns.
 func (l *Ledger) StartRun(r Run) error {
 	return l.submit(func(t *transaction) error {
-		n, err := t.exec(`INSERT INTO runs (`+runColumns+`) VALUES (`+params(15)+`) ON CONFLICT DO NOTHING`,
+		_, err := t.exec(`INSERT INTO runs (`+runColumns+`) VALUES (`+params(15)+`)`,
 			r.ID, r.Environment, r.EnvironmentName, r.Mapping, r.MappingFile, r.MappingDigest,
 			r.Input, r.InputDigest, r.KeptInput, r.Version, r.Started.UnixMicro(), stamp(r.Finished), r.Output, r.OutputDigest, blob(r.Summary))
-		if err == nil && n == 0 {
-			err = rejected{fmt.Errorf("run %s is in the ledger already", r.ID)}
-		}
 		return err
 	})
 }
@@ -29,11 +25,8 @@ func (l *Ledger) StartRun(r Run) error {
 // OutputDigest of r.
 func (l *Ledger) FinishRun(r Run) error {
 	return l.submit(func(t *transaction) error {
-		n, err := t.exec(`UPDATE runs SET finished = ?, output = ?, output_digest = ?, summary = ? WHERE id = ?`,
+		_, err := t.exec(`UPDATE runs SET finished = ?, output = ?, output_digest = ?, summary = ? WHERE id = ?`,
 			stamp(r.Finished), r.Output, r.OutputDigest, blob(r.Summary), r.ID)
-		if err == nil && n == 0 {
-			err = rejected{fmt.Errorf("run %s is not in the ledger", r.ID)}
-		}
 		if err != nil || r.Output == "" {
 			return err
 		}
