@@ -117,7 +117,7 @@ func (t *transaction) insert(r *row) (isNew bool, err error) {
 		return false, err
 	}
 	r.client = client.client
-	mapping, err := t.number(tableNames, r.Mapping)
+	mapping, err := t.number(r.Mapping)
 	if err != nil {
 		return false, err
 	}
@@ -160,7 +160,7 @@ func (t *transaction) client(key ClientKey) (n clientNumber, err error) {
 	if n, ok := t.clients[key]; ok {
 		return n, nil
 	}
-	if n.environment, err = t.number(tableEnvironments, key.Environment); err != nil {
+	if n.environment, err = t.number(key.Environment); err != nil {
 		return n, err
 	}
 	isNew, err := t.add(&n.client, `INSERT INTO clients (environment, client, space) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, n.environment, key.Client, key.Space)

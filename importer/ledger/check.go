@@ -48,7 +48,7 @@ func checkStructure(ctx context.Context, db querier, path, pragma string) error 
 // checkReferences refuses a ledger with rows that point to rows which are not there.
 func checkReferences(ctx context.Context, db querier, path string) error {
 	for _, c := range []struct{ what, query string }{
-		{"a client without its environment", `SELECT count(*) FROM clients c WHERE NOT EXISTS (SELECT 1 FROM environments e WHERE e.id = c.environment)`},
+		{"a client without its environment", `SELECT count(*) FROM clients c WHERE NOT EXISTS (SELECT 1 FROM names e WHERE e.id = c.environment)`},
 		{"a step without its client", `SELECT count(*) FROM steps s WHERE NOT EXISTS (SELECT 1 FROM clients c WHERE c.id = s.client AND c.environment = s.environment)`},
 		{"a step without its mapping or run", `SELECT count(*) FROM steps s WHERE s.mapping <> 0 AND s.mapping NOT IN (SELECT id FROM names)
 			OR s.run <> 0 AND s.run NOT IN (SELECT id FROM names) OR s.sent_run <> 0 AND s.sent_run NOT IN (SELECT id FROM names)`},

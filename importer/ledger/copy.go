@@ -47,7 +47,6 @@ func Save(ctx context.Context, from *Ledger, to string) (steps int, err error) {
 
 // tables are all tables with what a copy has of them; counter follows from the versions.
 var tables = [...]struct{ name, columns string }{
-	{"environments", "id, name"},
 	{"names", "id, name"},
 	{"clients", "id, environment, client, space"},
 	{"steps", "id, client, environment, mapping, step, kind, " + stateColumns},
@@ -107,7 +106,7 @@ func (t *transaction) takeAll(ctx context.Context, source querier) (steps int, e
 
 // numbered makes the numbers that a server gives to new rows and events higher than those in the tables.
 func (t *transaction) numbered() error {
-	for _, table := range []string{"environments", "names", "clients", "steps", "tracked"} {
+	for _, table := range []string{"names", "clients", "steps", "tracked"} {
 		if err := t.plainly(`SELECT setval('` + table + `_id_seq', coalesce(max(id), 0) + 1, false) FROM ` + table); err != nil {
 			return err
 		}

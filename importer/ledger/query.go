@@ -68,7 +68,7 @@ func (l *Ledger) stepsOfClients(ctx context.Context, columns string, scan func(*
 				all[at][r.StepID.Step] = r.step()
 			}
 			return true, errors.Join(err, ctx.Err())
-		}, columns+`WHERE c.environment = `+numberOf+` AND c.client IN (`+params(size)+`) AND s.mapping IN (0, (SELECT id FROM names WHERE name = ?))`, append(args, mapping)...)
+		}, columns+`WHERE c.environment = `+numberOf+` AND c.client IN (`+params(size)+`) AND s.mapping IN (0, `+numberOf+`)`, append(args, mapping)...)
 		if err != nil {
 			return nil, err
 		}
@@ -120,11 +120,12 @@ func (l *Ledger) stepsOf(ctx context.Context, environment, condition string, arg
 // Environments returns the environments of which the ledger has clients or runs,
 // in alphabetical order.
 func (l *Ledger) Environments(ctx context.Context) ([]string, error) {
-	return gather(stream(ctx, l.read, scanText, `SELECT name FROM environments UNION SELECT environment FROM runs ORDER BY 1`))
+	return gather(stream(ctx, l.read, scanText, `SELECT name FROM names WHERE EXISTS (SELECT 1 FROM clients c WHERE c.environment = names.id)
+		UNION SELECT environment FROM runs ORDER BY 1`))
 }
 
 // clientsOf begins a query for the names of clients.
-const clientsOf = `SELECT e.name, c.space, c.client FROM environments e JOIN clients c ON c.environment = e.id WHERE e.name = ? `
+const clientsOf = `SELECT e.name, c.space, c.client FROM names e JOIN clients c ON c.environment = e.id WHERE e.name = ? `
 
 // spaceEmail is the key space whose keys ignore case: they are stored in lower
 // case.
@@ -185,7 +186,7 @@ func (l *Ledger) SentIn(ctx context.Context, run string) (map[string]int, error)
 		err := rows.Scan(&kind, &n)
 		sent[word(kinds, kind)] = n
 		return true, err
-	}, `SELECT s.kind, count(*) FROM steps s WHERE s.sent_run = (SELECT id FROM names WHERE name = ?) AND NOT (s.state = 3 AND s.status = 0) GROUP BY s.kind`, run)
+	}, `SELECT s.kind, count(*) FROM steps s WHERE s.sent_run = `+numberOf+` AND NOT (s.state = 3 AND s.status = 0) GROUP BY s.kind`, run)
 	return sent, err
 }
 
@@ -258,7 +259,7 @@ func (l *Ledger) ClaimedElsewhere(ctx context.Context, owner ClientKey, mapping 
 func (l *Ledger) HasSteps(ctx context.Context, environment, mapping, prefix string) (has bool, err error) {
 	var n int
 	_, err = first(ctx, l.read, []any{&n}, `SELECT count(*) FROM (SELECT 1 FROM steps s
-		WHERE s.environment = `+numberOf+` AND s.mapping = (SELECT id FROM names WHERE name = ?)
+		WHERE s.environment = `+numberOf+` AND s.mapping = `+numberOf+`
 			AND s.state <> 3 AND s.step >= ? AND s.step < ? LIMIT 1) found`, environment, mapping, prefix, prefix+string(unicode.MaxRune))
 	return n > 0, err
 }
@@ -278,7 +279,7 @@ func (l *Ledger) ClientsWithSteps(ctx context.Context, environment, mapping stri
 			clients[id.Step] = append(clients[id.Step], id.ClientKey)
 			return true, errors.Join(err, ctx.Err())
 		}, `SELECT s.step, c.space, c.client FROM steps s JOIN clients c ON c.id = s.client
-			WHERE s.environment = `+numberOf+` AND s.mapping = (SELECT id FROM names WHERE name = ?) AND s.state = 2
+			WHERE s.environment = `+numberOf+` AND s.mapping = `+numberOf+` AND s.state = 2
 				AND s.step IN (`+params(stepsAtOnce)+`)`, args...)
 		if err != nil {
 			return nil, err
@@ -295,7 +296,7 @@ const stepsAtOnce = 1000
 // up to most.
 func (l *Ledger) KnownClients(ctx context.Context, environment string, most int) (n int, err error) {
 	_, err = first(ctx, l.read, []any{&n}, `
-		SELECT count(*) FROM (SELECT DISTINCT c.id FROM environments e JOIN clients c ON c.environment = e.id JOIN steps s ON s.client = c.id
+		SELECT count(*) FROM (SELECT DISTINCT c.id FROM names e JOIN clients c ON c.environment = e.id JOIN steps s ON s.client = c.id
 			WHERE e.name = ? AND (s.attempts > 0 OR s.state <> 3) LIMIT ?) known`,
 		environment, most)
 	return n, err

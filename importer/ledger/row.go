@@ -108,11 +108,11 @@ const stateColumns = `state, version, attempts, sent, sent_at, sent_run, at, run
 
 // values are the values of stateColumns.
 func (t *transaction) values(r row) (values []any, err error) {
-	sentRun, err := t.number(tableNames, r.sentRun)
+	sentRun, err := t.number(r.sentRun)
 	if err != nil {
 		return nil, err
 	}
-	run, err := t.number(tableNames, r.Run)
+	run, err := t.number(r.Run)
 	values = append(make([]any, 0, 32), code(states, r.To), r.Ref.Last, int64(r.Attempts), r.Ref.Sent, r.sentAt, sentRun, r.At.UnixMicro(), run, code(vias, r.Via), int64(r.Status), r.Reason,
 		blob(r.Data), digestBytes(r.Digest), blob(r.Answer), idBytes(r.ID), r.URL, bit(r.NotFound))
 	return values, err
@@ -131,12 +131,12 @@ func joinRuns(table string) string {
 // A query for steps s with their clients c and environments e selects stepColumns from stepTables.
 var (
 	stepColumns = `e.name, c.client, c.space, coalesce(m.name, ''), s.step, s.id, s.client, s.kind, ` + stateOf("s")
-	stepTables  = `steps s JOIN clients c ON c.id = s.client JOIN environments e ON e.id = s.environment LEFT JOIN names m ON m.id = s.mapping` + joinRuns("s")
+	stepTables  = `steps s JOIN clients c ON c.id = s.client JOIN names e ON e.id = s.environment LEFT JOIN names m ON m.id = s.mapping` + joinRuns("s")
 	stepsOf     = `SELECT ` + stepColumns + ` FROM ` + stepTables
 )
 
-// numberOf is the number of the environment that a parameter names, in a statement.
-const numberOf = `(SELECT id FROM environments WHERE name = ?)`
+// numberOf is the number of the text that a parameter is, in a statement.
+const numberOf = `(SELECT id FROM names WHERE name = ?)`
 
 // scanRow reads a row with stepColumns.
 func scanRow(rows *sql.Rows) (row, error) { return scanBehind(rows) }
@@ -265,31 +265,23 @@ func stamp(at time.Time) any {
 	return at.UnixMicro()
 }
 
-// The tables of texts that many rows repeat: environments, and the names of runs and mappings.
-const (
-	tableEnvironments = "environments"
-	tableNames        = "names"
-)
-
-// numbered is a text in one of these tables.
-type numbered struct{ table, text string }
-
-// number is the number of a text, which is added where the ledger does not have it; 0 for no name.
-func (t *transaction) number(table, text string) (id int64, err error) {
-	id, ok := t.numbers[numbered{table, text}]
-	if ok || text == "" && table == tableNames {
+// number is the number of a text in the table names, to which it is added where the ledger does not have
+// it; 0 for "".
+func (t *transaction) number(text string) (id int64, err error) {
+	id, ok := t.numbers[text]
+	if ok || text == "" {
 		return id, nil
 	}
 	for range 2 {
-		if ok, err = first(context.Background(), t, []any{&id}, `SELECT id FROM `+table+` WHERE name = ?`, text); ok || err != nil {
+		if ok, err = first(context.Background(), t, []any{&id}, `SELECT id FROM names WHERE name = ?`, text); ok || err != nil {
 			break
 		}
-		if _, err = t.exec(`INSERT INTO `+table+` (name) VALUES (?) ON CONFLICT DO NOTHING`, text); err != nil {
+		if _, err = t.exec(`INSERT INTO names (name) VALUES (?) ON CONFLICT DO NOTHING`, text); err != nil {
 			break
 		}
 	}
 	if ok {
-		t.numbers[numbered{table, text}] = id
+		t.numbers[text] = id
 	}
 	return id, err
 }

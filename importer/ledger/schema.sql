@@ -9,14 +9,8 @@ CREATE TABLE counter (
 ) STRICT;
 INSERT INTO counter VALUES (0);
 
--- environments are the services, and with them the ledger's scopes.
-CREATE TABLE environments (
-    id   INTEGER PRIMARY KEY,
-    name TEXT NOT NULL UNIQUE
-) STRICT;
-
--- names are texts that many rows repeat: the ids of runs and the
--- names of mappings. No row has the number 0; it stands for ''.
+-- names are texts that many rows repeat: environments, which are the services and with them
+-- the ledger's scopes, the ids of runs and the names of mappings. No row has the number 0; it stands for ''.
 CREATE TABLE names (
     id   INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE
@@ -25,7 +19,7 @@ CREATE TABLE names (
 -- clients are whose steps and rows the others are.
 CREATE TABLE clients (
     id          INTEGER PRIMARY KEY,
-    environment INTEGER NOT NULL, -- of environments
+    environment INTEGER NOT NULL, -- of names
     client      TEXT NOT NULL,    -- the key
     space       TEXT NOT NULL,    -- the key space
     UNIQUE (environment, client, space)

@@ -198,6 +198,6 @@ func (l *Ledger) TrackedOfClient(ctx context.Context, owner ClientKey) ([]Tracke
 		r, err := scanBehind(rows, e.targets()...)
 		return TrackedStep{Tracked: e.Tracked, Of: r.step()}, err
 	}, trackedColumns+`, `+stepColumns+` FROM `+stepTables+` JOIN tracked t ON t.step = s.id WHERE t.client = (SELECT c.id FROM clients c
-		WHERE c.environment = (SELECT id FROM environments WHERE name = ?) AND c.client = ? AND c.space = ?) ORDER BY t.client, t.at, t.id`,
+		WHERE c.environment = `+numberOf+` AND c.client = ? AND c.space = ?) ORDER BY t.client, t.at, t.id`,
 		owner.Environment, owner.Client, owner.Space))
 }

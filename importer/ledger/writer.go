@@ -247,7 +247,7 @@ type transaction struct {
 	*database
 	conn    *sql.Conn
 	path    string
-	numbers map[numbered]int64         // of texts that were used
+	numbers map[string]int64           // of texts that were used
 	clients map[ClientKey]clientNumber // those that were used
 	open    map[StepID]row             // intents that were recorded, so that they need not be read for their outcome
 	version int64                      // the number of the last event
@@ -272,7 +272,7 @@ func startWriter(db *sql.DB, conn *sql.Conn, path string, server *Server) *write
 
 // forget drops what is kept in memory.
 func (t *transaction) forget() {
-	t.numbers, t.clients, t.open = map[numbered]int64{}, map[ClientKey]clientNumber{}, map[StepID]row{}
+	t.numbers, t.clients, t.open = map[string]int64{}, map[ClientKey]clientNumber{}, map[StepID]row{}
 	t.counted = t.version
 }
 
