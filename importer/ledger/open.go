@@ -471,20 +471,10 @@ func unreadable(path string, err error) error {
 	case isBusy(err):
 		return unusable(path, "Wait until the other program has finished, then run again. If none should be using the ledger, find out which one has the file open.",
 			err, "the ledger cannot be read: another program keeps it locked")
-	case isTrouble(err):
-		return unusable(path, "Check the disk, and let this user read the file and the files beside it.", err, "the ledger cannot be read: %v", problem.Cause(err))
+	case isDamage(err):
+		return damaged(path, "the ledger cannot be read: %v", err)
 	}
-	return damaged(path, "the ledger cannot be read: %v", err)
-}
-
-// isTrouble reports whether SQLite could not do its work for a reason that is not in
-// the ledger: the disk, permissions or memory.
-func isTrouble(err error) bool {
-	switch sqliteCode(err) & 0xff {
-	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_FULL:
-		return true
-	}
-	return false
+	return unusable(path, "Check the disk, and let this user read the file and the files beside it.", err, "the ledger cannot be read: %v", problem.Cause(err))
 }
 
 // unusable reports that there can be no ledger at path.
