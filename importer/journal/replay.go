@@ -22,8 +22,7 @@ import (
 // becomes uncertain: conflicts says so of each.
 //
 // A journal that is damaged, that others could have written, or whose run the ledger does not know,
-// is a problem.Problem. Where another process changes a step at the same moment, the error is
-// ledger.ErrTransition, and the journal stays.
+// is a problem.Problem.
 func Replay(l *ledger.Ledger, path string) (n int, conflicts problem.List, err error) {
 	outcomes, err := read(path)
 	if err != nil || outcomes == nil {
@@ -40,25 +39,14 @@ func Replay(l *ledger.Ledger, path string) (n int, conflicts problem.List, err e
 		}
 	}
 	for _, outcome := range outcomes {
-		events, err := l.Events(context.Background(), outcome.StepID)
+		as, err := record(l, outcome)
 		if err != nil {
 			return n, conflicts, err
 		}
-		as := compare(events, outcome)
-		outcome.Via = ledger.ViaJournal
 		switch as {
-		case known:
-			continue
-		case inConflict:
-			outcome = conflict(events, outcome)
-		}
-		switch err := l.Append(outcome); {
-		case errors.As(err, new(ledger.Taken)): // another step has the id by now: this outcome proves nothing
-		case err != nil:
-			return n, conflicts, err
-		case as == recorded:
+		case recorded:
 			n++
-		default:
+		case inConflict:
 			conflicts = append(conflicts, problem.At(problem.Where{File: path}, "journal-conflict", "%s: %s", outcome.Kind, reasonTwice).
 				Hinted("claimsheet settle lists it with both ids; find them in the service, and withdraw one there if there are two"))
 		}
@@ -80,6 +68,31 @@ const (
 	recorded                    // it is recorded
 	inConflict                  // its step becomes uncertain
 )
+
+// record records an outcome. Where another process changes the step meanwhile, it compares them again.
+func record(l *ledger.Ledger, outcome ledger.Event) (as recording, err error) {
+	for range 3 {
+		events, failed := l.Events(context.Background(), outcome.StepID)
+		if failed != nil {
+			return known, failed
+		}
+		event := outcome
+		event.Via = ledger.ViaJournal
+		switch as = compare(events, outcome); as {
+		case known:
+			return known, nil
+		case inConflict:
+			event = conflict(events, event)
+		}
+		if err = l.Append(event); errors.As(err, new(ledger.Taken)) { // another step has the id by now: this outcome proves nothing
+			return known, nil
+		}
+		if !errors.Is(err, ledger.ErrTransition) {
+			break
+		}
+	}
+	return as, err
+}
 
 // compare says what becomes of an outcome whose step has these events. It is recorded if it
 // belongs to the last request for the step and says more than the ledger knows. Else it is in
