@@ -3,7 +3,9 @@ package ledger_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -76,5 +78,37 @@ func TestFullAfterSoManyPages(t *testing.T) {
 			t.Errorf("Close: got %v, want ErrStopped", err)
 		}
 		kept(t, path, intents, done)
+	}
+}
+
+// TestVanished: what is written to a file that has no name any more would be
+// forgotten with the process, so it is not acknowledged.
+func TestVanished(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("an open file cannot be removed on Windows")
+	}
+	intent := func(l *ledger.Ledger, key string) error {
+		return l.Append(ledger.Event{StepID: jane("m", key), To: ledger.Sent, At: noon, Kind: "claim"})
+	}
+	tests := map[string]func(path string) error{
+		"the folder":           func(path string) error { return os.RemoveAll(filepath.Dir(path)) },
+		"the folder's name":    func(path string) error { return os.Rename(filepath.Dir(path), filepath.Dir(path)+"2") },
+		"the file":             os.Remove,
+		"replaced by a backup": func(path string) error { return os.Rename(path+".bak", path) },
+	}
+	for name, vanish := range tests {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "state", "ledger.db")
+			l := open(t, path)
+			do(t, os.WriteFile(path+".bak", []byte("backup"), 0o600))
+			do(t, intent(l, "claim/1"))
+			do(t, vanish(path))
+			if err := intent(l, "claim/2"); !errors.Is(err, ledger.ErrStopped) || strings.Contains(err.Error(), filepath.Dir(path)) {
+				t.Errorf("got %v, want ErrStopped, without the whole path", err)
+			}
+			if err := intent(l, "claim/3"); !errors.Is(err, ledger.ErrStopped) {
+				t.Errorf("afterwards: got %v, want ErrStopped", err)
+			}
+		})
 	}
 }

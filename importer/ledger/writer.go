@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -43,7 +45,8 @@ var errAlone = errors.New("a call of several is refused")
 // the commit has reached the disk. The next batch gathers while one is being
 // synced.
 type writer struct {
-	db      *sql.DB // of a file
+	db      *sql.DB     // of a file
+	file    fs.FileInfo // which it was when it was opened; nil on a server
 	tx      *transaction
 	queue   chan job
 	ended   chan struct{}
@@ -149,6 +152,9 @@ func (w *writer) write(batch []job, errs []error) (err error) {
 			err = fmt.Errorf("a fault of Claimsheet's own: panic with a %T", v) // without the value, which may be personal data
 		}
 	}()
+	if err := w.inPlace(); err != nil {
+		return err
+	}
 	if err = w.together(batch, errs, false); errors.Is(err, errAlone) {
 		err = nil
 		for i := 0; i < len(batch) && err == nil; i++ {
@@ -156,6 +162,22 @@ func (w *writer) write(batch []job, errs []error) (err error) {
 		}
 	}
 	return err
+}
+
+// inPlace fails when the file was removed or replaced while it is open: what is written to it then
+// succeeds, and is lost at exit.
+func (w *writer) inPlace() error {
+	if w.file == nil {
+		return nil
+	}
+	is, err := os.Lstat(w.tx.path)
+	if err == nil && !os.SameFile(w.file, is) {
+		err = errors.New("it was replaced")
+	}
+	if err != nil {
+		return fmt.Errorf("the ledger's file is gone: %w", problem.Cause(err))
+	}
+	return nil
 }
 
 // together writes jobs in one transaction; alone says that there is one job. A job that is
