@@ -289,7 +289,8 @@ func (p *program) replayJournal(l *ledgerSession) error {
 // openJournal prepares for a ledger that cannot be written any more.
 func (p *program) openJournal(l *ledgerSession) *journal.File {
 	return journal.Open(l.journal(), func(kind, id string) {
-		fmt.Fprintf(p.Err, "claimsheet: neither the ledger nor its journal can be written: %s created, id %q; noted nowhere else: write it down\n", kind, id)
+		fmt.Fprintf(p.Err, "claimsheet: neither the ledger nor its journal can be written: %s created, id %q; noted nowhere else: write it down\n",
+			kind, id)
 	})
 }
 

@@ -97,7 +97,8 @@ func TestLedgerLostUnderARun(t *testing.T) {
 	}
 	s.service.Play(nil)
 	text, err := os.ReadFile(path + ".outcomes")
-	if must(t, err); !strings.Contains(string(text), s.service.Created()["client c1@example.com"][0].ID) || strings.Contains(p.err, "c1@example.com") {
+	must(t, err)
+	if id := s.service.Created()["client c1@example.com"][0].ID; !strings.Contains(string(text), id) || strings.Contains(p.err, "c1@example.com") {
 		t.Errorf("the journal is %q, want the id; stderr is %q, want no key", text, p.err)
 	}
 	must(t, os.Rename(path+".away", path))

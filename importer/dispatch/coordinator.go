@@ -91,7 +91,8 @@ const collectedAtOnce = 200
 
 // abandoned is whether a job j was begun by a worker that is not connected any more, or is silent for
 // as long as the second parameter says. River's client has the number of the worker's session.
-const abandoned = `(j.state = 'running' AND j.attempted_by[array_upper(j.attempted_by, 1)] NOT IN (SELECT s.number::text FROM (` + ledger.Sessions + `) s WHERE s.silent < $2))`
+const abandoned = `(j.state = 'running' AND j.attempted_by[array_upper(j.attempted_by, 1)] NOT IN
+	(SELECT s.number::text FROM (` + ledger.Sessions + `) s WHERE s.silent < $2))`
 
 // Check makes jobs available again whose worker is gone, and those that workers have refused
 // because this process was silent; what another worker begins then waits for the locks of the
@@ -108,7 +109,8 @@ func (r *Run) Check(ctx context.Context, out int) (workers int, err error) {
 		return r.broker.pool.QueryRow(ctx, `SELECT count(*), count(DISTINCT attempted_by[array_upper(attempted_by, 1)]) FILTER (WHERE state = 'running') FROM river_job WHERE $1 = ANY (tags)`, r.run).Scan(&jobs, &workers)
 	})
 	if err == nil && jobs < out {
-		err = ledger.ServerFailed(fmt.Errorf("%d of %d groups that were handed over have disappeared from the database; what was done is in the ledger", out-jobs, out))
+		err = ledger.ServerFailed(fmt.Errorf("%d of %d groups that were handed over have disappeared from the database; what was done is in the ledger",
+			out-jobs, out))
 	}
 	return workers, err
 }
