@@ -66,11 +66,7 @@ func answers(p *Proposal) (all []string) {
 				if !strings.HasPrefix(line, first) {
 					continue
 				}
-				to := i + 1
-				if len(l.value.table) > 0 {
-					to = end(i+1, "      #   ")
-				}
-				take(i, to, "# ")
+				take(i, i+1, "# ")
 			}
 		}
 	}

@@ -120,8 +120,8 @@ func TestQuestions(t *testing.T) {
 		"an account":                            {[]string{"Account number:Text"}, []string{"Account no"}, func(i int) any { return fmt.Sprintf("%08d", i) }, "? Account no", []string{"the client's bank account"}},
 		"a bank account":                        {[]string{"Account number:Text"}, []string{"Account no", "Sort code"}, func(i int) any { return fmt.Sprintf("%08d", i) }, "= Account no", nil},
 		"drop-down of many texts":               {[]string{"Lender:DropDown"}, []string{"Lender"}, func(i int) any { return fmt.Sprint("Bank ", i) }, "? Lender", []string{"24 different texts are too many for a drop-down"}},
-		"drop-down of other texts":              {[]string{"Lender:DropDown=Lloyds,Barclays"}, []string{"Lender"}, text("HSBC"), "? Lender", []string{"its texts are not among the options"}},
-		"drop-down of texts that begin alike":   {[]string{"Lender:DropDown=Lloyds Bank,Barclays"}, []string{"Lender"}, text("Lloyds"), "? Lender", []string{"do the texts stand for these options?"}},
+		"drop-down of other texts":              {[]string{"Lender:DropDown=Lloyds,Barclays"}, []string{"Lender"}, text("HSBC"), "= Lender", []string{"DECIDE: the texts are sent as they are"}},
+		"drop-down of options":                  {[]string{"Lender:DropDown=Lloyds,Barclays"}, []string{"Lender"}, text("Lloyds"), "= Lender", []string{"type: DropDown}   # the same name; 1 different text\n"}},
 		"drop-down without options":             {[]string{"Lender:DropDown"}, []string{"Lender"}, text("Lloyds"), "= Lender", []string{"DECIDE: the texts are sent as they are"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -76,7 +76,6 @@ var leadSheets = []leadSheet{
 		want: map[string]string{"key": "E-mail address", "claim": "Agreement no", "email": "E-mail address", "firstName": "First name", "lastName": "Surname", "phone": "Mobile no.",
 			"Your details/Title": "Title", "Your details/Date of birth": "D.O.B.", "Your details/Home address": "Address", "Your details/Postcode": "Post code", "Your details/Consent to contact": "Opt in",
 			"Agreement details/Lender": "Lender", "Agreement details/Agreement number": "Agreement no", "Agreement details/Amount": "Loan amount", "Agreement details/Interest rate": "APR", "Agreement details/Agreement signed at": "Agreement date"},
-		answers: [][2]string{{"# Ms:", "          Ms: Miss"}, {"# LLOY:", "          LLOY: Lloyds"}, {"# BARC:", "          BARC: Barclays"}},
 	},
 	{
 		name: "german-csv", api: "v2", rows: 40,
@@ -164,7 +163,6 @@ var leadSheets = []leadSheet{
 		want: map[string]string{"key": "Customer email", "claim": "Contract number", "email": "Customer email", "name": "Customer name", "phone": "Customer mobile", "Your details/Date of birth": "Date of birth",
 			"Agreement details/Lender": "Creditor", "Agreement details/Agreement number": "Contract number", "Agreement details/Amount": "Amount borrowed", "Agreement details/Agreement signed at": "Contract signed",
 			"Agreement details/Term in months": "Loan term", "Agreement details/Settled on": "Settled on"},
-		answers: [][2]string{{"# Zopa:", "          Zopa: Lloyds"}},
 	},
 	{
 		name: "crm-export", api: "v2", rows: 40,

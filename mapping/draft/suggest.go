@@ -67,18 +67,9 @@ func (p *Proposal) Suggestions() []Suggestion {
 
 func quoteJSON(s string) string { return string(cell.QuoteJSON(s)) }
 
-// json returns the value as yaml does, with its table; entries of the table that are questions are left out.
+// json returns the value as yaml does.
 func (v value) json() json.RawMessage {
 	keys, values := v.pairs(quoteJSON)
-	var entries []string
-	for _, e := range v.table {
-		if e.to != "" && e.ask == "" {
-			entries = append(entries, quoteJSON(e.from)+": "+quoteJSON(e.to))
-		}
-	}
-	if len(entries) > 0 {
-		keys, values = append(keys, "values"), append(values, "{"+strings.Join(entries, ", ")+"}")
-	}
 	if len(keys) == 1 && v.parts == nil {
 		return json.RawMessage(values[0])
 	}

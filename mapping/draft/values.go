@@ -20,16 +20,7 @@ type value struct {
 	region             string
 	percent            bool
 	checked, unchecked []string
-	table              []entry
 	isTextAnyway       bool // cells that are no texts are sent as one
-}
-
-// entry is a line of a value table.
-type entry struct {
-	from  string
-	to    string // "" when no option fits
-	ask   string // what a person has to decide; "" when the option is certain
-	count int    // of the cells with the text
 }
 
 // link is a client field or an attribute with the value that was found for it.
@@ -204,78 +195,20 @@ func readAsBox(c *column, l *link) {
 }
 
 func readAsChoice(c *column, options []string, l *link) {
-	switch {
-	case !c.isChoice() || c.isMostly(c.emails) || c.isOfKind(cell.Date):
+	if !c.isChoice() || c.isMostly(c.emails) || c.isOfKind(cell.Date) {
 		l.refuse(c.filled, "%d different texts are too many for a drop-down", len(c.texts))
 		return
-	case len(options) == 0:
-		l.why = fmt.Sprintf("%d different texts", len(c.texts))
-		l.ask = "the texts are sent as they are, because the service does not report its options; are they right? " +
-			"If not, add values: {TEXT: OPTION}"
-		return
-	case !slices.ContainsFunc(c.texts, func(t text) bool { return !slices.Contains(options, t.text) }):
-		l.why = fmt.Sprintf("%d different texts, all of them options", len(c.texts))
-		return
 	}
-	var table []entry
-	known, certain := 0, 0
-	for _, t := range c.texts {
-		e := entry{from: t.text, count: t.count}
-		if e.to, e.ask = optionFor(t.text, options); e.to != "" {
-			known++
-			if e.ask == "" {
-				certain++
-			}
-		}
-		table = append(table, e)
+	l.why = inWords(len(c.texts), "different text")
+	if slices.ContainsFunc(c.texts, func(t text) bool { return !slices.Contains(options, t.text) }) {
+		l.ask = "the texts are sent as they are; are they what the service expects? If not, add values: {TEXT: OPTION}"
 	}
-	if known == 0 {
-		l.refuse(c.filled, "its texts are not among the options")
-		return
-	}
-	l.value.table, l.why = table, fmt.Sprintf("%d of %d texts stand for an option", certain, len(c.texts))
-	if certain == 0 {
-		l.decide("do the texts stand for these options?")
-	}
-}
-
-// isCertain reports whether a text of a table certainly stands for an option.
-func isCertain(table []entry) bool {
-	return slices.ContainsFunc(table, func(e entry) bool { return e.to != "" && e.ask == "" })
 }
 
 // isChoice reports whether a column may hold the choices of a drop-down: few texts that come again and again.
 func (c *column) isChoice() bool {
 	const mostOptions = 40
 	return len(c.texts) <= mostOptions && (len(c.texts) <= 6 || 2*len(c.texts) <= c.filled)
-}
-
-func folded(s string) string { return strings.Join(wordsOf(s), " ") }
-
-// optionFor finds the only option that a text can stand for. It is certain when only the spelling differs, or the words are known to
-// mean the same. ask says why a person has to decide.
-func optionFor(s string, options []string) (option, ask string) {
-	f := folded(s)
-	const fewest = 3 // letters
-	for _, way := range []struct {
-		fits func(option, folded string) bool
-		ask  string
-	}{
-		{func(o, _ string) bool { return o == s }, ""},
-		{func(_, o string) bool { return o == f && f != "" }, ""},
-		{func(_, o string) bool {
-			return slices.ContainsFunc(sameAnswers, func(group []string) bool { return slices.Contains(group, f) && slices.Contains(group, o) })
-		}, ""},
-		{func(_, o string) bool {
-			return min(len(f), len(o)) >= fewest && (strings.HasPrefix(o, f) || strings.HasPrefix(f, o))
-		}, "does it stand for this option, which begins alike?"},
-	} {
-		fit := slices.DeleteFunc(slices.Clone(options), func(o string) bool { return !way.fits(o, folded(o)) })
-		if fit = sorted(fit); len(fit) == 1 {
-			return fit[0], way.ask
-		}
-	}
-	return "", ""
 }
 
 // readUntyped proposes a type for an attribute of which the service reports none. A text is sent as it is; any other type is a

@@ -192,16 +192,6 @@ var wordPairs = [][2]string{{"yes", "no"}, {"y", "n"}, {"true", "false"}, {"1", 
 
 const usualPairs = 5
 
-// sameAnswers are texts that give the same answer, in the spelling of folded.
-var sameAnswers = [][]string{
-	{"yes", "y", "ja", "j", "true", "1"}, {"no", "n", "nein", "false", "0"},
-	{"mr", "herr", "hr", "mister"}, {"mrs", "frau", "fr"}, {"ms", "frau", "fr"}, {"dr", "doktor", "doctor"},
-	{"employed", "angestellt", "angestellte", "angestellter", "full time"}, {"self employed", "selfemployed", "selbstaendig"},
-	{"retired", "rentner", "rentnerin", "pensioner"}, {"student", "studentin"}, {"unemployed", "arbeitslos", "not working"},
-	{"email", "e mail", "mail"}, {"phone", "telephone", "telefon", "tel"}, {"mobile", "handy", "mobil"}, {"post", "letter", "brief"},
-	{"sms", "text"},
-}
-
 // spelling writes a name without accents, and marks as words.
 var spelling = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "ß", "ss", "é", "e", "è", "e", "ê", "e", "á", "a", "à", "a", "ç",
 	"c", "ñ", "n", "ó", "o", "í", "i", "ú", "u", "(s)", "s", "#", " number ", "'s ", " ", "’s ", " ")

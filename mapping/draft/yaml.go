@@ -146,29 +146,10 @@ func (w *writer) link(indent string, l link) {
 	if l.idle {
 		indent += "# "
 	}
-	v := l.value
-	if len(v.table) == 0 || w.isPlain && l.idle {
-		w.commented(indent, yamltree.Quote(l.to)+": "+v.yaml(), l.why, l.ask)
-		return
-	}
-	w.commented(indent, yamltree.Quote(l.to)+":", l.why, l.ask)
-	w.line("%s  column: %s\n%s  type: %s\n%s  values:", indent, yamltree.Quote(v.column.name), indent, v.typ, indent)
-	for _, e := range v.table {
-		from, entry, cells := yamltree.Quote(e.from), yamltree.Quote(e.from)+": "+yamltree.Quote(e.to), cellsInWords(e.count)
-		switch {
-		case e.to == "":
-			w.comment("%s    # %s:   # DECIDE: which option is it? %s; they are invalid until it is listed", indent, from, cells)
-		case e.ask == "":
-			w.line("%s    %s", indent, entry)
-		case isCertain(v.table):
-			w.comment("%s    # %s   # DECIDE: %s %s; they are invalid until you take the # away", indent, entry, e.ask, cells)
-		default: // the whole value is a comment
-			w.line("%s    %s   # %s", indent, entry, e.ask)
-		}
-	}
+	w.commented(indent, yamltree.Quote(l.to)+": "+l.value.yaml(), l.why, l.ask)
 }
 
-// pairs returns the value as keys of the mapping file, but for the table. quote quotes a text.
+// pairs returns the value as keys of the mapping file. quote quotes a text.
 func (v value) pairs(quote func(string) string) (keys, values []string) {
 	add := func(key, value string) { keys, values = append(keys, key), append(values, value) }
 	if v.parts != nil {
