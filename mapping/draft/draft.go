@@ -47,7 +47,7 @@ type Proposal struct {
 	client   client
 	claims   []claim
 	live     []template
-	rest     []template // templates without a certain attribute
+	rest     []template // templates without a certain attribute, which are only named
 	unused   []*column
 	notes    []string // what else was seen
 }
@@ -132,7 +132,7 @@ func (p *Proposal) Problems(sheet cell.Sheet) problem.List {
 // links returns all links, those that are comments among them: each can be used without another change of the mapping.
 func (p *Proposal) links() []link {
 	all := slices.Clone(p.client.fields)
-	for _, t := range slices.Concat(p.live, p.rest) {
+	for _, t := range p.live {
 		all = append(all, t.links...)
 	}
 	return all

@@ -126,16 +126,16 @@ func TestQuestions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			headers := append([]string{"Email"}, c.headers...)
+			headers := append([]string{"Email"}, append(c.headers, "Town")...)
 			var records []cell.Record
 			for i := range 24 {
 				row := []any{mailOf("Ann", i), c.cell(i)}
-				for range c.headers[1:] {
+				for range c.headers {
 					row = append(row, "Lee")
 				}
 				records = append(records, cell.Record{Row: i + 2, Cells: cellsOf(row)})
 			}
-			made := proposeFor(t, Request{Name: "x", API: "v2", Service: service(c.attributes...)}, headers, records)
+			made := proposeFor(t, Request{Name: "x", API: "v2", Service: service(append(c.attributes, "Town:Text")...)}, headers, records)
 			first, _, _ := strings.Cut(c.attributes[0], ":")
 			if got := proposed(made)["Loan/"+first]; got != c.want {
 				t.Errorf("%s %s, want %s", first, got, c.want)

@@ -251,8 +251,7 @@ func (w *writer) templates(p *Proposal) {
 			"# activities:\n#   - template: NAME OF A TEMPLATE\n#     attributes:\n#       NAME OF AN ATTRIBUTE: A column")
 		return
 	}
-	hasLinks := slices.ContainsFunc(slices.Concat(p.live, p.rest), func(t template) bool { return len(t.links) > 0 })
-	if p.request.API == "v2" && hasLinks {
+	if p.request.API == "v2" && len(p.live) > 0 {
 		w.line("\nworkflow:")
 		name := strings.NewReplacer("{", "{{", "}", "}}").Replace(p.name)
 		w.line("  name: %s", yamltree.Quote(name+" {run.date}"))
@@ -269,34 +268,16 @@ func (w *writer) templates(p *Proposal) {
 		if t.texts {
 			w.line("  # DECIDE: the service reports no types here. Columns of texts are sent as texts; is that right for each of them?")
 		}
-		w.template("", t, i+1)
+		w.template(t, i+1)
 	}
-	var linked, bare []template
-	for _, t := range p.rest {
-		if len(t.links) > 0 {
-			linked = append(linked, t)
-		} else {
-			bare = append(bare, t)
-		}
-	}
-	w.listed("\n# Templates without a column", names(bare, func(t template) string { return t.name }))
-	if len(linked) == 0 || w.isPlain {
-		return
-	}
-	w.line("\n# Templates without an attribute that certainly has a column:")
-	if len(p.live) == 0 {
-		w.line("#activities:")
-	}
-	for i, t := range linked {
-		w.template("#", t, len(p.live)+i+1)
-	}
+	w.listed("\n# Templates without an attribute that certainly has a column", names(p.rest, func(t template) string { return t.name }))
 }
 
-// template writes a template; mark is "#" for one that is not used.
-func (w *writer) template(mark string, t template, number int) {
-	w.line("%s  - template: %s", mark, yamltree.Quote(t.name))
+// template writes a template.
+func (w *writer) template(t template, number int) {
+	w.line("  - template: %s", yamltree.Quote(t.name))
 	if strings.Contains(t.name, "@") { // which an id cannot contain
-		w.line("%s    id: step %d", mark, number)
+		w.line("    id: step %d", number)
 	}
 	switch {
 	case t.onAsk != "":
@@ -304,12 +285,11 @@ func (w *writer) template(mark string, t template, number int) {
 	case t.on != "":
 		w.commented("    ", "on: "+t.on, t.onWhy, "")
 	}
-	w.line("%s    attributes:", mark)
+	w.line("    attributes:")
 	for _, l := range t.links {
-		l.idle = l.idle && mark == ""
-		w.link(mark+"      ", l)
+		w.link("      ", l)
 	}
-	w.listed(mark+"      # without a column", t.missing)
+	w.listed("      # without a column", t.missing)
 }
 
 // oneLine makes a name from a file safe for a comment: one line, without invisible characters.
