@@ -15,10 +15,8 @@ import (
 type claim struct {
 	id, key, name string
 	when          string   // an expression; "" when every row has the claim
-	whenAsk       string   // why when is a question, and a comment until it is answered
 	columns       []string // pairs of an alias and its column
 	why, ask      string
-	idle          bool // a comment until the decision is made
 }
 
 // proposeClaims proposes the claims of version 2: those of a wide sheet, else one of each row if a column numbers them. id is that
@@ -42,24 +40,9 @@ func (p *proposer) proposeClaims() (claims []claim, id string) {
 			p.claimLender, p.used[lender] = lender, true
 			made.name = "{" + lender.name + "} {" + c.name + "}"
 		}
-		if c.filled < len(c.cells) && isQuotable(c.name) {
-			made.when = has(c)
-			made.whenAsk = fmt.Sprintf("is a row without it no claim? Until you take the # away, it is invalid (%d of %s have it)",
-				c.filled, rowsInWords(len(c.cells)))
-		}
 		return []claim{made}, made.id
 	}
-	c, _ := p.find(nil, numberNames...)
-	for _, other := range p.ordinary {
-		if c == nil && len(among(other.meaning, []string{"number", "reference"})) > 0 {
-			c = other
-		}
-	}
-	if c == nil {
-		c = p.key
-	}
-	ask := "if each row is a claim of its client, take the # away"
-	return []claim{{id: "claim", key: c.name, name: claimName(c), ask: ask, idle: true}}, ""
+	return nil, ""
 }
 
 // claimName is the name of claims by their key alone.

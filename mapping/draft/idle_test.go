@@ -16,39 +16,20 @@ import (
 // person does it who takes the # away; each of them once.
 func answers(p *Proposal) (all []string) {
 	lines := strings.Split(strings.TrimSuffix(string(p.YAML()), "\n"), "\n")
-	take := func(from, to int, mark string) {
-		made := slices.Clone(lines)
-		for i := from; i < to; i++ {
-			made[i] = strings.Replace(made[i], mark, "", 1)
-		}
-		all = append(all, strings.Join(made, "\n"))
-	}
-	end := func(from int, prefix string) int { // of the lines that begin so
-		to := from
-		for to < len(lines) && strings.HasPrefix(lines[to], prefix) {
-			to++
-		}
-		return to
-	}
-	for i, line := range lines {
-		switch {
-		case strings.HasPrefix(line, "    # on: "), strings.HasPrefix(line, "    # when: "):
-			take(i, i+1, "# ")
-		case line == "# claims:":
-			take(i, end(i, "# "), "# ")
+	take := func(beginning string) {
+		for i, line := range lines {
+			if strings.HasPrefix(line, beginning) {
+				made := slices.Clone(lines)
+				made[i] = strings.Replace(line, "# ", "", 1)
+				all = append(all, strings.Join(made, "\n"))
+			}
 		}
 	}
+	take("    # on: ")
 	for _, t := range p.live {
 		for _, l := range t.links {
-			if !l.idle {
-				continue
-			}
-			first := "      # " + yamltree.Quote(l.to) + ":"
-			for i, line := range lines {
-				if !strings.HasPrefix(line, first) {
-					continue
-				}
-				take(i, i+1, "# ")
+			if l.idle {
+				take("      # " + yamltree.Quote(l.to) + ":")
 			}
 		}
 	}

@@ -311,7 +311,7 @@ func (s leadSheet) judge(p *Proposal) (right int, wrong []string) {
 		if i > 0 {
 			to = fmt.Sprintf("claim %d", i+1)
 		}
-		see(to, c.key, c.idle, c.ask)
+		see(to, c.key, false, c.ask)
 	}
 	columnOf := func(l link) string {
 		if l.value.parts == nil {

@@ -51,7 +51,7 @@ func (p *Proposal) write(w *writer) {
 		}
 	}
 	w.client(p.client)
-	w.claims(p.claims)
+	w.claims(p)
 	w.templates(p)
 	w.listed("\n# Columns that nothing uses", names(p.unused, func(c *column) string { return c.name }))
 }
@@ -208,38 +208,30 @@ func (v value) yaml() string {
 	return "{" + strings.Join(keys, ", ") + "}"
 }
 
-func (w *writer) claims(claims []claim) {
-	if len(claims) == 0 || claims[0].idle && w.isPlain {
-		return
+func (w *writer) claims(p *Proposal) {
+	if len(p.claims) == 0 && p.request.API == "v2" && !w.isPlain {
+		w.questions = append(w.questions, "claims: no column numbers claims; is each row a claim of its client? Then add claims: [{key: COLUMN, name: TEXT}]")
 	}
-	mark := ""
-	w.line("")
-	if c := claims[0]; c.idle {
-		mark = "# "
-		w.general("", "# claims:", "claims", c.ask, "")
-	} else {
-		w.line("claims:")
-	}
-	for i, c := range claims {
-		w.line("%s  - id: %s", mark, c.id)
-		if key := "key: " + yamltree.Quote(c.key); c.ask != "" && !c.idle && i == 0 {
+	for i, c := range p.claims {
+		if i == 0 {
+			w.line("\nclaims:")
+		}
+		w.line("  - id: %s", c.id)
+		if key := "key: " + yamltree.Quote(c.key); c.ask != "" && i == 0 {
 			w.general("    ", key, "claims", c.ask, c.why)
 		} else {
-			w.commented(mark+"    ", key, c.why, "")
+			w.commented("    ", key, c.why, "")
 		}
-		w.line("%s    name: %s", mark, yamltree.Quote(c.name))
-		switch {
-		case c.whenAsk != "":
-			w.commented(mark+"    # ", "when: '"+c.when+"'", "", c.whenAsk)
-		case c.when != "":
-			w.line("%s    when: '%s'", mark, c.when)
+		w.line("    name: %s", yamltree.Quote(c.name))
+		if c.when != "" {
+			w.line("    when: '%s'", c.when)
 		}
 		if len(c.columns) > 0 {
 			var pairs []string
 			for pair := range slices.Chunk(c.columns, 2) {
 				pairs = append(pairs, yamltree.Quote(pair[0])+": "+yamltree.Quote(pair[1]))
 			}
-			w.line("%s    columns: {%s}", mark, strings.Join(pairs, ", "))
+			w.line("    columns: {%s}", strings.Join(pairs, ", "))
 		}
 	}
 }
