@@ -117,7 +117,7 @@ func (p *proposer) proposeClient() (made client) {
 		made.fields = append(made.fields, l)
 		switch {
 		case f.to == "email":
-			l.value, l.why, l.ask = value{column: w.email}, "", p.askShared(w.email)
+			l.value, l.why, l.ask = value{column: w.email}, "", ""
 		case f.to == "phone" && w.email == nil:
 			l.why = ""
 		case f.to == "phone" && w.email.filled < len(w.email.cells):
@@ -131,16 +131,6 @@ func (p *proposer) proposeClient() (made client) {
 		made.fields = append(made.fields, link{to: "reference", value: value{column: made.key, typ: convert.Text}})
 	}
 	return made
-}
-
-// askShared asks about e-mail addresses that several clients have.
-func (p *proposer) askShared(email *column) string {
-	n := severalValues(len(email.cells), func(row int) (string, string) { return keyOf(email.cells[row]), keyOf(p.key.cells[row]) })
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf("addresses that several clients share: %d. The look-up finds only one client by each; "+
-		"correct them, or leave the look-up out", n)
 }
 
 // keyOf returns the text by which rows with the same key are found.
