@@ -77,17 +77,13 @@ func possibleNumber(digits, region string) *phonenumbers.PhoneNumber {
 	return number
 }
 
-// PhoneIn reports whether a text, dialled in a region, is an assigned phone number of
-// the region's country code, and whether it may be a mobile's. It is stricter than a
-// Converter, because it serves to find out which region a number is from.
-func PhoneIn(text, region string) (valid, mobile bool) {
+// IsPhoneIn reports whether a text, dialled in a region, is an assigned phone number of
+// the region's country code. It is stricter than a Converter, because it serves to find out whether
+// numbers are of a region.
+func IsPhoneIn(text, region string) bool {
 	digits, ok := dialled(trimToken(text))
 	number, err := phonenumbers.Parse(digits, region)
-	if !ok || err != nil || int(number.GetCountryCode()) != phonenumbers.GetCountryCodeForRegion(region) || !phonenumbers.IsValidNumber(number) {
-		return false, false
-	}
-	kind := phonenumbers.GetNumberType(number)
-	return true, kind == phonenumbers.MOBILE || kind == phonenumbers.FIXED_LINE_OR_MOBILE
+	return ok && err == nil && int(number.GetCountryCode()) == phonenumbers.GetCountryCodeForRegion(region) && phonenumbers.IsValidNumber(number)
 }
 
 // InventPhone returns a random number of a region as the format writes it, such as is in no

@@ -2,7 +2,6 @@ package draft
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"claimsheet/mapping/cell"
@@ -29,13 +28,9 @@ func number(v cell.Cell, notation convert.Numbers) string {
 }
 
 // findNumbers finds how the sheet writes numbers in text cells: in the notation that reads the most of them. Where the other one reads
-// as many, and some as other numbers, the country says which is the likelier; it is a question unless the country is certain, and so
-// are the doubtful columns. The setting has no reason where it is the default.
+// as many, and some as other numbers, that is a question unless the country is known, and so are the doubtful columns. The setting has no
+// reason where it is the default.
 func (p *proposer) findNumbers() (found setting, doubtful []*column) {
-	differs := func(t text) bool {
-		point, comma := number(t.cell, pointNotation), number(t.cell, commaNotation)
-		return point != "" && comma != "" && point != comma
-	}
 	all, points, commas, unclear := 0, 0, 0, 0 // cells, those that each notation reads, and those that both read as other numbers
 	for _, c := range p.columns() {
 		if !c.isMostly(c.numbers) || c.isMostly(c.dates.read) || c.isMostly(c.phones) || len(among(c.meaning, codes)) > 0 {
@@ -44,33 +39,29 @@ func (p *proposer) findNumbers() (found setting, doubtful []*column) {
 		all += c.count(func(v cell.Cell) bool { return v.Kind == cell.Text })
 		points += c.count(func(v cell.Cell) bool { return number(v, pointNotation) != "" })
 		commas += c.count(func(v cell.Cell) bool { return number(v, commaNotation) != "" })
-		for _, t := range c.texts {
-			if differs(t) {
-				unclear += t.count
-			}
-		}
-		if slices.ContainsFunc(c.texts, differs) {
+		differing := c.count(func(v cell.Cell) bool {
+			point, comma := number(v, pointNotation), number(v, commaNotation)
+			return point != "" && comma != "" && point != comma
+		})
+		if unclear += differing; differing > 0 {
 			doubtful = append(doubtful, c)
 		}
 	}
 	write := func(n convert.Numbers) string {
 		return fmt.Sprintf("{decimal: %s, group: %s}", yamltree.Quote(n.Decimal), yamltree.Quote(n.Group))
 	}
-	is, other := pointNotation, commaNotation
-	if commas > points || commas == points && p.country.supports("DE") {
-		is, other = other, is
-	}
-	found = setting{key: "numbers", value: write(is)}
+	point, comma := write(pointNotation), write(commaNotation)
 	switch {
-	case points == commas && unclear > 0 && !p.country.isEnglish():
-		found.why = fmt.Sprintf("%s of %d could also have %s as the decimal separator", cellsInWords(unclear), all, quoted(other.Decimal))
-		found.ask = fmt.Sprintf("is 18%s000 eighteen thousand or eighteen? It is sent as 18000 with sheet.numbers %s, and as 18 with %s",
-			is.Group, write(is), write(other))
-		return found, doubtful
-	case is == commaNotation && commas > 0:
-		found.why = fmt.Sprintf("%d of %s in text read like this, %d with a decimal point", commas, cellsInWords(all), points)
+	case commas > points:
+		why := fmt.Sprintf("%d of %s in text read like this, %d with a decimal point", commas, cellsInWords(all), points)
+		return setting{key: "numbers", value: comma, why: why}, nil
+	case points == commas && unclear > 0 && p.country.region != "GB" && p.country.region != "US":
+		return setting{key: "numbers", value: point,
+			why: fmt.Sprintf("%s of %d could also have “,” as the decimal separator", cellsInWords(unclear), all),
+			ask: fmt.Sprintf("is 18,000 eighteen thousand or eighteen? It is sent as 18000 with sheet.numbers %s, and as 18 with %s", point, comma),
+		}, doubtful
 	}
-	return found, nil
+	return setting{}, nil
 }
 
 func quoted(s string) string { return "“" + s + "”" }

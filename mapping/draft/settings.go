@@ -48,7 +48,7 @@ func (p *proposer) proposeSettings(made *Proposal) []setting {
 		return slices.ContainsFunc(made.links(), func(l link) bool { return slices.Contains(types, l.value.typ) })
 	}
 	if sends(convert.DateTime) {
-		all = append(all, p.timezone(made))
+		all = append(all, p.timezone())
 	}
 	if p.numbers.why != "" && sends(convert.Number, convert.Currency) {
 		all = append(all, p.numbers)
@@ -63,16 +63,10 @@ func (p *proposer) proposeSettings(made *Proposal) []setting {
 	return all
 }
 
-// timezone is that of the region that the phone numbers are of, or that the sheet shows; a question where nothing shows it.
-func (p *proposer) timezone(made *Proposal) setting {
-	region := p.country.region
-	for _, l := range made.client.fields {
-		if l.value.region != "" {
-			region = l.value.region
-		}
-	}
-	if zone, ok := zones[region]; ok {
-		return setting{"timezone", zone, "as the sheet is from " + region, ""}
+// timezone is that of the country that the sheet shows; a question where nothing shows it.
+func (p *proposer) timezone() setting {
+	if zone, ok := zones[p.country.region]; ok {
+		return setting{"timezone", zone, "as the sheet is from " + p.country.region, ""}
 	}
 	return setting{"timezone", "UTC", "", "where were the sheet's times written down?"}
 }

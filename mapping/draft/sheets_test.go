@@ -163,6 +163,7 @@ var leadSheets = []leadSheet{
 		want: map[string]string{"key": "Customer email", "claim": "Contract number", "email": "Customer email", "name": "Customer name", "phone": "Customer mobile", "Your details/Date of birth": "Date of birth",
 			"Agreement details/Lender": "Creditor", "Agreement details/Agreement number": "Contract number", "Agreement details/Amount": "Amount borrowed", "Agreement details/Agreement signed at": "Contract signed",
 			"Agreement details/Term in months": "Loan term", "Agreement details/Settled on": "Settled on"},
+		answers: [][2]string{{"phone:", "    phone: {column: Customer mobile, type: Phone, region: GB}"}},
 	},
 	{
 		name: "crm-export", api: "v2", rows: 40,

@@ -170,14 +170,6 @@ var (
 	claimNumbers = []string{"agreement number", "policy number", "claim number", "account number"}
 )
 
-// englishWords and germanWords are words of headers by which a sheet's language is known.
-var englishWords = []string{"first", "last", "surname", "forename", "phone", "telephone", "address", "lender", "agreement", "number",
-	"date", "amount", "postcode", "town", "birth", "dob", "loan", "client", "customer"}
-
-var germanWords = []string{"vorname", "nachname", "kunde", "kundennr", "kundennummer", "plz", "postleitzahl", "strasse", "geburtsdatum",
-	"geb", "anrede", "telefon", "handy", "betrag", "vertragsnr", "vertragsnummer", "datum", "kreditbetrag", "laufzeit", "zinssatz",
-	"einwilligung", "bemerkung", "darlehensnr", "kennzeichen", "anschrift", "wohnort", "kaufdatum", "kaufpreis"}
-
 // emptyWords are texts that people write into cells that are empty, in lower case. The doubtfulWords among them may be an answer.
 var (
 	emptyWords = []string{"n/a", "n.a.", "n.a", "na", "#n/a", "-", "--", "---", "–", "—", "tbc", "tba", "tbd", "null", "nil", "k.a.",
