@@ -20,13 +20,12 @@ const (
 // Profile is what the cells of sheets say about the columns.
 type Profile struct {
 	columns   []*column
-	rowNames  []string          // of the rows that were looked at: the number, with the sheet's file in a run of several
-	rows      int               // all rows that are leads
-	totals    []string          // the rows of totals that conditions leave out
-	leadsOnly []string          // these conditions
-	repeated  []string          // columns whose headers others have too, as a mapping names them
-	emptied   map[string]int    // texts that count as empty, and how many cells have them
-	emptiedIn map[string]string // the first column that has each of them
+	rowNames  []string       // of the rows that were looked at: the number, with the sheet's file in a run of several
+	rows      int            // all rows that are leads
+	totals    []string       // the rows of totals that conditions leave out
+	leadsOnly []string       // these conditions
+	repeated  []string       // columns whose headers others have too, as a mapping names them
+	emptied   map[string]int // texts that count as empty, and how many cells have them
 }
 
 // column is a column that a mapping can name, or several columns of a wide sheet that hold the same of different claims.
@@ -56,7 +55,7 @@ type text struct {
 // NewProfile returns an empty profile of the columns that a mapping can name: with a header that is not repeated, and not that
 // of a column of a results workbook. Of several sheets, headers are those that all of them have.
 func NewProfile(headers []string) *Profile {
-	p := &Profile{emptied: map[string]int{}, emptiedIn: map[string]string{}}
+	p := &Profile{emptied: map[string]int{}}
 	for _, h := range usable(headers) {
 		p.columns = append(p.columns, &column{name: h, meaning: meaningOf(h)})
 	}
@@ -109,7 +108,7 @@ func (p *Profile) Read(sheet cell.Sheet, records iter.Seq2[cell.Record, error]) 
 		}
 		p.rowNames = append(p.rowNames, name)
 		for i, c := range p.columns {
-			c.cells = append(c.cells, p.emptyOut(c, record.Cell(at[i])))
+			c.cells = append(c.cells, p.emptyOut(record.Cell(at[i])))
 		}
 	}
 	return nil
@@ -126,19 +125,13 @@ func (p *Profile) noteTotal(row string, column int, text string) {
 	}
 }
 
-// emptyOut returns an empty cell in the place of one with a text that people write into empty cells, and notes the text.
-func (p *Profile) emptyOut(c *column, v cell.Cell) cell.Cell {
-	if v.Kind != cell.Text || len(v.Raw) > 20 {
-		return v
-	}
+// emptyOut returns an empty cell in the place of one with a text that people write into empty cells, and counts the text.
+func (p *Profile) emptyOut(v cell.Cell) cell.Cell {
 	text := convert.Trim(v.Raw)
-	isIn := func(list []string) bool { return slices.Contains(list, strings.ToLower(text)) }
-	if !isIn(emptyWords) || isIn(doubtfulWords) && slices.Contains(c.meaning, "name") { // some people are called Null
+	if v.Kind != cell.Text || !slices.Contains(emptyWords, strings.ToLower(text)) {
 		return v
 	}
-	if p.emptied[text]++; p.emptied[text] == 1 {
-		p.emptiedIn[text] = c.name
-	}
+	p.emptied[text]++
 	return cell.Cell{}
 }
 

@@ -290,14 +290,14 @@ func TestLines(t *testing.T) {
 				"is it this column? Many of its cells are something else (phone numbers in 2 of 3 cells)",
 			}, nil,
 		},
-		// What people write into empty cells is empty, with a question where it may be an answer; some people are called Null.
+		// What people write into empty cells is empty, unless it may be an answer.
 		"a column of e-mail addresses under any header is one, with a question": {
 			nil, []string{"Kontakt", "Surname", "Town", "Status"},
-			[][]any{{"a@example.com", "Null", "n/a", "none"}, {"b@example.com", "Lee", "Leeds", "None"}},
+			[][]any{{"a@example.com", "Lee", "n/a", "none"}, {"b@example.com", "Lee", "Leeds", "None"}},
 			[]string{
 				"  lookup:\n    email: Kontakt\n",
 				"# DECIDE: its cells are e-mail addresses, whatever its header says (e-mail addresses in 2 of 2 cells)\n",
-				"  # DECIDE: is “None”, as in Status, “none”, as in Status, an empty cell or an answer? (None in 1 cell, n/a in 1 cell, none in 1 cell)\n  empty: [None, n/a, none]\n",
+				"  empty: [n/a]   # n/a in 1 cell\n",
 			}, nil,
 		},
 		"no text of a cell by which a person may be known is repeated, and the columns that no mapping can use are named": {

@@ -74,18 +74,11 @@ func (p *proposer) timezone() setting {
 // emptyTexts is the list of texts that count as empty.
 func (p *proposer) emptyTexts() setting {
 	words := slices.Sorted(maps.Keys(p.seen.emptied))
-	var counts, doubts []string
+	var counts []string
 	for _, word := range words {
 		counts = append(counts, fmt.Sprintf("%s in %s", oneLine(word), cellsInWords(p.seen.emptied[word])))
-		if slices.Contains(doubtfulWords, strings.ToLower(word)) {
-			doubts = append(doubts, fmt.Sprintf("%s, as in %s", quoted(oneLine(word)), oneLine(p.seen.emptiedIn[word])))
-		}
 	}
-	ask := ""
-	if len(doubts) > 0 {
-		ask = "is " + strings.Join(doubts, ", ") + ", an empty cell or an answer?"
-	}
-	return setting{"empty", list(words, yamltree.Quote), strings.Join(counts, ", "), ask}
+	return setting{"empty", list(words, yamltree.Quote), strings.Join(counts, ", "), ""}
 }
 
 // notes are what else was seen that a person should know.

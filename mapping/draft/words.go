@@ -170,13 +170,10 @@ var (
 	claimNumbers = []string{"agreement number", "policy number", "claim number", "account number"}
 )
 
-// emptyWords are texts that people write into cells that are empty, in lower case. The doubtfulWords among them may be an answer.
-var (
-	emptyWords = []string{"n/a", "n.a.", "n.a", "na", "#n/a", "-", "--", "---", "–", "—", "tbc", "tba", "tbd", "null", "nil", "k.a.",
-		"k. a.", "?", "??", "not known", "not available", "nicht bekannt", "keine angabe", "keine angaben", "unbekannt", "unknown",
-		"none", "(blank)", "(leer)"}
-	doubtfulWords = []string{"none", "unknown", "unbekannt", "nil", "null", "not known", "nicht bekannt", "na"}
-)
+// emptyWords are texts that people write into cells that are empty, in lower case. Words that may be an answer, such as none or
+// unknown, are not among them.
+var emptyWords = []string{"n/a", "n.a.", "n.a", "#n/a", "-", "--", "---", "–", "—", "tbc", "tba", "tbd", "null", "k.a.", "k. a.", "?", "??",
+	"not available", "keine angabe", "keine angaben", "(blank)", "(leer)"}
 
 // wordPairs are words that tick a check box, each with its opposite. The first usualPairs are those that a mapping need not list.
 var wordPairs = [][2]string{{"yes", "no"}, {"y", "n"}, {"true", "false"}, {"1", "0"}, {"x", "no"}, {"ja", "nein"}, {"j", "n"},
