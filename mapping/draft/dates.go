@@ -46,8 +46,8 @@ type dateReading struct {
 
 // readDates finds how the column writes dates, with the converter that a run reads the cells with.
 func (c *column) readDates() (d dateReading) {
-	for i, v := range c.cells {
-		d.order.see(v, i)
+	for _, v := range c.cells {
+		d.order.see(v)
 	}
 	var texts []text
 	iso := 0

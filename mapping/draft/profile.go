@@ -20,9 +20,9 @@ const (
 // Profile is what the cells of sheets say about the columns.
 type Profile struct {
 	columns   []*column
-	rowNames  []string       // of the rows that were looked at: the number, with the sheet's file in a run of several
+	kept      int            // the rows whose cells are kept
 	rows      int            // all rows that are leads
-	totals    []string       // the rows of totals that conditions leave out
+	totals    int            // rows of totals that conditions leave out
 	leadsOnly []string       // these conditions
 	repeated  []string       // columns whose headers others have too, as a mapping names them
 	emptied   map[string]int // texts that count as empty, and how many cells have them
@@ -89,24 +89,19 @@ func (p *Profile) Read(sheet cell.Sheet, records iter.Seq2[cell.Record, error]) 
 		c.is1904 = c.is1904 || sheet.Date1904
 		at[i] = slices.IndexFunc(sheet.Header, func(h string) bool { return convert.FoldHeader(h) == convert.FoldHeader(c.name) })
 	}
-	file := ""
-	if sheet.Book != "" {
-		file = " of " + oneLine(sheet.Book)
-	}
 	for record, err := range records {
 		if err != nil {
 			return err
 		}
-		name := fmt.Sprint(record.Row) + file
 		if i, ok := mapping.TotalsLabel(record); ok {
-			p.noteTotal(name, slices.Index(at, i), strings.ToLower(textOf(record.Cell(i))))
+			p.noteTotal(slices.Index(at, i), strings.ToLower(textOf(record.Cell(i))))
 			continue
 		}
 		p.rows++
-		if len(p.rowNames) >= mostRows || (len(p.rowNames)+1)*len(p.columns) > mostCells {
+		if p.kept >= mostRows || (p.kept+1)*len(p.columns) > mostCells {
 			continue
 		}
-		p.rowNames = append(p.rowNames, name)
+		p.kept++
 		for i, c := range p.columns {
 			c.cells = append(c.cells, p.emptyOut(record.Cell(at[i])))
 		}
@@ -115,11 +110,11 @@ func (p *Profile) Read(sheet cell.Sheet, records iter.Seq2[cell.Record, error]) 
 }
 
 // noteTotal notes a row of totals, and the condition that leaves it out; a run refuses one that no condition can name.
-func (p *Profile) noteTotal(row string, column int, text string) {
+func (p *Profile) noteTotal(column int, text string) {
 	if column < 0 || !isQuotable(p.columns[column].name) || !isQuotable(text) {
 		return
 	}
-	p.totals = append(p.totals, row)
+	p.totals++
 	if condition := fmt.Sprintf(`lower(col("%s")) != "%s"`, p.columns[column].name, text); !slices.Contains(p.leadsOnly, condition) {
 		p.leadsOnly = append(p.leadsOnly, condition)
 	}

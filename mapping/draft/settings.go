@@ -56,8 +56,8 @@ func (p *proposer) proposeSettings(made *Proposal) []setting {
 	if len(p.seen.emptied) > 0 {
 		all = append(all, p.emptyTexts())
 	}
-	if len(p.seen.totals) > 0 {
-		why := "each of these rows is a row of totals, not a lead: " + someOf(p.seen.totals)
+	if p.seen.totals > 0 {
+		why := "rows of totals, which are no leads: " + fmt.Sprint(p.seen.totals)
 		all = append(all, setting{"when", "'" + strings.Join(p.seen.leadsOnly, " and ") + "'", why, ""})
 	}
 	return all
@@ -84,7 +84,7 @@ func (p *proposer) emptyTexts() setting {
 // notes are what else was seen that a person should know.
 func (p *proposer) notes() (all []string) {
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	if n := len(p.seen.rowNames); n < p.seen.rows {
+	if n := p.seen.kept; n < p.seen.rows {
 		add("The first %d of %d rows were looked at.", n, p.seen.rows)
 	}
 	if len(p.seen.repeated) > 0 {

@@ -12,28 +12,19 @@ import (
 // dateOrder counts what shows that a spreadsheet program read the dates of a column with day and month exchanged. It makes a date
 // of 03/04/2020, the wrong one, and leaves 13/04/2020 a text, because there is no month 13.
 type dateOrder struct {
-	dates, texts    int      // cells that are dates, and texts that are written like dates
-	low, day, month rowCount // dates with a day up to 12, and texts of which only the first or the second number can be the day
-}
-
-// rowCount are rows, and the number of the first.
-type rowCount struct{ count, first int }
-
-func (n *rowCount) add(row int) {
-	if n.count++; n.count == 1 {
-		n.first = row
-	}
+	dates, texts    int // cells that are dates, and texts that are written like dates
+	low, day, month int // dates with a day up to 12, and texts of which only the first or the second number can be the day
 }
 
 // slashed matches the beginning of a date in numbers that begins with its day or its month.
 var slashed = regexp.MustCompile(`^([0-9]{1,2})[/-]([0-9]{1,2})[/-][0-9]{2,4}\b`)
 
-func (o *dateOrder) see(v cell.Cell, row int) {
+func (o *dateOrder) see(v cell.Cell) {
 	switch v.Kind {
 	case cell.Date:
 		o.dates++
 		if len(v.Shown) >= len("2006-01-02") && v.Shown[len("2006-01-"):len("2006-01-02")] <= "12" { // dates are shown as ISO 8601
-			o.low.add(row)
+			o.low++
 		}
 	case cell.Text:
 		parts := slashed.FindStringSubmatch(textOf(v))
@@ -45,25 +36,25 @@ func (o *dateOrder) see(v cell.Cell, row int) {
 		second, _ := strconv.Atoi(parts[2])
 		switch {
 		case first > 12 && second <= 12:
-			o.day.add(row)
+			o.day++
 		case second > 12 && first <= 12:
-			o.month.add(row)
+			o.month++
 		}
 	}
 }
 
 // evidence says why day and month of the dates are probably exchanged; "" when the cells do not look so.
-func (o *dateOrder) evidence(nameOf func(row int) string) string {
+func (o *dateOrder) evidence() string {
 	texts, format := o.day, "dd/mm"
-	if o.month.count > o.day.count {
+	if o.month > o.day {
 		texts, format = o.month, "mm/dd"
 	}
 	isMost := func(n, all int) bool { return n > 0 && float64(n) >= enough*float64(all) }
-	if !isMost(o.low.count, o.dates) || !isMost(texts.count, o.texts) {
+	if !isMost(o.low, o.dates) || !isMost(texts, o.texts) {
 		return ""
 	}
-	return fmt.Sprintf("%d of %s that are dates have a day up to 12 (the first in row %s); %d of %s that stayed texts in the order %s have a day over 12 (row %s)",
-		o.low.count, cellsInWords(o.dates), nameOf(o.low.first), texts.count, cellsInWords(o.texts), format, nameOf(texts.first))
+	return fmt.Sprintf("%d of %s that are dates have a day up to 12; %d of %s that stayed texts in the order %s have a day over 12",
+		o.low, cellsInWords(o.dates), texts, cellsInWords(o.texts), format)
 }
 
 // DateColumns looks at the cells of a sheet's columns, and finds those in which a spreadsheet program probably exchanged day and
@@ -81,14 +72,14 @@ func NewDateColumns(sheet cell.Sheet) *DateColumns {
 // See looks at a row. It keeps nothing of the record.
 func (d *DateColumns) See(record cell.Record) {
 	for i := range d.orders {
-		d.orders[i].see(record.Cell(i), record.Row)
+		d.orders[i].see(record.Cell(i))
 	}
 }
 
 // Warnings returns a warning for each column of exchanged dates.
 func (d *DateColumns) Warnings() (list problem.List) {
 	for i := range d.orders {
-		why := d.orders[i].evidence(strconv.Itoa)
+		why := d.orders[i].evidence()
 		if why == "" {
 			continue
 		}
