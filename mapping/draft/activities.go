@@ -87,29 +87,21 @@ func count[T any](list []T, ok func(T) bool) int {
 	return n
 }
 
-// seek finds the columns that are most like an attribute. A column whose cells do not fit the type is only left when no other is
-// like it.
+// seek finds the columns that are most like an attribute, and whose cells fit its type.
 func (p *proposer) seek(x *target) {
-	var misfit *target
 	for _, c := range p.columns() {
 		like := compareNames(x.Name, x.meaning, c)
 		if like == unlike || like < x.like {
 			continue
 		}
 		l := p.read(c, x.Type, x.Options)
-		switch {
-		case !l.fits:
-			if like > partly && l.isSome && misfit == nil {
-				misfit = &target{like: like, columns: []*column{c}, link: l}
-			}
+		if !l.fits {
 			continue
-		case like > x.like:
+		}
+		if like > x.like {
 			x.like, x.columns, x.link = like, nil, l
 		}
 		x.columns = append(x.columns, c)
-	}
-	if misfit != nil && len(x.columns) == 0 {
-		x.like, x.columns, x.link = misfit.like, misfit.columns, misfit.link
 	}
 }
 
@@ -123,7 +115,7 @@ func (p *proposer) link(x *target, all []*target) (link, bool) {
 	l.to, l.why, l.certainty = x.Name, joined(reasons[x.like], l.why), certainties[x.like]
 	var rival *target // another attribute for which the column is certain, too
 	for _, other := range all {
-		if other != x && other.like >= likely && other.link.fits && other.columns[0] == c {
+		if other != x && other.like >= likely && other.columns[0] == c {
 			if x.like == partly || outranks(other, x) {
 				return link{}, false
 			}
@@ -134,8 +126,6 @@ func (p *proposer) link(x *target, all []*target) (link, bool) {
 	}
 	ask := ""
 	switch {
-	case !l.fits:
-		l.why, l.ask, l.idle = "", "is it this column? "+x.link.why, true
 	case x.like == partly && p.isPersonal(c):
 		return link{}, false
 	case len(x.columns) > 1:

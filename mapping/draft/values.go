@@ -31,17 +31,11 @@ type link struct {
 	ask       string // what a person has to decide; "" when the link is certain
 	idle      bool   // a comment until the decision is made
 	fits      bool   // enough cells read
-	isSome    bool   // some do
 	certainty Certainty
 }
 
 // decide notes a question that has to be answered before the link can be used.
 func (l *link) decide(ask string) { l.ask, l.idle = joined(l.ask, ask), true }
-
-// refuse says why the cells do not fit, though some of them can be read.
-func (l *link) refuse(some int, format string, args ...any) {
-	l.fits, l.isSome, l.ask, l.idle, l.why = false, some > 0, "", false, fmt.Sprintf(format, args...)
-}
 
 // joined joins what is said of a link. After a question a new sentence begins.
 func joined(parts ...string) string {
@@ -98,11 +92,8 @@ func (p *proposer) readAsDate(c *column, l *link) {
 		}
 	}
 	switch {
-	case !c.isMostly(d.read):
-		l.refuse(d.read, "only %d of %s read as a date", d.read, cellsInWords(c.filled))
-		return
-	case d.timed && l.value.typ == convert.Date:
-		l.refuse(d.read, "its dates have times of day")
+	case !c.isMostly(d.read), d.timed && l.value.typ == convert.Date:
+		l.fits = false
 		return
 	case l.why == "" && d.read < c.filled:
 		l.why = fmt.Sprintf("dates in %d of %s", d.read, cellsInWords(c.filled))
@@ -124,11 +115,8 @@ func isShortYear(format string) bool {
 func (p *proposer) readAsNumber(c *column, l *link) {
 	l.why = fmt.Sprintf("numbers in %d of %s", c.numbers, cellsInWords(c.filled))
 	switch {
-	case !c.isMostly(c.numbers):
-		l.refuse(c.numbers, "only %d of %s read as a number", c.numbers, cellsInWords(c.filled))
-		return
-	case c.percent > 0 && l.value.typ == convert.Currency:
-		l.refuse(c.numbers, "percentages in %s", cellsInWords(c.percent))
+	case !c.isMostly(c.numbers), c.percent > 0 && l.value.typ == convert.Currency:
+		l.fits = false
 		return
 	case c.percent > 0:
 		l.value.percent = true
@@ -188,17 +176,14 @@ func readAsBox(c *column, l *link) {
 		l.value.checked, l.value.unchecked = []string{c.texts[0].text}, []string{c.texts[1].text}
 		l.decide("which of the two words ticks the box?")
 	case !c.isMostly(known):
-		l.refuse(known, "its cells do not say yes or no")
+		l.fits = false
 	default:
 		l.ask = fmt.Sprintf("neither list has the texts of %s, which are invalid", cellsInWords(c.filled-known))
 	}
 }
 
 func readAsChoice(c *column, options []string, l *link) {
-	if !c.isChoice() || c.isMostly(c.emails) || c.isOfKind(cell.Date) {
-		l.refuse(c.filled, "%d different texts are too many for a drop-down", len(c.texts))
-		return
-	}
+	l.fits = !c.isMostly(c.emails) && !c.isOfKind(cell.Date)
 	l.why = inWords(len(c.texts), "different text")
 	if slices.ContainsFunc(c.texts, func(t text) bool { return !slices.Contains(options, t.text) }) {
 		l.ask = "the texts are sent as they are; are they what the service expects? If not, add values: {TEXT: OPTION}"
