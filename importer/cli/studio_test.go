@@ -253,17 +253,3 @@ func TestStudioSendsNothing(t *testing.T) {
 	}
 	s.onlyGETs()
 }
-
-// A session without a mapping takes the likely delimiter of a header that can be split in two ways, asks, and does not seek
-// the header among the claimants' rows.
-func TestStudioAsksForTheDelimiter(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, stepThree, nil)
-	write(t, s.path("split.csv"), "E-mail;Last, first name;DOB\nann@example.com;Archer;1980-12-31\nbob@example.com;Baker;1990-02-01\n")
-	p := openStudio(t, "-m", s.path("new.yaml"), s.path("split.csv"))
-	st := p.until("a judgement", func(st studioState) bool { return st.Judgement.Complete })
-	expect(t, st.Mapping.Text, `delimiter: ";"   # DECIDE: what separates the fields?`, "email: E-mail")
-	if strings.Contains(st.Mapping.Text, "header_row") || st.Judgement.Rows != 2 {
-		t.Errorf("of %d rows it begins with\n%s", st.Judgement.Rows, st.Mapping.Text)
-	}
-}
