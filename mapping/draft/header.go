@@ -1,7 +1,6 @@
 package draft
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -46,14 +45,13 @@ func filled(r cell.Record) int { return count(r.Cells, func(c cell.Cell) bool { 
 // HeaderWatch watches the rows of a sheet for signs that its headers are in another row than the mapping says.
 type HeaderWatch struct {
 	sheet  cell.Sheet
-	first  []cell.Record // the first rows that are not empty
-	filled []int         // by column: the row of the first cell, 0 without one
+	filled []int // by column: the row of the first cell, 0 without one
 }
 
 // NewHeaderWatch returns a watch that has seen no rows.
 func NewHeaderWatch(s cell.Sheet) *HeaderWatch { return &HeaderWatch{sheet: s} }
 
-// See takes a row. It copies the cells that it keeps.
+// See takes a row.
 func (w *HeaderWatch) See(record cell.Record) {
 	for i, c := range record.Cells {
 		if c.IsEmpty() {
@@ -65,10 +63,6 @@ func (w *HeaderWatch) See(record cell.Record) {
 		if w.filled[i] == 0 {
 			w.filled[i] = record.Row
 		}
-	}
-	if len(w.first) < SoughtRows && filled(record) > 0 {
-		record.Cells = slices.Clone(record.Cells)
-		w.first = append(w.first, record)
 	}
 }
 
@@ -93,20 +87,16 @@ func (w *HeaderWatch) Verdict(headerRowGiven bool) (wrong, warnings problem.List
 	if len(bare) == 0 {
 		return nil, nil
 	}
-	hint := "give these columns headers, or write the row of the headers in the mapping: sheet: {header_row: N}"
-	if row := LikelyHeader(w.sheet, w.first); row != w.sheet.HeaderRow {
-		hint = fmt.Sprintf("row %d looks like the row of the headers: write sheet: {header_row: %d} in the mapping, "+
-			"or give these columns headers", row, row)
-	}
+	const hint = "write the row of the headers in the mapping: sheet: {header_row: N}; or give these columns headers"
 	at := w.sheet.AtRow(w.sheet.HeaderRow)
 	if NamedColumns(w.sheet.Header) == 1 && data >= 3 && !headerRowGiven {
 		return problem.List{problem.At(at, "title-row",
 			"the row was taken for the headers, and it has one text over %d columns that hold data: it looks like a title", data).
-			Hinted("%s; where row %d is meant, write sheet: {header_row: %d}", hint, w.sheet.HeaderRow, w.sheet.HeaderRow)}, nil
+			Hinted(hint+"; where row %d is meant, name that", w.sheet.HeaderRow)}, nil
 	}
 	what := "column " + bare[0] + " holds data below this row, from row %d on, and has"
 	if len(bare) > 1 {
 		what = "columns " + someOf(bare) + " hold data below this row, from row %d on, and have"
 	}
-	return nil, problem.List{problem.At(at, "no-header-over-data", what+" no header here: no mapping can use it", from).Hinted("%s", hint)}
+	return nil, problem.List{problem.At(at, "no-header-over-data", what+" no header here: no mapping can use it", from).Hinted(hint)}
 }
