@@ -58,33 +58,13 @@ func copyInput(given, folder string) (*Input, error) {
 		}
 		return in, err
 	}
-	var made []string // folders that are not there yet, the deepest first
-	for dir := filepath.Clean(folder); ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-		made = append(made, dir)
+	err = os.MkdirAll(folder, 0o700)
+	if info, failed := os.Lstat(folder); failed == nil && !info.IsDir() {
+		return nil, problem.At(problem.Where{File: folder}, "state-folder", "this is not a folder; a link could lead the copies elsewhere").
+			Hinted("move it away")
 	}
-	in.remove = func() {
-		for _, dir := range made {
-			_ = os.Remove(dir) // stays when something else is in it
-		}
-	}
-	for range 100 { // another run that gives up may remove the folder in between
-		err = os.MkdirAll(folder, 0o700)
-		if info, failed := os.Lstat(folder); failed == nil && !info.IsDir() {
-			return nil, problem.At(problem.Where{File: folder}, "state-folder", "this is not a folder; a link could lead the copies elsewhere").
-				Hinted("move it away")
-		}
-		if err == nil {
-			_, err = src.Seek(0, io.SeekStart)
-		}
-		if err == nil {
-			err = in.copy(src, folder, true)
-		}
-		if !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
-			break
-		}
+	if err == nil {
+		err = in.copy(src, folder, true)
 	}
 	if err != nil {
 		in.remove()
@@ -112,9 +92,11 @@ func (in *Input) copy(src io.Reader, folder string, durable bool) error {
 	in.Path = filepath.Join(folder, in.Digest+strings.ToLower(filepath.Ext(in.Given)))
 	info, err := os.Lstat(in.Path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		rest := in.remove
-		in.remove = func() { _ = os.Remove(in.Path); rest() }
+	case errors.Is(err, fs.ErrNotExist) && durable:
+		in.remove = func() {
+			_ = os.Remove(in.Path)
+			_ = os.Remove(folder) // stays unless it is empty
+		}
 	case err == nil && info.Mode().IsRegular():
 		if digest, err := safefile.Digest(in.Path); err == nil && digest == in.Digest {
 			return os.Remove(dst.Name()) // an earlier run kept it
