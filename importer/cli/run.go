@@ -329,9 +329,6 @@ func (r *importRun) open(ctx context.Context) (err error) {
 		return problem.At(problem.Where{File: o.out}, "output-no-folder", "%d sheets make %d workbooks; -o must name a folder that exists", n, n).
 			Hinted("make the folder, or leave -o out: each workbook goes beside its sheet")
 	}
-	if o.workbook != nil {
-		r.session.Warnings = append(r.session.Warnings, o.workbook.CheckTogether()...)
-	}
 	var found problem.List
 	var paths []string
 	takenBy := map[string]string{}

@@ -230,16 +230,6 @@ func (b *Binding) CheckEnvironment(name, scope string) error {
 		b.EnvironmentName, b.Environment, name, scope).Hinted("%s", hint)
 }
 
-// CheckTogether warns when the run wrote several workbooks: the rows of the others are missing,
-// and their clients look changed.
-func (b *Binding) CheckTogether() problem.List {
-	if b.Sheets <= 1 {
-		return nil
-	}
-	return problem.List{problem.At(problem.Where{File: b.Path}, "other-workbooks", "the run wrote %d workbooks, and this is one of them: a client with rows in another may look changed", b.Sheets).
-		Hinted("rerun them one after the other; or run the sheets again together")}
-}
-
 // IsOwnOutput reports whether Claimsheet wrote a file, or a spreadsheet program
 // keeps it for a workbook that is open. A workbook that is only named like a results
 // workbook is a sheet.

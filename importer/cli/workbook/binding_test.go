@@ -35,14 +35,6 @@ func TestCheckEnvironment(t *testing.T) {
 	}
 }
 
-func TestCheckTogether(t *testing.T) {
-	for sheets, warns := range map[int]bool{0: false, 1: false, 2: true} {
-		if found := (&workbook.Binding{Sheets: sheets}).CheckTogether(); len(found) > 0 != warns {
-			t.Errorf("one of %d workbooks: %v", sheets, found)
-		}
-	}
-}
-
 func TestIsOwnOutput(t *testing.T) {
 	dir := t.TempDir()
 	for name, want := range map[string]bool{
