@@ -41,7 +41,7 @@ func (i Inbox) Add(events []Event) error {
 	}
 	// The names sort in the order of arrival, as far as the clock goes.
 	name := fmt.Sprintf("%020d-%s%s", events[0].Received.UnixMicro(), rand.Text(), inboxSuffix)
-	if err := safefile.Replace(filepath.Join(folder, name), data, 0o600, os.Rename); err != nil {
+	if err := safefile.Replace(filepath.Join(folder, name), data, 0o600); err != nil {
 		return err
 	}
 	return safefile.SyncFolder(folder)

@@ -9,9 +9,8 @@ import (
 )
 
 // Replace writes a file as a whole: after a crash there is the old one or the new
-// one. A link stays one. mode is that of a file that does not exist yet. put gives the
-// written file its name.
-func Replace(path string, data []byte, mode fs.FileMode, put func(from, to string) error) error {
+// one. A link stays one. mode is that of a file that does not exist yet.
+func Replace(path string, data []byte, mode fs.FileMode) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
@@ -23,12 +22,12 @@ func Replace(path string, data []byte, mode fs.FileMode, put func(from, to strin
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temp.Name()) // a link of it, or what failed
+	defer os.Remove(temp.Name()) // of what failed
 	_, err = temp.Write(data)
 	if err = errors.Join(err, temp.Chmod(mode), temp.Sync(), temp.Close()); err != nil {
 		return err
 	}
-	if err := put(temp.Name(), path); err != nil {
+	if err := os.Rename(temp.Name(), path); err != nil {
 		return err
 	}
 	_ = SyncFolder(folder) // the file is there already

@@ -137,7 +137,7 @@ func (s *session) save(overwrite bool) error {
 	if info, err := os.Stat(s.path); err == nil && (info.Mode().Perm()&0o200 == 0 || !safefile.Ours(info)) {
 		return s.noAccess(errors.New("it is read-only, or belongs to another user"))
 	}
-	if err := safefile.Replace(s.path, s.text(), 0o644, os.Rename); err != nil {
+	if err := safefile.Replace(s.path, s.text(), 0o644); err != nil {
 		return s.noAccess(err)
 	}
 	s.file = s.text()
@@ -173,7 +173,7 @@ func (s *session) keep() {
 			err = os.MkdirAll(filepath.Dir(s.autosave), 0o700)
 		}
 		if err == nil {
-			err = safefile.Replace(s.autosave, data, 0o600, os.Rename)
+			err = safefile.Replace(s.autosave, data, 0o600)
 		}
 		s.notKept = err
 	}
