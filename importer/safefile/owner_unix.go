@@ -5,8 +5,6 @@ package safefile
 import (
 	"io/fs"
 	"os"
-	"os/user"
-	"strconv"
 	"syscall"
 )
 
@@ -41,17 +39,4 @@ func forbidden(info fs.FileInfo) string {
 		classes += "o"
 	}
 	return classes
-}
-
-// ownerOf names a file's owner.
-func ownerOf(info fs.FileInfo) string {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return "unknown"
-	}
-	number := strconv.FormatUint(uint64(stat.Uid), 10)
-	if u, err := user.LookupId(number); err == nil {
-		return u.Username
-	}
-	return "user " + number
 }

@@ -70,7 +70,7 @@ func OpenAppend(path string) (*os.File, error) {
 	})
 	if err == nil && !trusted(info) {
 		_ = f.Close()
-		return nil, problem.At(problem.Where{File: path}, "other-owner", "the file belongs to another user (%s)", ownerOf(info)).
+		return nil, problem.At(problem.Where{File: path}, "other-owner", "the file belongs to another user").
 			Hinted("name a file of your own")
 	}
 	return f, err
@@ -117,7 +117,7 @@ func CheckPath(path string) error {
 func check(path string, info fs.FileInfo) error {
 	at := problem.Where{File: path}
 	if !trusted(info) {
-		return problem.At(at, "other-owner", "the file belongs to another user (%s), who could change what this user does with it", ownerOf(info)).
+		return problem.At(at, "other-owner", "the file belongs to another user, who could change what this user does with it").
 			Hinted("use a copy of your own, or run as that user")
 	}
 	if rights := forbidden(info); rights != "" {
@@ -135,7 +135,7 @@ func Owner(path string) error {
 	if err != nil || trusted(info) {
 		return nil // opening it will report what is wrong
 	}
-	return problem.At(problem.Where{File: path}, "other-owner", "this belongs to another user (%s), who could change what it says", ownerOf(info)).
+	return problem.At(problem.Where{File: path}, "other-owner", "this belongs to another user, who could change what it says").
 		Hinted("use a folder of your own (--state), or run as that user")
 }
 
@@ -161,7 +161,7 @@ func checkLink(path string) error {
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 || trusted(info) {
 		return nil
 	}
-	return problem.At(problem.Where{File: path}, "other-owner", "this is a link that another user (%s) has made and can turn elsewhere", ownerOf(info)).
+	return problem.At(problem.Where{File: path}, "other-owner", "this is a link that another user has made and can turn elsewhere").
 		Hinted("name the file itself")
 }
 
