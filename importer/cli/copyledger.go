@@ -75,6 +75,6 @@ func (p *program) copyLedger(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Out, "%s: a copy of the ledger with %d steps, checked as a whole\n", problem.OneLine(to), steps)
+	fmt.Fprintf(p.Out, "%s: a copy of the ledger with %d steps; its rows were counted and checked\n", problem.OneLine(to), steps)
 	return nil
 }

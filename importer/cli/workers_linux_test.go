@@ -351,7 +351,7 @@ func TestLedgerInDatabase(t *testing.T) {
 	expect(t, s.must(2, "copy-ledger", "--to", s.path("copy.db")), "there is a file")
 	url := filepath.Join(t.TempDir(), "url")
 	write(t, url, pgtest.Shared(t).URL())
-	expect(t, s.must(0, "copy-ledger", "--to", "file:"+url), "steps, checked as a whole")
+	expect(t, s.must(0, "copy-ledger", "--to", "file:"+url), "steps; its rows were counted and checked")
 	expect(t, s.must(2, "copy-ledger", "--to", "file:"+url), "not empty")
 	s.environment("ledger: file:" + url)
 	quiet()

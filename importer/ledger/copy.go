@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -61,8 +62,8 @@ var tables = [...]struct{ name, columns string }{
 
 // Transfer copies everything from one ledger into another, which must be empty and open
 // for writing, and returns how many steps it has copied. It copies what from has at one moment; another
-// process may write it meanwhile, and what that writes later is not copied. It copies all or nothing, and
-// checks the copy as a whole.
+// process may write it meanwhile, and what that writes later is not copied. It copies all or nothing, counts
+// the rows of each table, and checks the copy as a whole.
 func Transfer(ctx context.Context, from, to *Ledger) (steps int, err error) {
 	err = from.snapshot(ctx, func(source querier) error {
 		return to.submit(func(t *transaction) (err error) {
@@ -79,7 +80,7 @@ func Transfer(ctx context.Context, from, to *Ledger) (steps int, err error) {
 // takeAll copies the rows of another ledger into this one.
 func (t *transaction) takeAll(ctx context.Context, source querier) (steps int, err error) {
 	for _, table := range tables {
-		var before int
+		var before, after int
 		if _, err := first(ctx, t, []any{&before}, `SELECT count(*) FROM `+table.name); err != nil {
 			return 0, err
 		}
@@ -89,6 +90,12 @@ func (t *transaction) takeAll(ctx context.Context, source querier) (steps int, e
 		}
 		t.wrote = true
 		n, err := t.take(ctx, source, table.name, table.columns)
+		if err == nil {
+			_, err = first(ctx, t, []any{&after}, `SELECT count(*) FROM `+table.name)
+		}
+		if err == nil && after != n {
+			err = fmt.Errorf("%d rows of %s were copied, and %d are there", n, table.name, after)
+		}
 		if err != nil {
 			return 0, err
 		}
