@@ -154,13 +154,14 @@ func BindAll(m *Mapping, sheets []cell.Sheet, service *Service, runDate string) 
 type binder struct {
 	checker
 	*Binding
-	service    *Service
-	index      *columnIndex // nil without a sheet
-	zone       *time.Location
-	runDate    string
-	keyColumns map[int]bool
-	aliases    map[string]yamltree.Scalar // of the claims entry for which something is bound; nil for none
-	entries    []int                      // the claims entries that the activity being bound is on
+	service     *Service
+	index       *columnIndex // nil without a sheet
+	zone        *time.Location
+	runDate     string
+	keyColumns  map[int]bool
+	usedAliases map[yamltree.Place]bool    // by the place of the column that they stand for
+	aliases     map[string]yamltree.Scalar // of the claims entry for which something is bound; nil for none
+	entries     []int                      // the claims entries that the activity being bound is on
 }
 
 // Bind finds every name of m in the sheet and the service and settles every
@@ -168,7 +169,7 @@ type binder struct {
 // names that belong to it are not checked, and the Binding must not be used.
 // It is nil when there are problems.
 func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Binding, problem.List) {
-	b := &binder{checker: checker{file: m.File}, service: service, runDate: runDate, keyColumns: map[int]bool{},
+	b := &binder{checker: checker{file: m.File}, service: service, runDate: runDate, keyColumns: map[int]bool{}, usedAliases: map[yamltree.Place]bool{},
 		Binding: &Binding{mapping: m, named: map[string]string{}, used: map[int]bool{}}}
 	if m.Sheet.Timezone.Text != "" {
 		b.zone, _ = time.LoadLocation(m.Sheet.Timezone.Text) // checked by Parse
@@ -199,6 +200,7 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 	b.bindActivities()
 	b.bindResume()
 	b.when = b.condition(m.Sheet.When)
+	b.checkAliases()
 	b.doubtHeader()
 	if b.problems = b.problems.Unique(); len(b.problems) > 0 {
 		return nil, b.problems
@@ -208,8 +210,8 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 }
 
 // Warnings are of what is allowed but most likely a mistake: look-ups by a value that is not
-// one of the fields that are sent, and attributes of templates that nothing fills. They are
-// for those who check the mapping, not for every run.
+// one of the fields that are sent, aliases that nothing uses, and attributes of templates that
+// nothing fills. They are for those who check the mapping, not for every run.
 func (b *Binding) Warnings() problem.List { return b.warnings }
 
 // Mapping returns the mapping as written.
@@ -395,6 +397,18 @@ func (b *binder) bindClaim(i int) {
 		claim.claimants = append(claim.claimants, boundRole{contact: b.mapping.contactIndex(role.Text)})
 	}
 	b.claims = append(b.claims, claim)
+}
+
+// checkAliases warns of aliases that nothing uses.
+func (b *binder) checkAliases() {
+	for _, c := range b.mapping.Claims {
+		for _, name := range slices.Sorted(maps.Keys(c.Columns)) {
+			if at := c.Columns[name].At; !b.usedAliases[at] {
+				b.warnAt(at, "unused-alias", "nothing uses the name “%s” of this claims entry", name).
+					Hint = "use it in place of the column, in the entry or in the activities on: " + c.ID.Text + "; or take it out"
+			}
+		}
+	}
 }
 
 // checkPaths reports fields that cannot be parts of one object.

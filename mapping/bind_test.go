@@ -251,3 +251,21 @@ func TestIgnoredColumns(t *testing.T) {
 		t.Errorf("behind a last line without an end it is %q", got)
 	}
 }
+
+// TestAliasesThatNothingUses: an alias may be used in the entry or in activities on it.
+func TestAliasesThatNothingUses(t *testing.T) {
+	sheet, _ := leads("No | A | B | Lender 1")
+	b := mustBind(t, `name: n
+api: v2
+client: {key: No, existing: create, fields: {no: No}}
+workflow: {name: w, template_identifier: t}
+claims:
+  - {id: loan, key: no, name: "{no}", columns: {no: A, lender: Lender 1, unused: B}}
+activities: [{template: T, on: loan, attributes: {X: lender}}]
+`, sheet, service(template("T", "X:Text")))
+	const want = "mapping.yaml:6:82: nothing uses the name “unused” of this claims entry [unused-alias]\n" +
+		"    hint: use it in place of the column, in the entry or in the activities on: loan; or take it out\n"
+	if got := report(b.Warnings()); got != want {
+		t.Errorf("got:\n%swant:\n%s", got, want)
+	}
+}

@@ -320,6 +320,7 @@ func (b *binder) columns(names []yamltree.Scalar) []int {
 
 func (b *binder) column(w yamltree.Scalar) (int, bool) {
 	if alias, ok := b.aliases[w.Text]; ok {
+		b.usedAliases[alias.At] = true
 		w = alias
 	} else if alias, at := b.bypassed(w.Text); alias != "" {
 		b.wrongAt(w.At, "one-claim-column", "“%s” is the column of one claims entry (line %d), and this activity is on %d entries: every claim would get it",
