@@ -35,6 +35,12 @@ const (
 	sameColumn = "begin it in the same column as the keys or entries that it belongs to"
 )
 
+// What the library says of a second colon in a line, and what stands for it where the line has one.
+const (
+	isSecondKey = "mapping values are not allowed"
+	isIndented  = "a line that is indented too far"
+)
+
 // messageSlips are mistakes by what the library says of them.
 var messageSlips = []struct {
 	says          string
@@ -42,13 +48,15 @@ var messageSlips = []struct {
 	message, hint string
 }{
 	{"found unexpected end of stream", true, "the quote that begins here is not closed", "close it at the end of the text"},
-	{"did not find expected ','", true, "the bracket that begins here is not closed, or what it holds is not separated by commas",
-		"close it, and put a text with a colon, a bracket or a quote in it in quotes"},
+	{"did not find expected ',' or '}'", true, "the bracket that begins here is not closed, or what it holds is not separated by commas",
+		"close it with }, and put a text with a colon, a bracket or a quote in it in quotes"},
+	{"did not find expected ',' or ']'", true, "the bracket that begins here is not closed, or what it holds is not separated by commas",
+		"close it with ], and put a text with a colon, a bracket or a quote in it in quotes"},
 	{"could not find expected ':'", true, "a colon is missing in this line; “key: value” was expected", "write a colon and a space between the key and its value"},
-	{"mapping values are not allowed", false, "YAML takes the colon and the space here for another key, and there can be none here",
-		"put a text with a colon and a space in quotes, or begin the line in the same column as the keys that it belongs to"},
+	{isIndented, false, "this line is indented further than the key above it, which has its value already", sameColumn},
+	{isSecondKey, false, "a text with a colon and a space in it stands here without quotes, and YAML takes it for another key", "put the text in quotes"},
 	{"block sequence entries are not allowed", false, "a - begins an entry of a list, and there can be none here", "put it in quotes if the text - is meant"},
-	{"found character that cannot start any token", false, "a text cannot begin with this character unless it is in quotes", "put it in quotes"},
+	{"found character that cannot start any token", false, "a text cannot begin with %c unless it is in quotes", "put it in quotes"},
 	{"found unknown escape character", false, "a backslash in double quotes begins a special character, and this one does not exist",
 		`write \\ for a backslash, or put the text in single quotes`},
 	{"did not find expected key", false, "this fits neither the keys above it nor a text", sameColumn + "; put a text with quotes or brackets in quotes"},
@@ -85,8 +93,12 @@ func (r *Reader) syntax(err error, data []byte) {
 		}
 	}
 	until := strings.Join(lines[:at.Line], "")
-	if m := openQuote.FindStringSubmatchIndex(strings.TrimSuffix(until, "\n")); m != nil && strings.HasSuffix(says, "expected key") {
+	m := openQuote.FindStringSubmatchIndex(strings.TrimSuffix(until, "\n"))
+	switch {
+	case m != nil && strings.HasSuffix(says, "expected key"):
 		at, context, says = placeAt(until[:m[2]]), placeAt(until[:m[2]]), messageSlips[0].says
+	case strings.Contains(says, isSecondKey) && !strings.Contains(string([]rune(line)[:at.Column-1]), ": "):
+		at.Column, says = 1+len(line)-len(strings.TrimLeft(line, " ")), isIndented
 	}
 	for _, slip := range messageSlips {
 		if !strings.Contains(says, slip.says) {
@@ -95,7 +107,11 @@ func (r *Reader) syntax(err error, data []byte) {
 		if slip.isAtContext && context.IsSet() {
 			at = context
 		}
-		r.WrongAt(at, "yaml", "%s", slip.message).Hint = slip.hint
+		message := slip.message
+		if runes := []rune(line); at.Column <= len(runes) {
+			message = strings.ReplaceAll(message, "%c", string(runes[at.Column-1]))
+		}
+		r.WrongAt(at, "yaml", "%s", message).Hint = slip.hint
 		return
 	}
 	text := "the file is not valid YAML here"
