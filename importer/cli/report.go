@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -86,7 +87,7 @@ func (p *program) report(ctx context.Context, where load.Where, prefix, out, pas
 	if err := checkOutput(ctx, l.ledger, out, false); err != nil {
 		return err
 	}
-	if book.Binding, err = past.binding(ctx, out); err != nil {
+	if book.Binding, err = past.binding(ctx, out, p.Err); err != nil {
 		return err
 	}
 	place, err := placement(ctx, l.ledger, out, false)
@@ -256,22 +257,26 @@ func (r *pastRun) project(ctx context.Context) (book reports.Workbook, err error
 // binding binds the workbook that goes to path, and marks it as older than the run that
 // began after its run, as that run marks the workbooks that it finds. What the ledger
 // does not know, because it was lost and restored, is in the mark of an earlier
-// writing of the workbook.
-func (r *pastRun) binding(ctx context.Context, path string) (map[string]string, error) {
+// writing of the workbook; a workbook that cannot be read is a warning.
+func (r *pastRun) binding(ctx context.Context, path string, printTo io.Writer) (map[string]string, error) {
 	binding := workbook.FromProperties("", r.kept.Binding)
-	next, _, err := r.ledger.RunAfter(ctx, r.run)
-	if err != nil {
-		return nil, err
-	}
-	binding.NextRun, binding.NextResults = next.ID, next.Output
 	for _, place := range []string{path, r.run.Output} {
 		b, err := workbook.Find(place)
 		if err != nil {
-			return nil, safefile.Unreadable(place, err)
+			console.PrintProblems(printTo, problem.List{problem.At(problem.Where{File: place}, "not-marked",
+				"cannot be read: %v; if it says that a later run began, the new workbook does not", problem.Cause(err)).
+				Hinted("it must not be used alone to bring a lost ledger back")})
 		}
-		if b != nil && b.Run == r.run.ID && b.NextRun != "" {
+		if binding.NextRun == "" && b != nil && b.Run == r.run.ID {
 			binding.NextRun, binding.NextResults = b.NextRun, b.NextResults
 		}
+	}
+	if binding.NextRun == "" {
+		next, _, err := r.ledger.RunAfter(ctx, r.run)
+		if err != nil {
+			return nil, err
+		}
+		binding.NextRun, binding.NextResults = next.ID, next.Output
 	}
 	return binding.Properties(), nil
 }
