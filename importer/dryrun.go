@@ -29,9 +29,6 @@ func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]
 	return context.Cause(ctx)
 }
 
-// hasContacts reports whether a person may be in the plans of several clients.
-func (j *Job) hasContacts() bool { return len(j.Binding.Mapping().Contacts) > 0 }
-
 // overlay is the ledger of a dry run. It reads from the ledger below it. What the run would have
 // recorded is kept in memory, as far as it counts for later clients.
 type overlay struct {

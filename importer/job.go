@@ -356,6 +356,9 @@ func (j *Job) readSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
 	return j.Ledger.Steps(uninterrupted, j.owner(plan.Client), j.Binding.Mapping().Name.Text)
 }
 
+// hasContacts reports whether a person may be in the plans of several clients.
+func (j *Job) hasContacts() bool { return len(j.Binding.Mapping().Contacts) > 0 }
+
 // runID returns the id of the run in which a plan is carried out: that of the sheet of its first
 // row.
 func (j *Job) runID(plan mapping.Plan) string { return j.Runs[plan.Rows[0].Table()] }
