@@ -63,9 +63,6 @@ type Environment struct {
 	// name alone does not tell. Never nil.
 	TemplateIDs map[string]string
 
-	// Now is the clock of Config; nil means time.Now.
-	Now func() time.Time
-
 	auth       credentials
 	headers    []reference // key is the header's name
 	tls        tlsFiles
@@ -183,7 +180,6 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 		Timeout:           e.Limits.Timeout,
 		Concurrency:       e.Limits.Concurrency,
 		RequestsPerSecond: e.Limits.RequestsPerSecond,
-		Now:               e.Now,
 		Wire:              e.Wire,
 		NotFound:          e.NotFound,
 		Rules:             e.Rules,
