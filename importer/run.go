@@ -51,7 +51,7 @@ func (j *Job) runGroups(ctx context.Context, plans iter.Seq2[mapping.Plan, error
 	var all errgroup.Group
 	defer all.Wait() // the functions return nil: Job.failed has the first error
 	all.SetLimit(ClientsAtOnce(j.Concurrency))
-	sideBySide := j.NoLookup && !j.hasContacts() // then nothing is asked, and no client of a dry run meets another
+	sideBySide := false
 	for group, err := range j.read(j.grouped(plans)) {
 		j.fail(err)
 		switch {
