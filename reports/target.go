@@ -188,7 +188,9 @@ func writeBeside(path string, write func(to io.Writer) error, put func(finished,
 func (p Placement) put(finished string) (Written, error) {
 	var err error
 	if p.Aside != "" {
-		err = os.Link(p.Path, p.Aside)
+		if err = os.Link(p.Path, p.Aside); err != nil && !errors.Is(err, fs.ErrExist) {
+			err = os.Rename(p.Path, p.Aside) // a file system without hard links
+		}
 	}
 	if err == nil {
 		if err = os.Rename(finished, p.Path); err == nil {
