@@ -51,8 +51,8 @@ func (t *transaction) append(e Event) error {
 				return rejected{errors.New("a step's first event needs its kind")}
 			}
 		}
-		if open && !assumed && was.To == Done && e.ID != was.ID {
-			return rejected{fmt.Errorf("%w: another process has done the step", ErrTransition)}
+		if open && !assumed && (was.To == Done && e.ID != was.ID || was.Via == ViaConflict && e.To == Done) { // it may have been created twice
+			return rejected{fmt.Errorf("%w: another process has changed the step", ErrTransition)}
 		}
 		if done, err := t.advance(was, e); done || err != nil {
 			return err

@@ -26,6 +26,9 @@ func (r row) after(e Event, version int64) row {
 	now := r
 	now.Event, now.Ref.Last = e, version
 	now.Kind, now.Addresses, now.LookedUp = cmp.Or(r.Kind, e.Kind), nil, nil
+	if r.Via == ViaConflict && e.Via == ViaConflict {
+		now.Reason = r.Reason + "; " + e.Reason // both name ids
+	}
 	if len(e.Data) == 0 && e.Digest == "" {
 		now.Data, now.Digest = r.Data, r.Digest
 	}

@@ -242,6 +242,18 @@ func TestChangedByAnother(t *testing.T) {
 	if err := one.Append(event(4, ledger.Done)); !errors.Is(err, ledger.ErrTransition) || state(t, two, 4).ID != "another" {
 		t.Errorf("of two ids for a step, the second was recorded: %v", err)
 	}
+	first, second := event(5, ledger.Uncertain), event(5, ledger.Uncertain)
+	first.Run, first.Via, first.Reason = "of the journal", ledger.ViaConflict, "the journal has the id A"
+	second.Via, second.Reason = ledger.ViaConflict, "its id there is B"
+	do(t, one.Append(event(5, ledger.Sent)))
+	do(t, two.Append(first))
+	if err := one.Append(event(5, ledger.Done)); !errors.Is(err, ledger.ErrTransition) {
+		t.Errorf("an answer hides that the service has created the step before: %v", err)
+	}
+	do(t, one.Append(second))
+	if got := state(t, two, 5); got.To != ledger.Uncertain || got.Reason != first.Reason+"; "+second.Reason {
+		t.Errorf("a step with two ids is %q: %q", got.To, got.Reason)
+	}
 	begun := atOnce(one, two, func(_ int, l *ledger.Ledger) error { return l.Append(event(9, ledger.Sent)) })
 	if (begun[0] == nil) == (begun[1] == nil) {
 		t.Errorf("two processes have begun one step: %v", begun)
