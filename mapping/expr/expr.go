@@ -95,7 +95,10 @@ func Compile(source string, o Options) (*Expression, []Problem) {
 		}
 	}
 	problems := syntaxProblems(source, err)
-	if bare := unquoted.FindStringSubmatchIndex(source); bare != nil {
+	for _, bare := range unquoted.FindAllStringSubmatchIndex(source, -1) {
+		if bare[2] < 0 {
+			continue // a text, which may have a call's letters in it, as the header “Start date(UK)” does
+		}
 		call, name := source[bare[2]:bare[3]], strings.TrimSpace(source[bare[4]:bare[5]])
 		return e, []Problem{{Offset: utf8.RuneCountInString(source[:bare[4]]), Message: "the column's name has no quotes",
 			Hint: fmt.Sprintf(`write %s("%s")`, call, name)}}
@@ -103,8 +106,8 @@ func Compile(source string, o Options) (*Expression, []Problem) {
 	return e, problems
 }
 
-// unquoted matches a call with a column's name without quotes.
-var unquoted = regexp.MustCompile(`\b(col|num|date|has)\(\s*([\pL\pN][^"'()]*)\)`)
+// unquoted matches texts, and a call with a column's name without quotes.
+var unquoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\b(col|num|date|has)\(\s*([\pL\pN][^"'()]*)\)`)
 
 const functionsHint = `it may call col("A"), num("A"), date("A") and has("A") with a column's name`
 

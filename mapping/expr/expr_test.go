@@ -74,6 +74,14 @@ func TestCompileRefuses(t *testing.T) {
 	}
 }
 
+func TestCompileTakesTextsLikeCalls(t *testing.T) {
+	for _, source := range []string{`has("Start date(UK)")`, `col("Note") == "see date(s)"`} {
+		if _, problems := compile(source, true); len(problems) > 0 {
+			t.Errorf("%s: %v", source, problems)
+		}
+	}
+}
+
 func TestColumns(t *testing.T) {
 	type call struct {
 		name   string
