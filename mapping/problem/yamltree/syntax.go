@@ -86,6 +86,7 @@ func (r *Reader) syntax(err error, data []byte) {
 	lines := strings.SplitAfter(normalised(data), "\n")
 	at.Line = min(at.Line, len(lines))
 	line := strings.TrimSuffix(lines[at.Line-1], "\n")
+	at.Column = min(at.Column, 1+utf8.RuneCountInString(line)) // for the library a line ends at U+2028 too
 	for _, slip := range lineSlips {
 		if m := slip.pattern.FindStringSubmatchIndex(line); m != nil {
 			r.WrongAt(Place{at.Line, 1 + utf8.RuneCountInString(line[:m[len(m)-2]])}, "yaml", "%s", slip.message).Hint = slip.hint

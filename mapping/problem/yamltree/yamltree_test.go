@@ -152,6 +152,8 @@ func TestSyntaxSlips(t *testing.T) {
 		{"name: a\ntags: caf\xe9\n", "2:10: the file is not UTF-8 text", "save it as UTF-8 in an editor"},
 		{"name: 'Client's code'\n", "1:7: the apostrophe in this text ends it, because the text is in single quotes", "put the text in double quotes"},
 		{"oven: {do: a}\n\u00a0hot: true\n", "2:1: a no-break space or another special space indents this line, and YAML is indented with usual spaces only", "type the spaces at the beginning of the line again"},
+		{"# a\u2028b\n" + strings.Repeat("x", 99) + ": c\n", "3:1: this line is indented further than the key above it, which has its value already",
+			"begin it in the same column as the keys or entries that it belongs to"},
 		{"PK\x03\x04 a workbook\x00", "1:1: this is a binary file, such as a workbook, not a recipe", "check the order of the file names on the command line"},
 	} {
 		_, problems := l.Read("r.yaml", []byte(test.text), &recipe{})
