@@ -103,7 +103,7 @@ func (p *Profile) Read(sheet cell.Sheet, records iter.Seq2[cell.Record, error]) 
 		}
 		p.kept++
 		for i, c := range p.columns {
-			c.cells = append(c.cells, p.emptyOut(record.Cell(at[i])))
+			c.cells = append(c.cells, p.emptyOut(c, record.Cell(at[i])))
 		}
 	}
 	return nil
@@ -121,9 +121,10 @@ func (p *Profile) noteTotal(column int, text string) {
 }
 
 // emptyOut returns an empty cell in the place of one with a text that people write into empty cells, and counts the text.
-func (p *Profile) emptyOut(v cell.Cell) cell.Cell {
+func (p *Profile) emptyOut(c *column, v cell.Cell) cell.Cell {
 	text := convert.Trim(v.Raw)
-	if v.Kind != cell.Text || !slices.Contains(emptyWords, strings.ToLower(text)) {
+	isPerson := strings.EqualFold(text, "null") && slices.Contains(c.meaning, "name") // some people are called Null
+	if v.Kind != cell.Text || isPerson || !slices.Contains(emptyWords, strings.ToLower(text)) {
 		return v
 	}
 	p.emptied[text]++

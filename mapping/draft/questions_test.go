@@ -290,10 +290,10 @@ func TestLines(t *testing.T) {
 				"is it this column? Many of its cells are something else (phone numbers in 2 of 3 cells)",
 			}, nil,
 		},
-		// What people write into empty cells is empty, unless it may be an answer.
+		// What people write into empty cells is empty, unless it may be an answer; some people are called Null.
 		"a column of e-mail addresses under any header is one, with a question": {
 			nil, []string{"Kontakt", "Surname", "Town", "Status"},
-			[][]any{{"a@example.com", "Lee", "n/a", "none"}, {"b@example.com", "Lee", "Leeds", "None"}},
+			[][]any{{"a@example.com", "Null", "n/a", "none"}, {"b@example.com", "Lee", "Leeds", "None"}},
 			[]string{
 				"  lookup:\n    email: Kontakt\n",
 				"# DECIDE: its cells are e-mail addresses, whatever its header says (e-mail addresses in 2 of 2 cells)\n",
