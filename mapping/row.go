@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
@@ -373,5 +374,11 @@ func isTotalsWord(s string) bool {
 	return len(s) <= 40 && slices.Contains(totals, strings.ToLower(strings.Trim(convert.FoldKey(s), " :.=")))
 }
 
-// isAmount reports whether a text is written like a number.
-func isAmount(s string) bool { return strings.Trim(s, "0123456789.,'()-%£$€¥ \u00a0\u202f") == "" }
+// isAmount reports whether a text is written like a number, but not like a phone number.
+func isAmount(s string) bool {
+	isPhone := len(s) > 1 && s[0] == '0' && s[1] >= '0' && s[1] <= '9'
+	isPart := func(r rune) bool {
+		return unicode.Is(unicode.Sc, r) || strings.ContainsRune("0123456789.,'()-% \u00a0\u202f", r)
+	}
+	return !isPhone && strings.TrimFunc(s, isPart) == ""
+}
