@@ -181,15 +181,16 @@ func writeBeside(path string, write func(to io.Writer) error, put func(finished,
 
 // put moves a finished file to its place and returns where it is now. An edited
 // workbook gets its second name before it is replaced, so that there is a workbook at
-// Path at every moment: a run that is killed here can be repeated. Where Path cannot be
+// Path at every moment, and a run that is killed here can be repeated; on a file system
+// without links it is renamed. Where Path cannot be
 // replaced, such as a workbook that is open in Excel on Windows, it stays as it is and
 // the file goes to the next free name of NAME.2.xlsx, NAME.3.xlsx …: a finished
 // workbook is never thrown away.
 func (p Placement) put(finished string) (Written, error) {
 	var err error
 	if p.Aside != "" {
-		if err = os.Link(p.Path, p.Aside); err != nil && !errors.Is(err, fs.ErrExist) {
-			err = os.Rename(p.Path, p.Aside) // a file system without hard links
+		if err = os.Link(p.Path, p.Aside); err != nil && !errors.Is(err, fs.ErrExist) { // such as on a file system without links
+			err = os.Rename(p.Path, p.Aside)
 		}
 	}
 	if err == nil {
@@ -197,7 +198,10 @@ func (p Placement) put(finished string) (Written, error) {
 			return Written{Path: p.Path, Aside: p.Aside}, nil
 		}
 		if p.Aside != "" {
-			_ = os.Remove(p.Aside) // it is still at Path
+			_ = os.Rename(p.Aside, p.Path) // which does nothing to two names of one file
+			if _, gone := os.Lstat(p.Path); gone == nil {
+				_ = os.Remove(p.Aside)
+			}
 		}
 	}
 	if other, nameErr := freeName(p.Path); nameErr == nil && os.Rename(finished, other) == nil {

@@ -146,6 +146,18 @@ func TestEditedWorkbookIsKept(t *testing.T) {
 	}
 }
 
+// On a file system without links an edited workbook is renamed. A folder stands for one here: it can have no second name either.
+func TestKeptWithoutLinks(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	place := reports.Placement{Path: filepath.Join(folder, "a.xlsx"), Aside: filepath.Join(folder, "aside.xlsx")}
+	noError(t, os.Mkdir(place.Path, 0o700))
+	w := must(place.Write(noted(loans())))(t)
+	if kept, err := os.Stat(w.Aside); w.Path != place.Path || err != nil || !kept.IsDir() {
+		t.Errorf("written to %+v (error %v)", w, err)
+	}
+}
+
 // An edited workbook that cannot be kept under another name stays as it is, and
 // the results go beside it. Here its new folder is missing.
 func TestResultsBesideAHeldWorkbook(t *testing.T) {
