@@ -161,6 +161,7 @@ func (f *sheetFinder) open(paths []string) (readers []*sheet.Reader, err error) 
 var initHints = map[string]string{
 	"not-text":          "save the sheet as UTF-8",
 	"unknown-delimiter": "export the sheet again, with commas or semicolons between the fields",
+	"other-delimiter":   "export the sheet again with one of these",
 	"no-header":         "name the row that holds the column names with --header-row",
 	"empty-sheet":       "name another sheet with --sheet, or export the sheet again",
 	"sheet-not-found":   "name one of the workbook's sheets with --sheet",

@@ -10,8 +10,8 @@
 // or cell of a CSV file. Contents of cells never appear in a message. Codes:
 // no-file, not-a-file, no-access, cannot-read, not-a-workbook, encrypted-workbook, wrong-password,
 // damaged-workbook, workbook-too-large, sheet-not-found, empty-sheet, no-header; for
-// a CSV file also not-text, unknown-delimiter, extra-field, long-field, open-quote,
-// stray-quote, is-utf-8, file-too-large.
+// a CSV file also not-text, unknown-delimiter, other-delimiter, extra-field, long-field,
+// open-quote, stray-quote, is-utf-8, file-too-large.
 package sheet
 
 import (

@@ -233,7 +233,13 @@ func (f *File) delimit(declared string) (fields []string, err error) {
 			Hinted("name the delimiter in the mapping: sheet: {delimiter: \",\"}, {delimiter: \";\"} or {delimiter: tab}")
 	}
 	f.comma = only
-	return f.header()
+	fields, err = f.header()
+	if len(fields) == 1 && strings.Contains(fields[0], "|") {
+		return nil, problem.At(f.sheet.AtRow(f.sheet.HeaderRow), "other-delimiter",
+			"the header seems to be split at “|”; expected a comma, a semicolon or a tab").
+			Hinted("export the sheet again with one of these; if it has one column, name any of them in the mapping: sheet: {delimiter: \",\"}")
+	}
+	return fields, err
 }
 
 // header returns the fields of the header row.

@@ -117,6 +117,7 @@ func csvRefused() []refusedCSVFile {
 		{"undefined in Windows-1252", "a.csv", []byte("a,b\n1,\x81\n"), csv.Options{Encoding: "windows-1252"}, "a.csv!B2: is not in the encoding"},
 		{"half a surrogate", "a.csv", append(inUTF16(unicode.LittleEndian, "a,b\n1,"), 0x00, 0xD8, 'x', 0), csv.Options{}, "a.csv!B2: is not in the encoding"},
 		{"half a character", "a.csv", append(inUTF16(unicode.BigEndian, "a,b\n1,"), 0x00), csv.Options{}, "a.csv!B2: is not in the encoding"},
+		{"pipes", "a.csv", []byte("a|b\n1|2\n"), csv.Options{}, "a.csv!1: the header seems to be split at “|”"},
 		{"UTF-16 without a mark", "a.csv", inUTF16(unicode.LittleEndian, "a,b\n1,2\n")[2:], csv.Options{}, "a.csv!A1: holds a NUL"},
 		{"NUL", "a.csv", []byte("a,b\n1,2\n\n3,\x00\n"), csv.Options{}, "a.csv!B4: holds a NUL"},
 		{"two delimiters", "a.csv", []byte("a,b;c\n1,2;3\n"), csv.Options{}, "a.csv!1: the header can be split at “,” or at “;”"},
