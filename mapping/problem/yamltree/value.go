@@ -321,10 +321,6 @@ func (keys Keys) unknown(r *Reader, n, v *Node) *Key {
 	}
 	said := r.WrongAt(v.KeyAt(), "unknown-key", "unknown key %s in %s", v.name, n.name)
 	said.Hint = problem.Suggestion(v.Key(), names)
-	if strings.TrimSpace(v.Key()) != v.Key() {
-		said.Message, said.Hint = oddSpace, typeSpaces
-		return nil
-	}
 	if home := keys.home(v.Key()); home != "" {
 		said.Hint = home
 		return nil

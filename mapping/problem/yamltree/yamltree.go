@@ -19,6 +19,7 @@ import (
 	"io"
 	"iter"
 	"strings"
+	"unicode"
 
 	"go.yaml.in/yaml/v4"
 
@@ -152,6 +153,10 @@ func (r *Reader) Pairs(n *Node) iter.Seq[*Node] {
 			}
 			if v.key.Kind != yaml.ScalarNode || v.key.ShortTag() == "!!merge" {
 				r.WrongAt(v.KeyAt(), "wrong-kind", "a key in %s must be a plain name", n.name)
+				continue
+			}
+			if v.key.Style == 0 && strings.TrimLeftFunc(v.Key(), unicode.IsSpace) != v.Key() { // a name of its own, where any name may be a key
+				r.WrongAt(v.KeyAt(), "yaml", "%s", oddSpace).Hint = typeSpaces
 				continue
 			}
 			r.straighten(v.key)

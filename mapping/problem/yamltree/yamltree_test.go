@@ -154,6 +154,7 @@ func TestSyntaxSlips(t *testing.T) {
 		{"oven: {do: a}\n\u00a0hot: true\n", "2:1: a no-break space or another special space indents this line, and YAML is indented with usual spaces only", "type the spaces at the beginning of the line again"},
 		{"# a\u2028b\n" + strings.Repeat("x", 99) + ": c\n", "3:1: this line is indented further than the key above it, which has its value already",
 			"begin it in the same column as the keys or entries that it belongs to"},
+		{"amounts:\n  flour: 1\n  \u00a0salt: 2\n", "3:3: a no-break space or another special space indents this line, and YAML is indented with usual spaces only", "type the spaces at the beginning of the line again"},
 		{"PK\x03\x04 a workbook\x00", "1:1: this is a binary file, such as a workbook, not a recipe", "check the order of the file names on the command line"},
 	} {
 		_, problems := l.Read("r.yaml", []byte(test.text), &recipe{})
