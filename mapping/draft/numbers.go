@@ -31,7 +31,8 @@ func number(v cell.Cell, notation convert.Numbers) string {
 // as many, and some as other numbers, that is a question unless the country is known, and so are the doubtful columns. The setting has no
 // reason where it is the default.
 func (p *proposer) findNumbers() (found setting, doubtful []*column) {
-	all, points, commas, unclear := 0, 0, 0, 0 // cells, those that each notation reads, and those that both read as other numbers
+	all, points, commas := 0, 0, 0 // cells, and those that each notation reads
+	unclear, dotted := 0, 0        // cells that both read as other numbers, and those of them with a point, such as 18.000
 	for _, c := range p.columns() {
 		if !c.isMostly(c.numbers) || c.isMostly(c.dates.read) || c.isMostly(c.phones) || len(among(c.meaning, codes)) > 0 {
 			continue
@@ -39,10 +40,12 @@ func (p *proposer) findNumbers() (found setting, doubtful []*column) {
 		all += c.count(func(v cell.Cell) bool { return v.Kind == cell.Text })
 		points += c.count(func(v cell.Cell) bool { return number(v, pointNotation) != "" })
 		commas += c.count(func(v cell.Cell) bool { return number(v, commaNotation) != "" })
-		differing := c.count(func(v cell.Cell) bool {
+		differs := func(v cell.Cell) bool {
 			point, comma := number(v, pointNotation), number(v, commaNotation)
 			return point != "" && comma != "" && point != comma
-		})
+		}
+		dotted += c.count(func(v cell.Cell) bool { return differs(v) && strings.Contains(textOf(v), ".") })
+		differing := c.count(differs)
 		if unclear += differing; differing > 0 {
 			doubtful = append(doubtful, c)
 		}
@@ -50,15 +53,19 @@ func (p *proposer) findNumbers() (found setting, doubtful []*column) {
 	write := func(n convert.Numbers) string {
 		return fmt.Sprintf("{decimal: %s, group: %s}", yamltree.Quote(n.Decimal), yamltree.Quote(n.Group))
 	}
-	point, comma := write(pointNotation), write(commaNotation)
+	is, other := pointNotation, commaNotation
+	if commas > points || 2*dotted > unclear { // a number of three decimals is rarer than one of thousands
+		is, other = other, is
+	}
 	switch {
 	case commas > points:
 		why := fmt.Sprintf("%d of %s in text read like this, %d with a decimal point", commas, cellsInWords(all), points)
-		return setting{key: "numbers", value: comma, why: why}, nil
+		return setting{key: "numbers", value: write(is), why: why}, nil
 	case points == commas && unclear > 0 && p.country.region != "GB" && p.country.region != "US":
-		return setting{key: "numbers", value: point,
-			why: fmt.Sprintf("%s of %d could also have “,” as the decimal separator", cellsInWords(unclear), all),
-			ask: fmt.Sprintf("is 18,000 eighteen thousand or eighteen? It is sent as 18000 with sheet.numbers %s, and as 18 with %s", point, comma),
+		return setting{key: "numbers", value: write(is),
+			why: fmt.Sprintf("%s of %d could also have %s as the decimal separator", cellsInWords(unclear), all, quoted(other.Decimal)),
+			ask: fmt.Sprintf("is 18%s000 eighteen thousand or eighteen? It is sent as 18000 with sheet.numbers %s, and as 18 with %s",
+				is.Group, write(is), write(other)),
 		}, doubtful
 	}
 	return setting{}, nil
