@@ -93,7 +93,8 @@ func (r *rowConverter) key(columns []int, what string) (string, bool) {
 	for i, c := range columns {
 		part, refusal := convert.Key(r.record.Cell(c))
 		if refusal == nil && part == "" {
-			refusal = &convert.CellError{Code: "empty-key", Message: "is empty; it is part of " + what, Hint: "fill the cell, or leave such rows or claims out with when"}
+			refusal = &convert.CellError{Code: "empty-key", Message: "is empty; it is part of " + what,
+				Hint: "fill the cell, or leave such rows or claims out with when"}
 		}
 		if refusal != nil {
 			r.refuse(c, *refusal)
