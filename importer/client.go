@@ -300,10 +300,10 @@ func (r *clientRun) isJustCreated(step *mapping.Step) bool {
 // change. A step that an earlier request may have created stays uncertain, unless this one created
 // it. taken reports whether the answer has the redirect url of another client, and no id.
 func (r *clientRun) judge(d decision, v *apiclient.Verdict) (event ledger.Event, taken bool, err error) {
-	if *v, err = r.reclassifyConflict(d, *v); err == nil {
-		*v, taken, err = r.takeURL(d, *v)
+	if v.Effect == apiclient.Refused && v.Retry == apiclient.Never && v.Status == 409 && d.isDoubted() { // it may be what the earlier attempt created
+		v.Effect, v.Reason = apiclient.Uncertain, v.Reason+reasonEarlier
 	}
-	if err != nil {
+	if *v, taken, err = r.takeURL(d, *v); err != nil {
 		return ledger.Event{}, false, err
 	}
 	if taken {
@@ -327,6 +327,11 @@ func (r *clientRun) judge(d decision, v *apiclient.Verdict) (event ledger.Event,
 	event.NotFound = to == ledger.Uncertain && d.known.NotFound && unsent(*v) // what look-ups said of the attempt before still holds
 	event.ID, event.URL, event.Status, event.Answer = v.ID, v.URL, v.Status, v.Answer
 	return event, taken, nil
+}
+
+// isDoubted reports whether an earlier attempt at the step may have worked, also if a person has decided that it did not.
+func (d decision) isDoubted() bool {
+	return d.known.To == ledger.Uncertain || d.known.Via == ledger.ViaByHand && d.known.Attempts > 0
 }
 
 // withoutSteps settles plans for which nothing is sent, whatever the service

@@ -27,7 +27,6 @@ type Ledger interface {
 	StepsOfClients(ctx context.Context, environment, mapping string, owners []ledger.ClientKey) ([]map[string]ledger.Step, error)
 	BriefStepsOfClients(ctx context.Context, environment, mapping string, owners []ledger.ClientKey) ([]map[string]ledger.Step, error)
 	AnswersReadBy(ctx context.Context, environment, rules string) (before int64, err error)
-	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
 	StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error)
 	AddressOwners(ctx context.Context, environment string, addresses []string) (map[string][]ledger.AddressOwner, error)
 	Erasures(ctx context.Context, environment string) (ledger.Erasures, error)

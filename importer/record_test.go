@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -93,27 +92,24 @@ func TestRefusedCallKeepsOutcomes(t *testing.T) {
 	}
 }
 
-// TestDoubted: an attempt may have worked that was uncertain, or whose run recorded nothing of it,
-// until the step is done.
+// TestDoubted: an attempt may have worked if it is uncertain, or if a person had to decide about it.
 func TestDoubted(t *testing.T) {
-	for events, want := range map[string]bool{
-		"":                                     false,
-		"1 sent, 1 refused, 2 sent":            false,
-		"1 sent, 2 refused, 3 sent":            true, // decided after a kill
-		"1 sent, 1 uncertain, 2 refused":       true,
-		"1 sent, 2 done, 3 refused, 4 sent":    false,
-		"1 sent, 1 uncertain, 1 done, 2 done":  false,
-		"1 sent, 2 closed, 3 refused, 4 sent":  true,
-		"1 sent, 1 refused, 2 refused, 3 sent": false,
+	for _, tt := range []struct {
+		to       ledger.State
+		via      string
+		attempts int
+		want     bool
+	}{
+		{"", "", 0, false},
+		{ledger.Refused, ledger.ViaAnswer, 1, false},
+		{ledger.Refused, ledger.ViaByHand, 0, false}, // an id of the sheet was withdrawn
+		{ledger.Refused, ledger.ViaByHand, 1, true},
+		{ledger.Uncertain, "", 1, true},
+		{ledger.Uncertain, ledger.ViaWorkbook, 0, true},
 	} {
-		var all []ledger.Event
-		for _, word := range strings.Split(events, ", ") {
-			if run, to, ok := strings.Cut(word, " "); ok {
-				all = append(all, ledger.Event{Run: run, To: ledger.State(to)})
-			}
-		}
-		if got := doubted(all); got != want {
-			t.Errorf("%s: %t", events, got)
+		known := ledger.Step{Event: ledger.Event{To: tt.to, Via: tt.via}, Attempts: tt.attempts}
+		if got := (decision{known: known}).isDoubted(); got != tt.want {
+			t.Errorf("%+v: %t", tt, got)
 		}
 	}
 }

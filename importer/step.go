@@ -565,36 +565,6 @@ func (j *Job) foundEvent(plan mapping.Plan, id string) ledger.Event {
 		Run: j.runID(plan), Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: id})
 }
 
-// reclassifyConflict makes a conflict (409) uncertain if an earlier attempt at the step, in this run
-// or before, may have worked: what the service says is there already may be what that attempt
-// created, whatever was decided about it since.
-func (r *clientRun) reclassifyConflict(d decision, v apiclient.Verdict) (apiclient.Verdict, error) {
-	if v.Effect != apiclient.Refused || v.Retry != apiclient.Never || v.Status != 409 {
-		return v, nil
-	}
-	events, err := r.job.Ledger.Events(uninterrupted, r.job.stepID(r.plan.Client, d.step))
-	if err != nil || !doubted(events) {
-		return v, err
-	}
-	v.Effect, v.Reason = apiclient.Uncertain, v.Reason+reasonEarlier
-	return v, nil
-}
-
-// doubted reports whether some attempt since the step was last done may have worked
-// without an answer.
-func doubted(events []ledger.Event) bool {
-	doubt := false
-	for i, event := range events {
-		switch {
-		case event.To == ledger.Done:
-			doubt = false
-		case event.To == ledger.Uncertain, i > 0 && events[i-1].To == ledger.Sent && event.Run != events[i-1].Run:
-			doubt = true
-		}
-	}
-	return doubt
-}
-
 // The reasons of a step that is uncertain by an earlier attempt: where it was not
 // sent again, and behind the reason why the service refused it then.
 const (

@@ -114,7 +114,7 @@ func (l *buggyLedger) forget(ctx context.Context, clients ...map[string]ledger.S
 	defer l.mu.Unlock()
 	for _, steps := range clients {
 		for key, s := range steps {
-			events, err := l.Ledger.Events(ctx, s.StepID)
+			events, err := l.Ledger.(*ledger.Ledger).Events(ctx, s.StepID)
 			if err != nil {
 				return err
 			}
