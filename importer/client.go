@@ -132,7 +132,7 @@ func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 func (r *clientRun) create(ctx context.Context, d decision) (stepOutcome, error) {
 	switch {
 	case r.job.mode == projects && d.step.KnownID == "":
-		return r.projected(ctx, d)
+		return r.projected(ctx, d), nil
 	case d.step.Contact != nil:
 		return r.createContact(ctx, d)
 	case d.step.On != "":
@@ -181,10 +181,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 		}
 		verdict = v
 		r.answered = r.answered || verdict.Status != 0
-		event, taken, err := r.judge(d, &verdict)
-		if err != nil {
-			return stepOutcome{}, err
-		}
+		event := r.judge(d, &verdict)
 		r.pending = append(r.pending, event)
 		r.job.seeVerdict(ctx, verdict)
 		next := policy.Next(verdict, r.isJustCreated(d.step), r.job.Service.Repeatable(apiclient.Kind(d.step.Kind)))
@@ -192,10 +189,6 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 			r.job.stop(tooLong(next.Wait))
 		}
 		switch {
-		case taken: // another attempt gets no better answer
-			o := r.stepOutcome(d, event, verdict)
-			o.wordless = false
-			return o, nil
 		case unsent(verdict) && event.To == ledger.Refused && ctx.Err() != nil:
 			return r.job.notStarted(ctx, d, verdict.Detail), nil
 		case !next.Again:
@@ -298,16 +291,10 @@ func (r *clientRun) isJustCreated(step *mapping.Step) bool {
 
 // judge returns the event to record of a step, by the verdict on its last request, which it may
 // change. A step that an earlier request may have created stays uncertain, unless this one created
-// it. taken reports whether the answer has the redirect url of another client, and no id.
-func (r *clientRun) judge(d decision, v *apiclient.Verdict) (event ledger.Event, taken bool, err error) {
+// it.
+func (r *clientRun) judge(d decision, v *apiclient.Verdict) ledger.Event {
 	if v.Effect == apiclient.Refused && v.Retry == apiclient.Never && v.Status == 409 && d.isDoubted() { // it may be what the earlier attempt created
 		v.Effect, v.Reason = apiclient.Uncertain, v.Reason+reasonEarlier
-	}
-	if *v, taken, err = r.takeURL(d, *v); err != nil {
-		return ledger.Event{}, false, err
-	}
-	if taken {
-		r.job.observe(observation{of: ofAnswer, kind: d.step.Kind, bad: true})
 	}
 	to, via, reason := ledger.Uncertain, "", reasonWith(v.Reason, v.Hint)
 	switch {
@@ -322,11 +309,11 @@ func (r *clientRun) judge(d decision, v *apiclient.Verdict) (event ledger.Event,
 	case v.Effect == apiclient.NotSent, v.Effect == apiclient.Refused:
 		to, reason = ledger.Refused, v.Reason
 	}
-	event = r.event(d, to)
+	event := r.event(d, to)
 	event.Via, event.Reason = via, reason
 	event.NotFound = to == ledger.Uncertain && d.known.NotFound && unsent(*v) // what look-ups said of the attempt before still holds
 	event.ID, event.URL, event.Status, event.Answer = v.ID, v.URL, v.Status, v.Answer
-	return event, taken, nil
+	return event
 }
 
 // isDoubted reports whether an earlier attempt at the step may have worked, also if a person has decided that it did not.

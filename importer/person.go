@@ -652,7 +652,7 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 		return stepOutcome{Step: d.step, Status: result.Unchanged, ID: event.ID}, nil
 	}
 	if ctx.Err() != nil || r.job.mode == projects {
-		return r.projected(ctx, d)
+		return r.projected(ctx, d), nil
 	}
 	why, advice, err := r.refuseKnownID(d, event)
 	switch {

@@ -408,21 +408,21 @@ func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verd
 // projected is the outcome of a step that is not done, by what became of the last attempt: by the
 // answer that the ledger keeps, or by the words in its place (see ledger.Words). When the run was
 // stopped, an attempt of an earlier run says nothing.
-func (r *clientRun) projected(ctx context.Context, d decision) (stepOutcome, error) {
+func (r *clientRun) projected(ctx context.Context, d decision) stepOutcome {
 	known, stopped := d.known, ctx.Err() != nil
 	if known.To == "" || stopped && !slices.Contains(r.job.Runs, known.Run) {
-		return r.job.notStarted(ctx, d, ""), nil
+		return r.job.notStarted(ctx, d, "")
 	}
-	v, err := apiclient.Verdict{Effect: apiclient.Refused, Status: known.Event.Status}, error(nil)
+	v := apiclient.Verdict{Effect: apiclient.Refused, Status: known.Event.Status}
 	why, advice, hasWords := known.Words()
 	switch {
 	case v.Status == 0:
 		v.Effect = apiclient.NotSent
 	case r.job.Service != nil:
-		v, _, err = r.takeURL(d, r.job.judgeStored(known, r.ids.person("")))
+		v = r.job.judgeStored(known, r.ids.person(""))
 	}
 	if known.To == ledger.Refused && !hasWords && unsent(v) && stopped {
-		return r.job.notStarted(ctx, d, v.Detail), err
+		return r.job.notStarted(ctx, d, v.Detail)
 	}
 	v.Reason = cmp.Or(strings.TrimSuffix(known.Reason, "; "+v.Hint), v.Reason, "it was not sent")
 	o := r.stepOutcome(d, known.Event, v)
@@ -435,7 +435,7 @@ func (r *clientRun) projected(ctx context.Context, d decision) (stepOutcome, err
 	if hasWords || known.To == ledger.Uncertain {
 		o.ID = known.ID
 	}
-	return o, err
+	return o
 }
 
 // judgeStored is the verdict on a step's last request by the answer that the ledger keeps of it.
@@ -540,23 +540,6 @@ func clashReason(who, other mapping.Identity) string {
 			who.Space, other.Key, other.Space)
 	}
 	return fmt.Sprintf("the service has one client for this key and for the key “%s”", other.Key)
-}
-
-// takeURL looks whether another client has the redirect url of an answer that has no id. Then
-// the step stays uncertain, and both are named.
-func (r *clientRun) takeURL(d decision, v apiclient.Verdict) (answer apiclient.Verdict, taken bool, err error) {
-	if v.Effect == apiclient.Created || v.URL == "" {
-		return v, false, nil
-	}
-	event := r.event(d, ledger.Done)
-	event.URL = v.URL
-	t, taken, err := r.job.Ledger.StepWithID(uninterrupted, event)
-	if err != nil || !taken {
-		return v, false, err
-	}
-	v.Effect, v.Hint, v.URL = apiclient.Uncertain, hintTaken, ""
-	v.Reason, v.Detail = takenAnswer(string(d.step.Kind), "", t)
-	return v, true, nil
 }
 
 // foundEvent is the event by which a client that a look-up found becomes done.
