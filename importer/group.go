@@ -9,7 +9,6 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -160,7 +159,7 @@ func (j *Job) runGroup(ctx context.Context, g group, done func(clientOutcome) er
 
 // runClient carries one client's plan out, and lets the guard see its outcome. If the ledger refuses
 // to record a step, because another process or a person has changed it meanwhile, the client is read
-// and carried out again, once.
+// and carried out again, once; what is left then waits for the next run.
 func (j *Job) runClient(ctx context.Context, r *clientRun) (outcome clientOutcome, err error) {
 	outcome, err = r.execute(ctx)
 	if _, changed := err.(*stepChanged); changed {
@@ -168,9 +167,11 @@ func (j *Job) runClient(ctx context.Context, r *clientRun) (outcome clientOutcom
 		r.taken = errors.As(err, new(ledger.Taken))
 		outcome, err = r.execute(ctx)
 	}
-	if changed, ok := err.(*stepChanged); ok {
+	if _, changed := err.(*stepChanged); changed {
+		ended, end := context.WithCancelCause(ctx)
+		end(errChangedAgain)
 		r = r.again()
-		outcome, err = r.changedOutcome(changed)
+		outcome, err = r.execute(ended)
 	}
 	if f, failed := errors.AsType[*apiclient.Failure](err); failed {
 		// A look-up said that no other request will fare better: the client is
@@ -185,36 +186,6 @@ func (j *Job) runClient(ctx context.Context, r *clientRun) (outcome clientOutcom
 	}
 	return outcome, err
 }
-
-// changedOutcome is the outcome of a client that is not carried out to its end, because the ledger
-// has refused to record a step also after the client was read again.
-func (r *clientRun) changedOutcome(changed *stepChanged) (clientOutcome, error) {
-	switch {
-	case r.failed != nil:
-		return clientOutcome{}, r.failed
-	case r.noWork != nil:
-		return *r.noWork, nil
-	}
-	steps, _ := walk(r.decisions, func(d decision) (stepOutcome, error) { // which returns no error
-		o := stepOutcome{Step: d.step, Status: result.NotStarted, Error: "another step of the client was changed meanwhile", Advice: adviceAgain}
-		if r.job.stepID(r.plan.Client, d.step) != changed.step {
-			return o, nil
-		}
-		o.Status, o.Error, o.reason = result.Failed, reasonChanged, reasonChanged
-		if t, taken := errors.AsType[ledger.Taken](changed.why); taken {
-			o.Error += ": what it was to get is that of " + holderOf(t)
-		}
-		return o, nil
-	})
-	o := outcomeOf(r.job.Binding, r.plan, steps)
-	o.Lines = r.lines(o)
-	return o, nil
-}
-
-const (
-	reasonChanged = "the ledger refused to record the step, because another process or a decision (claimsheet settle) had changed it meanwhile"
-	adviceAgain   = "claimsheet history CLIENT-KEY shows what was recorded. Run again when nothing else works on the client: only what is missing is sent."
-)
 
 // record puts a client's outcome into Drafts, from which the workbooks are made, and counts it. Where the
 // client has rows in several sheets, the workbook of each has all its steps, because it may be the only one

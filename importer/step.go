@@ -45,7 +45,7 @@ func (j *Job) append(events []ledger.Event) (err error) {
 // commitApart makes the outcomes of a refused call durable one by one, so that one that is refused
 // does not keep the ids of the others from the ledger. An intent is left out: its request is not sent.
 func (j *Job) commitApart(events []ledger.Event, refusal error) error {
-	changed := &stepChanged{step: events[len(events)-1].StepID, why: refusal}
+	changed := &stepChanged{why: refusal}
 	var errs []error // after an error about one outcome the others are still recorded
 	for i, e := range events {
 		if e.To == ledger.Sent {
@@ -57,7 +57,7 @@ func (j *Job) commitApart(events []ledger.Event, refusal error) error {
 		}
 		j.seeAnswers([]ledger.Event{e}, err)
 		if isRefusal(err) {
-			changed.step, changed.why = e.StepID, err
+			changed.why = err
 			err = j.commitOvertaken(e, err)
 		}
 		switch {
@@ -123,13 +123,18 @@ func overtaken(e ledger.Event, refusal error) ledger.Event {
 // (claimsheet settle), has changed the step since this run read it. What the service answered
 // is kept all the same. A stepChanged that is wrapped in another error ends the run.
 type stepChanged struct {
-	step ledger.StepID
-	why  error // wraps ledger.ErrTransition or ledger.Taken
+	why error // wraps ledger.ErrTransition or ledger.Taken
 }
 
 func (s *stepChanged) Error() string { return "a step was changed meanwhile: " + s.why.Error() }
 
 func (s *stepChanged) Unwrap() error { return s.why }
+
+// errChangedAgain ends the work on a client in this run: the ledger has refused to record a step
+// also after the client was read again.
+var errChangedAgain = errors.New("not sent: the ledger refused to record a step, because another process or a decision (claimsheet settle) had changed it meanwhile")
+
+const adviceAgain = "claimsheet history CLIENT-KEY shows what was recorded. Run again when nothing else works on the client: only what is missing is sent."
 
 // isRefusal reports whether the ledger refuses an event and goes on.
 func isRefusal(err error) bool {
@@ -195,8 +200,8 @@ func (j *Job) newClientRun(plan mapping.Plan) *clientRun {
 // takeSlot reserves a slot for the client's next request; ok is false when ctx is done before that.
 // It first takes a place in Job.openIntents, so a client with a slot never waits for a place.
 func (r *clientRun) takeSlot(ctx context.Context) (ok bool) {
-	if r.slot != nil {
-		return true
+	if r.slot != nil || ctx.Err() != nil {
+		return ctx.Err() == nil
 	}
 	if !r.hasOpenIntent { // it still has one while an outcome is not committed
 		select {
@@ -473,6 +478,9 @@ func (r *clientRun) noteCreated(step *mapping.Step, id string) {
 // service's answer if that stopped the run; else "". A step that was uncertain before stays so.
 func (j *Job) notStarted(ctx context.Context, d decision, said string) stepOutcome {
 	o := stepOutcome{Step: d.step, Status: result.NotStarted, Error: j.whyStopped(ctx), Advice: adviceStopped}
+	if context.Cause(ctx) == errChangedAgain {
+		o.Advice = adviceAgain
+	}
 	if d.known.To == ledger.Uncertain {
 		o.Status, o.Error, o.Advice = result.Uncertain, reasonNotRepeated, adviceUncertain(d.step)
 	}
@@ -487,7 +495,7 @@ func (j *Job) whyStopped(ctx context.Context) string {
 	if ctx.Err() == nil {
 		return "it was not sent"
 	}
-	if cause := context.Cause(ctx); errors.Is(cause, ErrStopped) {
+	if cause := context.Cause(ctx); errors.Is(cause, ErrStopped) || cause == errChangedAgain {
 		return cause.Error()
 	}
 	return ErrStopped.Error()
