@@ -284,8 +284,8 @@ func (r *clientRun) isJustCreated(step *mapping.Step) bool {
 		before = step.Claim
 	}
 	return slices.ContainsFunc(append(contactsNeeded(step), before), func(key string) bool {
-		at, ok := r.created[key]
-		return ok && r.job.now().Sub(at) < replicaLag
+		s, _ := r.known(key)
+		return s.To == ledger.Done && s.Attempts > 0 && s.Age(r.job.now()) < replicaLag
 	})
 }
 
@@ -300,7 +300,7 @@ func (r *clientRun) judge(d decision, v *apiclient.Verdict) ledger.Event {
 	switch {
 	case v.Effect == apiclient.Created:
 		to, via, reason = ledger.Done, ledger.ViaAnswer, ""
-		r.noteCreated(d.step, v.ID)
+		r.ids[d.step.Key] = v.ID
 	case v.Effect == apiclient.NotSent && d.known.To == ledger.Uncertain:
 		reason = reasonNotRepeated
 	case v.Effect == apiclient.Refused && d.known.To == ledger.Uncertain:
@@ -395,11 +395,8 @@ func (r *clientRun) takeIDsOfDone() {
 		if d.known.To != ledger.Done {
 			continue
 		}
-		sent := byRun && (d.known.Via == ledger.ViaAnswer || d.known.Attempts > 0) && d.known.Via != ledger.ViaWorkbook
-		if sent {
-			r.created[d.step.Key] = d.known.At // by another client, before the client was read again, or by another process
-		}
-		d.inRun = (sent || byRun && r.job.mode == projects && d.known.Via != ledger.ViaWorkbook) && d.step.Contact == nil
+		d.inRun = byRun && d.known.Via != ledger.ViaWorkbook && d.step.Contact == nil &&
+			(d.known.Via == ledger.ViaAnswer || d.known.Attempts > 0 || r.job.mode == projects)
 		r.ids[d.step.Key] = d.known.ID
 		r.reused = r.reused || d.isFound()
 	}
@@ -512,9 +509,6 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (stepOutcome,
 			return o, nil
 		}
 		r.ids[d.step.Key] = o.ID
-		if at, ok := c.created[string(mapping.ClientStep)]; ok {
-			r.created[d.step.Key] = at
-		}
 		return o, nil
 	})
 }

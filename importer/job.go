@@ -368,9 +368,9 @@ func (j *Job) owner(who mapping.Identity) ledger.ClientKey {
 
 // stepID returns a step's full name in the ledger. The client step is shared by all mappings, and by
 // all clients who have that client as a further contact.
-func (j *Job) stepID(who mapping.Identity, step *mapping.Step) ledger.StepID {
-	id := ledger.StepID{ClientKey: j.owner(who), Mapping: j.Binding.Mapping().Name.Text, Step: step.Key}
-	if contact, own, ok := mapping.ContactOf(step.Key); ok {
+func (j *Job) stepID(who mapping.Identity, key string) ledger.StepID {
+	id := ledger.StepID{ClientKey: j.owner(who), Mapping: j.Binding.Mapping().Name.Text, Step: key}
+	if contact, own, ok := mapping.ContactOf(key); ok {
 		id.ClientKey, id.Step = j.owner(contact), own
 	}
 	if id.Step == string(mapping.ClientStep) {

@@ -439,7 +439,7 @@ func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (o 
 	}
 	r.pending = append(r.pending, event)
 	r.job.observe(observation{of: ofFound, kind: d.step.Kind, effect: apiclient.Created})
-	r.noteCreated(d.step, id)
+	r.ids[d.step.Key] = id
 	return r.stepOutcome(d, event, v), true, nil
 }
 

@@ -172,17 +172,16 @@ type clientRun struct {
 	leader        *clientRun     // itself, or the run of the client whose contact this one creates
 	decisions     []decision
 	ids           ids
-	created       map[string]time.Time // when this run created what a step asked for, by step key
-	pending       []ledger.Event       // outcomes that the next commit records
-	policy        *retry.Policy        // when the client step may be sent again
-	hasOpenIntent bool                 // it has a place in Job.openIntents
-	slot          *apiclient.Slot      // reserved for the client's next request; nil without one
-	sent          int                  // creating requests that went out, whatever came of them
-	reused        bool                 // a look-up found the client, and nothing was sent to create it
-	lookedUp      bool                 // the service was asked about the client, and nothing more
-	answered      bool                 // the service has answered a creating request
-	leads         bool                 // it goes first; see canary
-	taken         bool                 // an answer had another step's id or address: no look-up may settle the client now
+	pending       []ledger.Event  // outcomes that the next commit records
+	policy        *retry.Policy   // when the client step may be sent again
+	hasOpenIntent bool            // it has a place in Job.openIntents
+	slot          *apiclient.Slot // reserved for the client's next request; nil without one
+	sent          int             // creating requests that went out, whatever came of them
+	reused        bool            // a look-up found the client, and nothing was sent to create it
+	lookedUp      bool            // the service was asked about the client, and nothing more
+	answered      bool            // the service has answered a creating request
+	leads         bool            // it goes first; see canary
+	taken         bool            // an answer had another step's id or address: no look-up may settle the client now
 
 	steps  map[string]ledger.Step        // what the ledger knew of the client
 	latest map[ledger.StepID]ledger.Step // what has changed since then, and the steps of contacts
@@ -192,7 +191,7 @@ type clientRun struct {
 }
 
 func (j *Job) newClientRun(plan mapping.Plan) *clientRun {
-	r := &clientRun{job: j, plan: plan, ids: ids{}, created: map[string]time.Time{}, latest: map[ledger.StepID]ledger.Step{}}
+	r := &clientRun{job: j, plan: plan, ids: ids{}, latest: map[ledger.StepID]ledger.Step{}}
 	r.leader = r
 	return r
 }
@@ -236,7 +235,7 @@ func (r *clientRun) closeIntent() {
 
 func (r *clientRun) event(d decision, to ledger.State) ledger.Event {
 	return r.job.stamped(ledger.Event{
-		StepID: r.job.stepID(r.plan.Client, d.step), To: to, Run: r.job.runID(r.plan), Kind: string(d.step.Kind),
+		StepID: r.job.stepID(r.plan.Client, d.step.Key), To: to, Run: r.job.runID(r.plan), Kind: string(d.step.Kind),
 	})
 }
 
@@ -334,6 +333,14 @@ func (r *clientRun) note(events []ledger.Event) {
 	}
 }
 
+// known is what the ledger knows by now of a step of the plan.
+func (r *clientRun) known(key string) (s ledger.Step, ok bool) {
+	if s, ok = r.latest[r.job.stepID(r.plan.Client, key)]; !ok {
+		s, ok = r.steps[key]
+	}
+	return s, ok
+}
+
 func (r *clientRun) takeLatest(contact map[string]ledger.Step) {
 	for _, s := range contact {
 		r.latest[s.StepID] = s
@@ -349,10 +356,7 @@ func (r *clientRun) lines(o clientOutcome) (lines []result.Step) {
 		if ofErased || dryRun && !wouldSend {
 			continue
 		}
-		known, ok := r.latest[r.job.stepID(r.plan.Client, s.Step)]
-		if !ok {
-			known, ok = r.steps[s.Step.Key]
-		}
+		known, ok := r.known(s.Step.Key)
 		line := result.Step{Step: s.Step.Key, Kind: string(s.Step.Kind), State: string(result.Planned)}
 		if dryRun {
 			line.Title = s.Step.Title
@@ -467,11 +471,6 @@ func said(v apiclient.Verdict) string {
 		return v.Reason
 	}
 	return v.Reason + ": " + v.Detail
-}
-
-func (r *clientRun) noteCreated(step *mapping.Step, id string) {
-	r.created[step.Key] = r.job.now()
-	r.ids[step.Key] = id
 }
 
 // notStarted returns the outcome of a step that was not sent before the run ended. said is the
