@@ -37,8 +37,7 @@ type guard struct {
 
 	mu     sync.Mutex
 	rules  StopRules     // the shared ones as they were seen last
-	unsaid []observation // those that the shared rules may not have yet
-	added  int           // how many observations of this process the shared rules certainly have
+	unsaid []observation // those that the shared rules do not have yet
 	due    bool          // the rules say that all pause, and this process has not done so yet
 	cutOff error         // why the shared rules could not be reached; they are not tried again
 }
@@ -77,8 +76,13 @@ func (g *guard) exchange(pauses bool) (stop error, pause bool) {
 	}
 	var now StopRules
 	err := g.shared.Change(func(rules *StopRules) {
-		rules.add(g.process, g.added, g.unsaid, g.most)
+		for _, o := range g.unsaid {
+			rules.observe(o, g.most)
+		}
 		if g.sent != nil {
+			if rules.Sent == nil {
+				rules.Sent = map[string]map[apiclient.Kind]int{}
+			}
 			rules.Sent[g.process] = g.sent()
 		}
 		now = *rules
@@ -87,7 +91,7 @@ func (g *guard) exchange(pauses bool) (stop error, pause bool) {
 		g.cutOff = fmt.Errorf("%w: %w", errRules, err)
 		return g.cutOff, false
 	}
-	g.added, g.unsaid = g.added+len(g.unsaid), g.unsaid[:0]
+	g.unsaid = g.unsaid[:0]
 	g.due = g.due || now.Pauses > g.rules.Pauses
 	g.rules = now
 	pause = g.due && pauses

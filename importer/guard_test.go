@@ -19,7 +19,6 @@ type fakeRules struct {
 	data    []byte
 	changes int   // calls of Change
 	err     error // of Change
-	twice   bool  // each change is made a second time, as when the answer to the first was lost
 }
 
 func (f *fakeRules) Change(change func(*StopRules)) error {
@@ -29,65 +28,57 @@ func (f *fakeRules) Change(change func(*StopRules)) error {
 	if f.err != nil {
 		return f.err
 	}
-	for range map[bool]int{false: 1, true: 2}[f.twice] {
-		var rules StopRules
-		if len(f.data) > 0 {
-			if err := json.Unmarshal(f.data, &rules); err != nil {
-				return err
-			}
-		}
-		change(&rules)
-		var err error
-		if f.data, err = json.Marshal(rules); err != nil {
+	var rules StopRules
+	if len(f.data) > 0 {
+		if err := json.Unmarshal(f.data, &rules); err != nil {
 			return err
 		}
 	}
-	return nil
+	change(&rules)
+	var err error
+	f.data, err = json.Marshal(rules)
+	return err
 }
 
 // TestGuardsShareRules: failures that two processes see count together, each once, and the
 // one that does not see the last learns that the run stops.
 func TestGuardsShareRules(t *testing.T) {
-	for name, twice := range map[string]bool{"answers arrive": false, "answers are lost": true} {
-		t.Run(name, func(t *testing.T) {
-			rules := &fakeRules{twice: twice}
-			a, b := guard{most: MaxFailures{Count: 3}}, guard{most: MaxFailures{Count: 3}}
-			a.share(rules)
-			b.share(rules)
-			finished := func(g *guard, failed bool) error {
-				stop, _ := g.observe(observation{of: ofClient, bad: failed})
-				return stop
-			}
-			for n := range 20 { // until a share of the clients counts, each is said at once
-				if stop := finished(&b, false); stop != nil || rules.changes != n+1 {
-					t.Fatalf("%d changes after client %d (%v)", rules.changes, n+1, stop)
-				}
-			}
-			rules.changes = 0
-			for range 5 { // none of these is said at once
-				_, _ = a.observe(observation{of: ofAllowed})
-				if stop := finished(&b, false); stop != nil {
-					t.Fatalf("a client who succeeds stops the run: %v", stop)
-				}
-			}
-			if rules.changes != 0 {
-				t.Errorf("%d changes for what can wait", rules.changes)
-			}
-			for _, g := range []*guard{&a, &b, &a} {
-				if stop := finished(g, true); stop != nil {
-					t.Fatalf("it stops too early: %v", stop)
-				}
-			}
-			if stop := finished(&b, true); stop == nil || !strings.Contains(stop.Error(), "4 clients failed") {
-				t.Errorf("the fourth failure stops with %v", stop)
-			}
-			if stop, _ := a.refresh(); stop == nil {
-				t.Error("the other process does not learn that the run stops")
-			}
-			if a.rules.Through != 29 {
-				t.Errorf("%d clients are through, want 29", a.rules.Through)
-			}
-		})
+	rules := &fakeRules{}
+	a, b := guard{most: MaxFailures{Count: 3}}, guard{most: MaxFailures{Count: 3}}
+	a.share(rules)
+	b.share(rules)
+	finished := func(g *guard, failed bool) error {
+		stop, _ := g.observe(observation{of: ofClient, bad: failed})
+		return stop
+	}
+	for n := range 20 { // until a share of the clients counts, each is said at once
+		if stop := finished(&b, false); stop != nil || rules.changes != n+1 {
+			t.Fatalf("%d changes after client %d (%v)", rules.changes, n+1, stop)
+		}
+	}
+	rules.changes = 0
+	for range 5 { // none of these is said at once
+		_, _ = a.observe(observation{of: ofAllowed})
+		if stop := finished(&b, false); stop != nil {
+			t.Fatalf("a client who succeeds stops the run: %v", stop)
+		}
+	}
+	if rules.changes != 0 {
+		t.Errorf("%d changes for what can wait", rules.changes)
+	}
+	for _, g := range []*guard{&a, &b, &a} {
+		if stop := finished(g, true); stop != nil {
+			t.Fatalf("it stops too early: %v", stop)
+		}
+	}
+	if stop := finished(&b, true); stop == nil || !strings.Contains(stop.Error(), "4 clients failed") {
+		t.Errorf("the fourth failure stops with %v", stop)
+	}
+	if stop, _ := a.refresh(); stop == nil {
+		t.Error("the other process does not learn that the run stops")
+	}
+	if a.rules.Through != 29 {
+		t.Errorf("%d clients are through, want 29", a.rules.Through)
 	}
 }
 

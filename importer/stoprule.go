@@ -54,23 +54,8 @@ type StopRules struct {
 	Doubts    map[mapping.StepKind]int // uncertain outcomes of a kind of step since one was created
 	Pauses    int                      // how often to wait until the service answers a GET again
 	Stop      string                   // why the run stops; "" while it goes on
-	Added     map[string]int           // how many observations of each process are in the rules
 
 	Sent map[string]map[apiclient.Kind]int // how many requests each worker has sent
-}
-
-// add takes into account what a process has observed. list are its observations behind the
-// first n. Those that the rules have already are left out: an earlier call was carried out, and
-// its answer was lost.
-func (r *StopRules) add(process string, n int, list []observation, most MaxFailures) {
-	known := min(max(r.Added[process]-n, 0), len(list))
-	for _, o := range list[known:] {
-		r.observe(o, most)
-	}
-	if r.Added == nil {
-		r.Added, r.Sent = map[string]int{}, map[string]map[apiclient.Kind]int{}
-	}
-	r.Added[process] = max(r.Added[process], n+len(list))
 }
 
 // observation is something that a process has seen in a run.
