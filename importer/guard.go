@@ -118,18 +118,10 @@ func (g *guard) announce(why error) {
 	_, _ = g.observe(observation{of: ofEnd, stop: advised(why).Error()}) // the reason comes back
 }
 
-// hinted returns err with a hint behind it, if there is one.
-func hinted(err error, hint string) error {
-	if hint == "" {
-		return err
-	}
-	return fmt.Errorf("%w; %s", err, hint)
-}
-
 // advised returns err with the hint of the failed request that it wraps, if any.
 func advised(err error) error {
-	if f, ok := errors.AsType[*apiclient.Failure](err); ok {
-		return hinted(err, f.Hint)
+	if f, ok := errors.AsType[*apiclient.Failure](err); ok && f.Hint != "" {
+		return fmt.Errorf("%w; %s", err, f.Hint)
 	}
 	return err
 }

@@ -191,7 +191,7 @@ func (j *Job) seeVerdict(ctx context.Context, v apiclient.Verdict) {
 	}
 	o := observation{of: ofVerdict, effect: v.Effect, status: v.Status}
 	if v.Stop {
-		o.stop = hinted(errors.New(v.Reason), v.Hint).Error()
+		o.stop = reasonWith(v.Reason, v.Hint)
 	}
 	if j.observe(o) {
 		j.gate.probe(ctx, j.answers)
@@ -217,7 +217,7 @@ func (j *Job) answers(ctx context.Context) bool {
 		j.stop(tooLong(a.RetryAfter))
 	}
 	if v := j.Service.Judge(req, a, err); v.Stop {
-		j.stop(hinted(errors.New(v.Reason), v.Hint))
+		j.stop(errors.New(reasonWith(v.Reason, v.Hint)))
 	}
 	return err == nil && a.Status < 500
 }

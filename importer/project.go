@@ -410,7 +410,7 @@ func withHint(hint, usual string) string {
 	return hint + ". " + usual
 }
 
-// reasonWith returns the reason that the ledger keeps of an uncertain step: with the hint, for the
+// reasonWith returns a reason with its hint: that of a run that stops, or of an uncertain step, for the
 // person who decides about it on another day.
 func reasonWith(reason, hint string) string {
 	if hint == "" {

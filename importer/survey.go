@@ -301,41 +301,38 @@ func inParallel[T, R any](items iter.Seq2[T, error], work func(T) []R) iter.Seq2
 	return func(yield func(R, error) bool) {
 		ordered, stop := make(chan chan outcome, 2*runtime.GOMAXPROCS(0)), make(chan struct{})
 		var all sync.WaitGroup
-		next := func() (done chan outcome, ok bool) {
-			done = make(chan outcome, 1)
+		begin := func(do func() ([]R, error)) bool { // false when the consumer has stopped
+			done := make(chan outcome, 1)
 			select {
 			case ordered <- done:
-				return done, true
 			case <-stop:
-				return nil, false
+				return false
 			}
+			all.Go(func() {
+				var o outcome
+				defer func() {
+					o.panicked = recover()
+					done <- o
+				}()
+				o.results, o.err = do()
+			})
+			return true
 		}
 		all.Go(func() {
 			defer close(ordered)
 			defer func() {
 				if p := recover(); p != nil {
-					if done, ok := next(); ok {
-						done <- outcome{panicked: p}
-					}
+					begin(func() ([]R, error) { panic(p) })
 				}
 			}()
 			for item, err := range items {
-				done, ok := next()
-				if !ok {
-					return
-				}
 				if err != nil {
-					done <- outcome{err: err}
+					begin(func() ([]R, error) { return nil, err })
 					return
 				}
-				all.Go(func() {
-					var o outcome
-					defer func() {
-						o.panicked = recover()
-						done <- o
-					}()
-					o.results = work(item)
-				})
+				if !begin(func() ([]R, error) { return work(item), nil }) {
+					return
+				}
 			}
 		})
 		defer all.Wait()

@@ -22,8 +22,7 @@ type wanted struct {
 	Mapping  string            `json:"mapping"` // the mapping's name
 	Template string            `json:"template,omitempty"`
 	Status   string            `json:"status,omitempty"`
-	Resumes  bool              `json:"resumes,omitempty"` // the status came from a cell
-	Resume   sourceCells       `json:"resume,omitzero"`   // that cell
+	Resume   sourceCells       `json:"resume,omitzero"` // the cell that the status came from
 	Workflow *mapping.Workflow `json:"workflow,omitempty"`
 	Values   []wantedValue     `json:"values,omitempty"`
 
@@ -103,7 +102,7 @@ func wantedOf(plan mapping.Plan, step *mapping.Step, mappingName string) *wanted
 	case mapping.ActivityStep:
 		w.Template, w.Status = step.Activity.TemplateName, string(step.Activity.Status)
 		w.resume = step.Activity.StatusSource
-		w.Resumes, w.Resume = len(w.resume.Columns) > 0, sourceCells{w.resume.Texts, w.resume.Names}
+		w.Resume = sourceCells{w.resume.Texts, w.resume.Names}
 		if step.Activity.Workflow != (mapping.Workflow{}) {
 			workflow := step.Activity.Workflow
 			w.Workflow = &workflow
@@ -200,7 +199,7 @@ func (v wantedValue) isDefault() bool {
 // says where the client resumes. Such a cell can only open an activity or close it.
 func (now wanted) movedByCell(then wanted, b *mapping.Binding) bool {
 	open := string(mapping.Open)
-	return now.Resumes && then.Resumes && (now.Status == open || then.Status == open) && now.Resume.edited(then.Resume, now.resume, b)
+	return (now.Status == open || then.Status == open) && now.Resume.edited(then.Resume, now.resume, b)
 }
 
 // edited reports whether a cell was edited. Where the mapping now reads another column, the mapping
