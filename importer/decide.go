@@ -522,9 +522,6 @@ func sameID(a, b string) bool { return strings.EqualFold(a, b) }
 // earlier one the name is not known if the sheet gave its id, or if its data were purged and
 // the sheet does not ask for it any more.
 func takenNames(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding) problem.List {
-	if len(plan.Problems) > 0 {
-		return nil
-	}
 	taken, byName := map[string]bool{}, map[string][]*mapping.Step{}
 	var wanted []*mapping.Step // the claims to be created
 	for i := range plan.Steps {

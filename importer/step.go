@@ -45,8 +45,7 @@ func (j *Job) append(events []ledger.Event) (err error) {
 // commitApart makes the outcomes of a refused call durable one by one, so that one that is refused
 // does not keep the ids of the others from the ledger. An intent is left out: its request is not sent.
 func (j *Job) commitApart(events []ledger.Event, refusal error) error {
-	changed := &stepChanged{why: refusal}
-	var errs []error // after an error about one outcome the others are still recorded
+	changed := &stepChanged{refusal}
 	for i, e := range events {
 		if e.To == ledger.Sent {
 			continue
@@ -60,15 +59,9 @@ func (j *Job) commitApart(events []ledger.Event, refusal error) error {
 			changed.why = err
 			err = j.commitOvertaken(e, err)
 		}
-		switch {
-		case errors.Is(err, ledger.ErrStopped):
-			return errors.Join(append(errs, err, j.Journal.Keep(events[i:]...))...)
-		case err != nil:
-			errs = append(errs, err)
+		if err != nil {
+			return errors.Join(err, j.Journal.Keep(events[i:]...))
 		}
-	}
-	if len(errs) > 0 {
-		return errors.Join(errs...)
 	}
 	return changed
 }
@@ -94,7 +87,7 @@ func (j *Job) commitOvertaken(e ledger.Event, refusal error) error {
 	}
 	err := j.append([]ledger.Event{overtaken(e, refusal)})
 	if isRefusal(err) { // also as uncertain
-		return errors.Join(fmt.Errorf("an answer cannot be recorded: %w", err), j.Journal.Keep(e))
+		return fmt.Errorf("an answer cannot be recorded: %w", err)
 	}
 	return err
 }
