@@ -293,7 +293,8 @@ func (r *clientRun) isJustCreated(step *mapping.Step) bool {
 // change. A step that an earlier request may have created stays uncertain, unless this one created
 // it.
 func (r *clientRun) judge(d decision, v *apiclient.Verdict) ledger.Event {
-	if v.Effect == apiclient.Refused && v.Retry == apiclient.Never && v.Status == 409 && d.isDoubted() { // it may be what the earlier attempt created
+	if v.Effect == apiclient.Refused && v.Retry == apiclient.Never && v.Status == 409 && d.isDoubted() {
+		// What is there already may be what the earlier attempt created.
 		v.Effect, v.Reason = apiclient.Uncertain, v.Reason+reasonEarlier
 	}
 	to, via, reason := ledger.Uncertain, "", reasonWith(v.Reason, v.Hint)
