@@ -223,7 +223,6 @@ func (p *checker) checkClaims(m *Mapping) {
 		if same == nil {
 			first[id] = c
 		}
-		checkBraces(p.wrongAt, c.Name)
 	}
 }
 
@@ -239,11 +238,9 @@ func (m *Mapping) claimIDs() []string {
 }
 
 func (p *checker) checkActivities(m *Mapping) {
-	workflows := []WorkflowRule{m.Workflow}
 	ids := map[string]yamltree.Place{}
 	for i := range m.Activities {
 		a := &m.Activities[i]
-		workflows = append(workflows, a.Workflow)
 		p.isRepeated(ids, a.ID, "activities")
 		if strings.Contains(a.ID.Text, "@") {
 			p.wrongAt(a.ID.At, "bad-id", "an activity's id cannot hold @, which separates the parts of a step's name").
@@ -265,10 +262,6 @@ func (p *checker) checkActivities(m *Mapping) {
 			}
 		}
 	}
-	for _, w := range workflows {
-		checkBraces(p.wrongAt, w.Name)
-		checkBraces(p.wrongAt, w.TemplateIdentifier)
-	}
 }
 
 func (p *checker) checkOn(m *Mapping, a *ActivityRule) {
@@ -289,13 +282,5 @@ func (p *checker) checkOn(m *Mapping, a *ActivityRule) {
 		choices := slices.Concat([]string{ClientRole}, ofClaims, contacts[1:])
 		p.wrongAt(a.On.At, "unknown-claim", "on cannot be “%s”: no entry of claims or contacts has that id", on).
 			Hint = problem.Suggestion(on, choices)
-	}
-}
-
-// checkBraces reports braces that do not pair.
-func checkBraces(wrongAt func(at yamltree.Place, code, format string, args ...any) *problem.Problem, w yamltree.Scalar) {
-	if _, err := parseTemplateText(w.Text); err != nil {
-		wrongAt(w.At, "braces", "%s", err.Error()).
-			Hint = "{Column} is replaced by the cell's text; {{ and }} are braces"
 	}
 }

@@ -75,6 +75,12 @@ var (
 			s.At.Column++
 		}
 	})
+	// template is a text with {Column}.
+	template = text.Then(func(r *yamltree.Reader, _ *yamltree.Node, s *yamltree.Scalar) {
+		if _, err := parseTemplate(s.Text); err != nil {
+			r.WrongAt(s.At, "braces", "%s", err.Error()).Hint = "{Column} is replaced by the cell's text; {{ and }} are braces"
+		}
+	})
 )
 
 // version is v1 or v2. No other text is read as one of them, because each is as
@@ -368,10 +374,10 @@ func claimKeys(k *yamltree.Keys, c *ClaimRule) {
 }
 
 // claimName is a text, or a text with a table for its cells.
-var claimName = yamltree.TextOr(text, func(r *ClaimRule) *yamltree.Scalar { return &r.Name }, yamltree.Object(nameKeys), "a text or {text: …, values: {…}}")
+var claimName = yamltree.TextOr(template, func(r *ClaimRule) *yamltree.Scalar { return &r.Name }, yamltree.Object(nameKeys), "a text or {text: …, values: {…}}")
 
 func nameKeys(k *yamltree.Keys, c *ClaimRule) {
-	yamltree.To(k, "text", &c.Name, text, "the claim's name, a text with {Column}").Required()
+	yamltree.To(k, "text", &c.Name, template, "the claim's name, a text with {Column}").Required()
 	yamltree.To(k, "values", &c.NameValues, yamltree.NonEmpty(yamltree.Map(yamltree.AnyText)),
 		"a table of what a cell says and what the name says instead; other texts stay")
 }
@@ -421,8 +427,8 @@ type WorkflowRule struct {
 }
 
 func workflowKeys(k *yamltree.Keys, w *WorkflowRule) {
-	yamltree.To(k, "name", &w.Name, text, "workflowName; {Column}, {sheet} and {run.date} are replaced")
-	yamltree.To(k, "template_identifier", &w.TemplateIdentifier, text,
+	yamltree.To(k, "name", &w.Name, template, "workflowName; {Column}, {sheet} and {run.date} are replaced")
+	yamltree.To(k, "template_identifier", &w.TemplateIdentifier, template,
 		"workflowTemplateIdentifier, replaced like name; default: the environment's")
 }
 
@@ -497,7 +503,7 @@ type ValueRule struct {
 func valueKeys(k *yamltree.Keys, v *ValueRule) {
 	yamltree.To(k, "column", &v.Column, text, "the column that holds the value")
 	yamltree.To(k, "value", &v.Constant, text, "a constant")
-	yamltree.To(k, "text", &v.Text, text, "a text with {Column}; a warning says where a cell of it is empty")
+	yamltree.To(k, "text", &v.Text, template, "a text with {Column}; a warning says where a cell of it is empty")
 	yamltree.To(k, "join", &v.Join, texts, "columns whose texts are joined, without the empty ones")
 	yamltree.ToNew(k, "with", &v.With, yamltree.AnyText, "what stands between the texts of join; default \", \"")
 	yamltree.To(k, "first_of", &v.FirstOf, texts, "columns of which the first that is not empty is taken")
@@ -530,8 +536,7 @@ var valueOrColumn = yamltree.TextOr(text, func(v *ValueRule) *yamltree.Scalar { 
 var value = valueOrColumn.Defined("value")
 
 func checkValue(r *yamltree.Reader, n *yamltree.Node, v *ValueRule) {
-	checkBraces(r.WrongAt, v.Text)
-	if t, err := parseTemplateText(v.Constant.Text); err != nil || len(t.names()) > 0 {
+	if t, err := parseTemplate(v.Constant.Text); err != nil || len(t.names()) > 0 {
 		r.WrongAt(v.Constant.At, "braces", "the constant “%s” has braces, and nothing replaces them", problem.Shorten(v.Constant.Text)).
 			Hint = "write text in place of value: there {Column} is replaced by the cell's text, and {{ and }} are braces"
 	}

@@ -176,7 +176,7 @@ func (b *Binding) CheckCells(cells CellNotes) (wrong, warnings problem.List) {
 		if count > 1 {
 			rows = fmt.Sprintf("%d rows, first", count)
 		}
-		t, _ := parseTemplateText(rule.Text.Text) // checked by Parse
+		t, _ := parseTemplate(rule.Text.Text) // checked by Parse
 		warnings = append(warnings, problem.At(b.mapping.At(rule.Text.At), "empty-part",
 			"a part of this text is empty in %s in %s (%s): what stands around it is sent all the same", rows, at, b.header(first.column, first.row)).
 			Hinted("join: [%s] in place of text leaves out what is empty, and with: says what stands between the rest", strings.Join(t.names(), ", ")))

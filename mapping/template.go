@@ -3,7 +3,6 @@ package mapping
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"claimsheet/mapping/convert"
@@ -13,17 +12,18 @@ import (
 // templateText is a text with places for cells: "{Lender} {Agreement no}".
 type templateText []textPart
 
-// textPart is a literal, or a name in braces.
+// textPart is a literal, or a name in braces with its column.
 type textPart struct {
 	literal string
 	name    string
+	column  int // set when the text is bound
 }
 
 // braces matches what a brace begins.
 var braces = regexp.MustCompile(`\{\{|\}\}|\{([^}]*)\}|[{}]`)
 
-// parseTemplateText parses a text; {{ and }} stand for braces.
-func parseTemplateText(s string) (t templateText, err error) {
+// parseTemplate parses a text; {{ and }} stand for braces.
+func parseTemplate(s string) (t templateText, err error) {
 	end := 0
 	for _, m := range braces.FindAllStringSubmatchIndex(s, -1) {
 		literal, found := s[end:m[0]], s[m[0]:m[1]]
@@ -49,17 +49,6 @@ func parseTemplateText(s string) (t templateText, err error) {
 	return t, nil
 }
 
-// settle replaces the names whose text is known for the whole run.
-func (t templateText) settle(known map[string]string) templateText {
-	settled := slices.Clone(t)
-	for i, part := range settled {
-		if s, ok := known[part.name]; ok && part.name != "" {
-			settled[i] = textPart{literal: s}
-		}
-	}
-	return settled
-}
-
 // names returns the names in braces, in order.
 func (t templateText) names() []string {
 	var names []string
@@ -71,15 +60,15 @@ func (t templateText) names() []string {
 	return names
 }
 
-// fill replaces the names by their texts. When all of them are empty the
+// fill replaces the names by the texts of their columns. When all of them are empty the
 // result is empty: "Loan {Agreement no}" without a number says nothing.
-func (t templateText) fill(text func(name string) string) string {
+func (t templateText) fill(text func(column int) string) string {
 	var b strings.Builder
 	hasPlaces, isFilled := false, false
 	for _, part := range t {
 		s := part.literal
 		if part.name != "" {
-			s = text(part.name)
+			s = text(part.column)
 			hasPlaces, isFilled = true, isFilled || s != ""
 		}
 		b.WriteString(s)

@@ -21,7 +21,6 @@ type boundValue struct {
 	columns  []int
 	names    []string          // of the columns, see Source
 	text     templateText      // set for a text with places
-	places   map[string]int    // the columns of the text's places
 	glue     *string           // set for texts that are joined: what stands between them
 	table    map[string]string // replaces the texts of the cells that fill places; nil replaces none
 	expr     *expr.Expression  // set for an expression
@@ -182,12 +181,7 @@ func (v *boundValue) compose(r cell.Record) (cell.Cell, int, *convert.CellError)
 		}
 		s = strings.Join(filled, *v.glue)
 	} else {
-		s = v.text.fill(func(name string) string {
-			if c, ok := v.places[name]; ok {
-				return read(c)
-			}
-			return ""
-		})
+		s = v.text.fill(read)
 	}
 	if s == "" {
 		return cell.Cell{}, at, refusal
@@ -386,18 +380,18 @@ func (b *binder) aliasElsewhere(w yamltree.Scalar) bool {
 	return false
 }
 
-// places parses a text with places, replaces those whose text is known, and finds the
+// places binds a text with places: it replaces those whose text is known, and finds the
 // columns of the others. What is wrong with the braces Parse has reported.
 func (b *binder) places(v *boundValue, w yamltree.Scalar, known map[string]string) {
-	t, err := parseTemplateText(w.Text)
-	if err != nil || w.Text == "" {
-		return
-	}
-	v.text, v.places = t.settle(known), map[string]int{}
-	for _, name := range v.text.names() {
-		if c, ok := b.column(yamltree.Scalar{Text: name, At: w.At}); ok {
-			v.places[name] = c
-			v.columns, v.names = append(v.columns, c), append(v.names, convert.FoldHeader(name))
+	v.text, _ = parseTemplate(w.Text)
+	for i, part := range v.text {
+		if s, isKnown := known[part.name]; isKnown {
+			v.text[i] = textPart{literal: s}
+		} else if part.name != "" {
+			if c, ok := b.column(yamltree.Scalar{Text: part.name, At: w.At}); ok {
+				v.text[i].column = c
+				v.columns, v.names = append(v.columns, c), append(v.names, convert.FoldHeader(part.name))
+			}
 		}
 	}
 }
