@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -80,7 +79,6 @@ func (e *edit) put(op Operation) (write func() (string, error), err error) {
 		return nil, err
 	}
 	at, missing := find(e.parent, e.token)
-	end := len(e.parent.Content)
 	switch isList := e.parent.Kind == yaml.SequenceNode; {
 	case missing == nil && (op.Op == "replace" || !isList):
 		e.changed.Content[at] = value
@@ -88,13 +86,11 @@ func (e *edit) put(op Operation) (write func() (string, error), err error) {
 	case op.Op == "replace":
 		return nil, missing
 	case isList:
-		if at = end; e.token != "-" {
-			if at, err = strconv.Atoi(e.token); err != nil || at < 0 || at > end {
-				return nil, fmt.Errorf("there is no place %q in a list of %d", e.token, end)
-			}
+		if e.token != "-" {
+			return nil, fmt.Errorf("an entry is added at the end of a list, -, not at %q", e.token)
 		}
-		e.changed.Content = slices.Insert(e.changed.Content, at, value)
-		return func() (string, error) { return e.insert(at, e.style.entry(e.parent.Column-1, value)) }, nil
+		e.changed.Content = append(e.changed.Content, value)
+		return func() (string, error) { return e.attach(e.style.entry(e.parent.Column-1, value)), nil }, nil
 	}
 	key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: e.token}
 	e.changed.Kind, e.changed.Tag, e.changed.Value = yaml.MappingNode, "!!map", ""
@@ -106,7 +102,7 @@ func (e *edit) put(op Operation) (write func() (string, error), err error) {
 		if e.parent == e.root && e.isSpread() {
 			pair = append([]string{""}, pair...)
 		}
-		return e.insert(end, pair)
+		return e.attach(pair), nil
 	}, nil
 }
 
@@ -141,14 +137,10 @@ func (e *edit) set(u unit, value *yaml.Node) (string, error) {
 	return e.splice(u.first, u.last+1, lines...), nil
 }
 
-// insert writes lines before the node that has a number among the parent's contents.
-func (e *edit) insert(at int, lines []string) (string, error) {
-	if at > 0 {
-		l := e.unit(e.parent, at-1, e.holder.last).last + 1
-		return e.splice(l, l, lines...), nil
-	}
-	u := e.unit(e.parent, 0, e.holder.last)
-	return e.splice(u.first, u.first, lines...), e.alone(u)
+// attach writes lines behind the last of the parent's contents.
+func (e *edit) attach(lines []string) string {
+	l := e.unit(e.parent, len(e.parent.Content)-1, e.holder.last).last + 1
+	return e.splice(l, l, lines...)
 }
 
 // isSpread reports whether an empty line is above the last section of the file.
@@ -158,14 +150,6 @@ func (e *edit) isSpread() bool {
 		l--
 	}
 	return l > 0 && strings.TrimSpace(e.lines[l]) == ""
-}
-
-// alone refuses a unit that begins in the line of another one, behind its dash.
-func (t *text) alone(u unit) error {
-	if strings.TrimSpace(t.lead(u)) != "" {
-		return errors.New("it begins in the line of another value")
-	}
-	return nil
 }
 
 // lead returns what stands before a unit in its first line.
@@ -199,7 +183,7 @@ func (e *edit) remove() (write func() (string, error), err error) {
 		case u.first > 0 && isEmpty(u.first-1) && isEmpty(u.last+1):
 			u.first-- // one of the two empty lines that would meet
 		}
-		return e.splice(u.first, u.last+1), e.alone(u)
+		return e.splice(u.first, u.last+1), nil
 	}, nil
 }
 
@@ -233,6 +217,6 @@ func (e *edit) move(path []string, pointerFrom string) (write func() (string, er
 		}
 		one, between, other := e.lines[a.first:a.last+1], e.lines[a.last+1:b.first], e.lines[b.first:b.last+1]
 		swapped := strings.TrimRight(strings.Join(slices.Concat(other, between, one), ""), "\r\n")
-		return e.splice(a.first, b.last+1, swapped), e.alone(a)
+		return e.splice(a.first, b.last+1, swapped), nil
 	}, nil
 }

@@ -82,7 +82,6 @@ func writers() []writer {
 		add("add", "/"+name+"/new", `{"b":{TEXT:TEXT}}`, `{"b":{TEXT:TEXT}}`, append(slices.Clone(at), "new")...)
 	}
 	for _, name := range []string{"entries", "brackets"} {
-		add("add", "/"+name+"/0", `TEXT`, `TEXT`, name, "0")
 		add("add", "/"+name+"/-", `TEXT`, `TEXT`, name, map[string]string{"entries": "4", "brackets": "2"}[name])
 		add("replace", "/"+name+"/0", `TEXT`, `TEXT`, name, "0")
 	}

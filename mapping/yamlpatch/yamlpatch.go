@@ -23,7 +23,8 @@ type Operation struct {
 	// the one beside it.
 	Op string `json:"op"`
 
-	// Path is a JSON Pointer (RFC 6901) to the value; "-" is the end of a list.
+	// Path is a JSON Pointer (RFC 6901) to the value; "-" is the end of a list, where alone an
+	// entry can be added.
 	Path string `json:"path"`
 
 	// From is where a moved value is now.
