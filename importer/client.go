@@ -338,8 +338,9 @@ func (j *Job) withoutSteps(plan mapping.Plan, known map[string]ledger.Step) (*cl
 		o.Lines = append(o.Lines, lineOf(s.StepID.Step, s.Kind, s))
 	}
 	ids := map[mapping.Identity]string{}
-	for _, c := range plan.Contacts {
-		if j.erased(c.Client) != "" {
+	for _, wanted := range plan.Wanted() {
+		c := wanted.Contact
+		if c == nil || j.erased(c.Client) != "" {
 			continue
 		}
 		steps, err := j.knownSteps(mapping.Plan{Client: c.Client})

@@ -189,13 +189,13 @@ func outcomeOf(b *mapping.Binding, plan mapping.Plan, steps []stepOutcome) clien
 // them, in the order of the mapping.
 func showContacts(b *mapping.Binding, plan mapping.Plan, rows []result.Row, ids map[mapping.Identity]string) {
 	for _, rule := range b.Mapping().Contacts {
-		for _, c := range plan.Contacts {
-			if c.Name != rule.ID.Text || ids[c.Client] == "" {
+		for _, s := range plan.Wanted() {
+			if s.Contact == nil || s.Contact.Role != rule.ID.Text || ids[s.Contact.Client] == "" {
 				continue
 			}
 			for i := range rows {
-				if _, names := slices.BinarySearch(c.Rows, rowOf(rows[i])); names {
-					rows[i].Contacts = append(rows[i].Contacts, c.Name+": "+ids[c.Client])
+				if _, names := slices.BinarySearch(s.Rows, rowOf(rows[i])); names {
+					rows[i].Contacts = append(rows[i].Contacts, s.Contact.Role+": "+ids[s.Contact.Client])
 				}
 			}
 		}
@@ -311,20 +311,13 @@ func leftOut(plan mapping.Plan, made ids, url, why string) clientOutcome {
 // before.
 func knownRows(plan mapping.Plan, made ids, url string) []result.Row {
 	claims := map[cell.Row][]string{}
-	note := func(key string, rows []cell.Row) {
-		for _, row := range rows {
-			if made[key] != "" {
-				claims[row] = append(claims[row], made[key])
-			}
+	for _, s := range plan.Wanted() {
+		if s.Kind != mapping.ClaimStep || made[s.Key] == "" {
+			continue
 		}
-	}
-	for _, s := range plan.Steps {
-		if s.Kind == mapping.ClaimStep {
-			note(s.Key, s.Rows)
+		for _, row := range s.Rows {
+			claims[row] = append(claims[row], made[s.Key])
 		}
-	}
-	for _, c := range plan.Claims {
-		note(c.Key, c.Rows)
 	}
 	rows := make([]result.Row, len(plan.Rows))
 	for i, row := range plan.Rows {

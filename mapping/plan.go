@@ -26,9 +26,15 @@ type Plan struct {
 	Addresses []Identity   `json:",omitzero"` // from the look-ups and from the payload, each once
 	Skipped   SkipReason   // why the one row is skipped; "" when it is not
 	Problems  problem.List `json:",omitzero"` // with any, nothing is sent for the client
-	// Claims are those that Problems keep from becoming steps: reports still show their ids.
-	Claims   []ClaimRows   `json:",omitzero"`
-	Contacts []ContactRows `json:",omitzero"` // further contacts that the rows name, also where there are Problems
+	Withheld  []Step       `json:",omitzero"` // the claims and further contacts that Problems keep from becoming Steps
+}
+
+// Wanted returns the Steps, or what is Withheld of them: reports still show its ids.
+func (p *Plan) Wanted() []Step {
+	if len(p.Withheld) > 0 {
+		return p.Withheld
+	}
+	return p.Steps
 }
 
 // SkipReason says why a row is skipped.
@@ -39,19 +45,6 @@ const (
 	BlankRow SkipReason = "blank" // the row is empty
 	NotWhen  SkipReason = "when"  // sheet.when is false
 )
-
-// ClaimRows are the rows that ask for a claim.
-type ClaimRows struct {
-	Key  string // the claim step's key
-	Rows []cell.Row
-}
-
-// ContactRows are the rows that name a further contact.
-type ContactRows struct {
-	Client Identity // the contact, as a client of its own
-	Name   string   // the id of the contact's entry
-	Rows   []cell.Row
-}
 
 // Lookup is how the service is asked for a client, with Email, Phone or both as Mode says.
 // When both are empty the client cannot be looked up.

@@ -89,18 +89,13 @@ func (b *Binding) Plan(number int, rows []ConvertedRow) Plan {
 	}
 	if len(plan.Problems) > 0 {
 		plan.Problems = plan.Problems.Unique()
-		for _, c := range claims {
-			plan.Claims = append(plan.Claims, ClaimRows{c.step.Key, c.step.Rows})
+		for _, g := range slices.Concat(claims, contacts) {
+			plan.Withheld = append(plan.Withheld, g.step)
 		}
 	} else if b.mapping.V1() {
 		plan.Steps = orderV1(p.client.step, acts)
 	} else {
 		plan.Steps = p.orderV2(claims, acts)
-	}
-	for _, c := range contacts {
-		if c.isOrdered || len(plan.Problems) > 0 {
-			plan.Contacts = append(plan.Contacts, ContactRows{c.plan.Client, c.plan.Role, c.plan.Rows})
-		}
 	}
 	return plan
 }
