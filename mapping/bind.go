@@ -73,15 +73,9 @@ type boundClaim struct {
 	name  *boundValue
 	first bool // created before all activities
 
-	administrator boundRole
-	claimants     []boundRole
-}
-
-// boundRole is who a claim names: the client, an entry of contacts, or a contact
-// that the environment has.
-type boundRole struct {
-	contact int    // index of the entry; noContact for the client
-	id      string // of the environment's contact; "" for the others
+	administrator   int    // the entry of contacts, or noContact
+	administratorID string // of the environment's contact; "" where administrator says who it is
+	claimants       []int  // as administrator
 }
 
 // noContact is the index of the client among the contacts.
@@ -90,8 +84,7 @@ const noContact = -1
 // isUsual reports whether the client is the claim's administrator and its only
 // claimant.
 func (c *boundClaim) isUsual() bool {
-	usual := boundRole{contact: noContact}
-	return c.administrator == usual && slices.Equal(c.claimants, []boundRole{usual})
+	return c.administratorID == "" && c.administrator == noContact && slices.Equal(c.claimants, []int{noContact})
 }
 
 // boundActivity is an activity of the mapping's list.
@@ -389,12 +382,12 @@ func (b *binder) bindClaim(i int) {
 	b.checkEmpty(c.Name.At, slices.Sorted(maps.Keys(c.NameValues)))
 	b.target(claim.name, "claims", strconv.Itoa(i), "name")
 	b.bindKnownID(&claim.boundPart, "the claim's known_id", c.KnownID, "claims", strconv.Itoa(i), "known_id")
-	claim.administrator = boundRole{contact: b.mapping.contactIndex(c.Administrator.Contact.Text)} // of what is not known Parse has said so
+	claim.administrator = b.mapping.contactIndex(c.Administrator.Contact.Text) // of what is not known Parse has said so
 	if ref := c.Administrator.ID; ref.Text != "" && b.service != nil {
-		claim.administrator.id = b.service.ContactIDs[ref.Text]
+		claim.administratorID = b.service.ContactIDs[ref.Text]
 	}
 	for _, role := range c.Claimants {
-		claim.claimants = append(claim.claimants, boundRole{contact: b.mapping.contactIndex(role.Text)})
+		claim.claimants = append(claim.claimants, b.mapping.contactIndex(role.Text))
 	}
 	b.claims = append(b.claims, claim)
 }

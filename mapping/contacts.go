@@ -117,11 +117,11 @@ func (p *planner) roles(c *planned, contacts []*planned) {
 	if b.isUsual() {
 		return
 	}
-	step := func(role boundRole) string {
-		if role.contact == noContact {
+	step := func(role int) string {
+		if role == noContact {
 			return string(ClientStep)
 		}
-		who := p.contactOf(c, role.contact, contacts)
+		who := p.contactOf(c, role, contacts)
 		if who == nil {
 			return ""
 		}
@@ -134,9 +134,9 @@ func (p *planner) roles(c *planned, contacts []*planned) {
 		p.plan.Problems = append(p.plan.Problems, problem.At(p.b.AtRow(c.step.Rows[0]), code, format, args...).
 			Hinted("fill the contact's cells; or let the claim's when leave the row out"))
 	}
-	if c.step.AdministratorID = b.administrator.id; b.administrator.id == "" {
+	if c.step.AdministratorID = b.administratorID; b.administratorID == "" {
 		if c.step.Administrator = step(b.administrator); c.step.Administrator == "" && !p.names(c, b.administrator) {
-			refuse("no-administrator", "the claim “%s” has no administrator: the contact “%s” is left out", b.id, p.b.contacts[b.administrator.contact].id)
+			refuse("no-administrator", "the claim “%s” has no administrator: the contact “%s” is left out", b.id, p.b.contacts[b.administrator].id)
 		}
 	}
 	for _, role := range b.claimants {
@@ -144,7 +144,7 @@ func (p *planner) roles(c *planned, contacts []*planned) {
 			c.step.Claimants = append(c.step.Claimants, key)
 		}
 	}
-	if len(c.step.Claimants) == 0 && !slices.ContainsFunc(b.claimants, func(role boundRole) bool { return p.names(c, role) }) {
+	if len(c.step.Claimants) == 0 && !slices.ContainsFunc(b.claimants, func(role int) bool { return p.names(c, role) }) {
 		refuse("no-claimants", "the claim “%s” has no claimants: every contact that the mapping names is left out", b.id)
 	}
 	c.step.RoleSource = p.roleSource(c)
@@ -152,8 +152,8 @@ func (p *planner) roles(c *planned, contacts []*planned) {
 
 // names reports whether one of the claim's rows has a contact of an entry, also
 // one whose key was refused.
-func (p *planner) names(c *planned, role boundRole) bool {
-	return slices.ContainsFunc(c.rows, func(row *ConvertedRow) bool { return row.contact(role.contact) != nil })
+func (p *planner) names(c *planned, role int) bool {
+	return slices.ContainsFunc(c.rows, func(row *ConvertedRow) bool { return row.contact(role) != nil })
 }
 
 // contactOf returns the contact of an entry that a claim's rows name; nil when they name
@@ -197,19 +197,19 @@ func (r *ConvertedRow) contact(entry int) *rowPart {
 func (p *planner) roleSource(c *planned) Source {
 	src := Source{Row: c.step.Rows[0]}
 	b, rule := &p.b.claims[c.entry()], p.b.mapping
-	for i, role := range append([]boundRole{b.administrator}, b.claimants...) {
-		if role.contact == noContact || role.id != "" || i > 0 && role == b.administrator {
+	for i, role := range append([]int{b.administrator}, b.claimants...) { // of the environment's contact it is noContact
+		if role == noContact || i > 0 && role == b.administrator {
 			continue
 		}
 		text := ""
 		for _, who := range c.contacts {
-			if who.entry() == role.contact {
+			if who.entry() == role {
 				text = fingerprintOf(who.step.Key)
 			}
 		}
-		for k, column := range p.b.table(src.Row.Table()).contacts[role.contact].key {
+		for k, column := range p.b.table(src.Row.Table()).contacts[role].key {
 			src.Columns = append(src.Columns, column)
-			src.Names = append(src.Names, foldHeaders(rule.Contacts[role.contact].Key[k].Text)...)
+			src.Names = append(src.Names, foldHeaders(rule.Contacts[role].Key[k].Text)...)
 			src.Texts = append(src.Texts, text)
 		}
 	}
