@@ -101,7 +101,7 @@ func TestCommentsStay(t *testing.T) {
 		case yaml.MappingNode:
 			op.Op, op.Path = "add", place.path+"/new"
 		case yaml.SequenceNode:
-			op.Op, op.Path = "add", place.path+"/"+rapid.SampledFrom([]string{"-", "0"}).Draw(r, "token")
+			op.Op, op.Path = "add", place.path+"/-"
 		}
 		isLine := place.node.Kind == yaml.ScalarNode && !strings.Contains(place.node.Value, "\n") && place.node.Value != "" && !slices.Contains([]string{"/long", "/three", "/literal", "/folded"}, place.path)
 		if isLine && !strings.HasPrefix(place.path, "/block/b/") && rapid.Bool().Draw(r, "remove") {

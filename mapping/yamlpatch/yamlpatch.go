@@ -167,9 +167,9 @@ func isAbsent(n *yaml.Node) bool { return isNull(n) && n.Value == "" }
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// same reports whether two values say the same; how they are written does not count.
+// same reports whether two values say the same; how they are written does not count. What an alias says is not looked for.
 func same(a, b *yaml.Node) bool {
-	if a.Kind != b.Kind || a.ShortTag() != b.ShortTag() || len(a.Content) != len(b.Content) {
+	if a.Kind == yaml.AliasNode || a.Kind != b.Kind || a.ShortTag() != b.ShortTag() || len(a.Content) != len(b.Content) {
 		return false
 	}
 	if a.Kind == yaml.ScalarNode && a.Value != b.Value && !isNull(a) {

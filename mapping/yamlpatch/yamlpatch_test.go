@@ -118,7 +118,9 @@ func TestRefused(t *testing.T) {
 		{file, `{"op":"copy","path":"/x","from":"/name"}`, `"copy" is not an operation`},
 		{file, `{"op":"move","from":"/name","path":"/client/name"}`, "not beside"},
 		{file, `{"op":"move","from":"/name","path":"/api"}`, "not beside"},
-		{"a: &x {b: 1}\nc: *x\n", `{"op":"add","path":"/d","value":1}`, "anchors and aliases"},
+		{"a: &x {b: 1}\nc: *x\n", `{"op":"add","path":"/d","value":1}`, "cannot be changed without touching more"},
+		{"a:\n  - - b\n    - c\n", `{"op":"remove","path":"/a/0/0"}`, "cannot be changed without touching more"},
+		{"a: 1\rb: 2\n", `{"op":"add","path":"/d","value":1}`, "end in different ways"},
 		{"a: [", `{"op":"add","path":"/d","value":1}`, "not YAML"},
 		{"a: 1\n---\nb: 1\n", `{"op":"add","path":"/d","value":1}`, "more than one document"},
 	} {
