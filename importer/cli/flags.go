@@ -158,7 +158,7 @@ func refuseExisting(path, flag string) error {
 // connection says how a command reaches the service; run is the id that the service and
 // the trace get, and may be empty.
 func (p *program) connection(run string) load.Connection {
-	return load.Connection{UserAgent: "claimsheet/" + thisVersion() + " run/" + run, AskAgain: p.pace.AskAgain, Trace: p.trace.Of(run)}
+	return load.Connection{UserAgent: "claimsheet/" + thisVersion() + " run/" + run, AskAgain: p.pace.AskAgain, Wrap: hooks.wrap, Trace: p.trace.Of(run)}
 }
 
 // asking is connection for a command that only asks.

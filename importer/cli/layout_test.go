@@ -43,7 +43,7 @@ var arrows = map[string][]string{
 	"importer/testform":       {}, // in tests only
 	"apiclient/apitest":       {},
 	"importer/cli": {"mapping", "mapping/draft", "mapping/cell", "apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/serve", "apiclient/tracking", "importer/cli/console", "importer/cli/load",
-		"importer/cli/observe", "importer/cli/probe", "importer/cli/trial", "importer/cli/studio", "importer/cli/workbook",
+		"importer/cli/observe", "importer/cli/probe", "importer/cli/studio", "importer/cli/workbook",
 		"importer", "importer/journal", "importer/rerun", "importer/settle", "importer/result", "importer/sheet", "importer/spool", "importer/ledger", "importer/ledger/postgres", "importer/dispatch", "importer/retry", "importer/safefile", "reports"},
 	"importer/cli/load": {"mapping", "mapping/cell", "mapping/convert", "apiclient", "apiclient/environment", "apiclient/rate", "apiclient/sandbox",
 		"importer/cli/workbook", "importer/retry", "importer/sheet", "importer/safefile"},
@@ -54,9 +54,8 @@ var arrows = map[string][]string{
 	"importer/cli/console":  {},
 	"importer/cli/studio": {"mapping", "mapping/cell", "mapping/convert", "mapping/draft", "mapping/yamlpatch", "apiclient", "apiclient/serve", "importer", "importer/cli/load", "importer/cli/workbook",
 		"importer/safefile", "importer/sheet", "importer/spool"},
-	"importer/cli/trial": {"apiclient", "importer", "importer/cli/load", "importer/ledger"}, // in tests and trial builds only
-	"reports":            {"importer/result", "importer/safefile", "importer/sheet", "mapping/cell", "reports/xlsx"},
-	"reports/xlsx":       {"mapping/cell"},
+	"reports":      {"importer/result", "importer/safefile", "importer/sheet", "mapping/cell", "reports/xlsx"},
+	"reports/xlsx": {"mapping/cell"},
 
 	"importer/ledger/postgres":        {"importer/ledger", "apiclient/rate"},
 	"importer/ledger/postgres/pgtest": {},
@@ -101,7 +100,7 @@ var doors = map[string][]string{
 	"golang.org/x/sync/singleflight":  {"importer"},
 	"github.com/google/uuid":          {"apiclient", "apiclient/sandbox", "importer/cli"},
 	"html/template":                   {"apiclient/sandbox"},
-	"net/http":                        {"apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/serve", "apiclient/tracking", "apiclient/apitest", "importer/cli/studio", "importer/cli/trial"},
+	"net/http":                        {"apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/serve", "apiclient/tracking", "apiclient/apitest", "importer/cli/studio"},
 }
 
 // TestArrows reads the imports of every file that is built into the program.

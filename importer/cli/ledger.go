@@ -229,7 +229,7 @@ func (l *ledgerSession) lock() error {
 	case l.server == nil:
 		l.ledger, err = ledger.Open(l.file())
 	case l.shared:
-		l.ledger, err = postgres.OpenShared(context.Background(), *l.server, hooks.Silence())
+		l.ledger, err = postgres.OpenShared(context.Background(), *l.server, hooks.silence)
 	default:
 		l.ledger, err = postgres.Open(context.Background(), *l.server)
 	}

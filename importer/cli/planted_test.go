@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"slices"
 	"sync"
@@ -10,12 +11,26 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer"
-	"claimsheet/importer/cli/trial"
 	"claimsheet/importer/ledger"
 )
 
-// InstallTrial puts importer/cli/trial, and the bug that TRIAL_BUG names, between the parts of this process's runs.
-func InstallTrial() { hooks = planted{new(trial.Trial)} }
+// InstallTrial puts the places of places_test.go, and the bug that TRIAL_BUG names, between the parts of this process's
+// runs. TRIAL_LEASE is how long a session of its shared ledger may be silent.
+func InstallTrial() {
+	var p places
+	hooks.wrap = func(c net.Conn) net.Conn { return placedConn{c, &p.wire} }
+	hooks.silence, _ = time.ParseDuration(os.Getenv("TRIAL_LEASE"))
+	hooks.job = func(j *importer.Job) {
+		l := &buggyLedger{Ledger: j.Ledger, late: map[ledger.ClientKey][]ledger.Event{}, forgotten: map[ledger.StepID]bool{}}
+		j.Ledger, j.Service = &placedLedger{l, &p}, &placedService{&buggyService{j.Service}, &p}
+		switch {
+		case noSettleWindow.planted():
+			j.Believable = 1 // 0 is the engine's
+		case shortSettleWindow.planted():
+			j.Believable = 300 * time.Millisecond
+		}
+	}
+}
 
 // bug is a bug that TRIAL_BUG can plant.
 type bug string
@@ -36,22 +51,6 @@ const (
 )
 
 func (b bug) planted() bool { return os.Getenv("TRIAL_BUG") == string(b) }
-
-// planted is a trial with bugs between it and the parts of a run.
-type planted struct{ *trial.Trial }
-
-func (p planted) Job(j *importer.Job) *importer.Job {
-	j.Ledger = &buggyLedger{Ledger: j.Ledger, late: map[ledger.ClientKey][]ledger.Event{}, forgotten: map[ledger.StepID]bool{}}
-	j.Service = &buggyService{j.Service}
-	j = p.Trial.Job(j)
-	switch {
-	case noSettleWindow.planted():
-		j.Believable = 1 // 0 is the engine's
-	case shortSettleWindow.planted():
-		j.Believable = 300 * time.Millisecond
-	}
-	return j
-}
 
 // buggyLedger has the bugs of a program that writes too late or reads too little.
 type buggyLedger struct {

@@ -311,7 +311,7 @@ func (r *importRun) open(ctx context.Context) (err error) {
 	r.session, err = load.Open(ctx, load.Options{
 		Where: o.where, Sheets: o.sheets, Workbook: o.workbook, Password: o.password.value,
 		NeedEnvironment: true, KeepInputs: !o.dryRun, Copied: copied,
-		Connection: hooks.Connection(connection),
+		Connection: connection,
 	})
 	if m := r.session.Mapping; m != nil {
 		r.observer.Named(m.Name.Text, "")
@@ -453,13 +453,14 @@ func (r *importRun) makeJob() error {
 	for _, sheet := range r.sheets {
 		runs, drafts = append(runs, sheet.record.ID), append(drafts, sheet.draft)
 	}
-	r.job = hooks.Job(&importer.Job{
+	r.job = &importer.Job{
 		Runs: runs, Environment: r.scope, Binding: s.Binding, Service: s.Client,
 		Ledger: r.ledger.ledger, Drafts: drafts, Concurrency: concurrency, Limit: o.limit, NoLookup: o.noLookup,
 		Groups: r.survey.Groups, MaxFailures: o.maxFailures,
 		NewLedger: o.accept["new-ledger"], SimilarKeys: o.accept["similar-key"],
 		LookAgain: r.pace.LookAgain, FirstWait: r.pace.AskAgain, Believable: r.pace.Believable, Clock: r.pace.Clock,
-	})
+	}
+	hooks.job(r.job)
 	if o.only == "" {
 		return nil
 	}

@@ -518,21 +518,9 @@ func (s suite) Run() int {
 }
 
 // The programs that tests start as processes: this test's own binary under the name "claimsheet" is the program, and
-// under the other the program with places at which it can be killed, bugs that can be injected, and clocks that can be
-// set. What that one does is chosen by environment variables (see the package importer/cli/trial).
+// under the other the program with places at which it can be killed and bugs that can be injected. What that one does is
+// chosen by environment variables (see InstallTrial).
 const (
 	programName = "claimsheet"
 	trialName   = "claimsheet-trial"
 )
-
-// TestNoTrialInTheProgram: nothing of importer/cli/trial is built into the program.
-func TestNoTrialInTheProgram(t *testing.T) {
-	t.Parallel()
-	cmd := exec.Command("go", "list", "-deps", ".")
-	cmd.Dir = root
-	out, err := cmd.Output()
-	must(t, err)
-	if strings.Contains(string(out), "importer/cli/trial") {
-		t.Error("importer/cli/trial is built into the program")
-	}
-}

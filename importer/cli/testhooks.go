@@ -1,24 +1,16 @@
 package cli
 
 import (
+	"net"
 	"time"
 
 	"claimsheet/importer"
-	"claimsheet/importer/cli/load"
 )
 
-// hooks are where importer/cli/trial puts something between the parts of a run: in
-// tests, and in a build with the tag trial. In the program they return what they are
-// given.
-var hooks interface {
-	Connection(load.Connection) load.Connection
-	// Silence returns how long a session of a shared ledger may be silent, 0 for the usual time.
-	Silence() time.Duration
-	Job(*importer.Job) *importer.Job
-} = noHooks{}
-
-type noHooks struct{}
-
-func (noHooks) Connection(c load.Connection) load.Connection { return c }
-func (noHooks) Silence() time.Duration                       { return 0 }
-func (noHooks) Job(j *importer.Job) *importer.Job            { return j }
+// hooks are what tests put between the parts of a run, and builds with the tag trial. The program
+// has nothing there.
+var hooks = struct {
+	wrap    func(net.Conn) net.Conn // as apiclient.Config.Wrap
+	job     func(*importer.Job)     // changes the job of a run
+	silence time.Duration           // how long a session of a shared ledger may be silent; 0 for the usual time
+}{job: func(*importer.Job) {}}

@@ -310,14 +310,15 @@ func (w *worker) joinRun(id string, r *workerRun) (err error) {
 	connection := w.connection(id)
 	connection.Concurrency = w.concurrency
 	connection.Share = w.ledger.share
-	if r.session, err = load.Join(w.ctx, w.where, hooks.Connection(connection), spec.Session); err != nil {
+	if r.session, err = load.Join(w.ctx, w.where, connection, spec.Session); err != nil {
 		return err
 	}
-	job := hooks.Job(&importer.Job{
+	job := &importer.Job{
 		Runs: spec.Runs, Environment: spec.Environment, Binding: r.session.Binding, Service: r.session.Client, Ledger: w.ledger.ledger, Journal: w.journal,
 		Concurrency: w.concurrency, MaxFailures: spec.MaxFailures, SimilarKeys: spec.SimilarKeys, Rules: w.broker.Run(id),
 		LookAgain: w.pace.LookAgain, FirstWait: w.pace.AskAgain, Believable: w.pace.Believable, Clock: w.pace.Clock,
-	})
+	}
+	hooks.job(job)
 	if err := job.Join(w.ctx); err != nil {
 		return err
 	}

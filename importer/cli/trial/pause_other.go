@@ -1,5 +1,0 @@
-//go:build !unix
-
-package trial
-
-func pause() { panic("TRIAL_PAUSE needs signals") }
