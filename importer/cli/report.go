@@ -23,7 +23,6 @@ import (
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/spool"
 	"claimsheet/mapping"
-	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -66,13 +65,13 @@ func (p *program) report(ctx context.Context, where load.Where, prefix, out, pas
 	past := &pastRun{ledgerSession: l}
 	defer func() {
 		for _, closer := range slices.Backward(past.closers) {
-			_ = closer() // of files that are read only, or removed
+			closer()
 		}
 	}()
 	if past.run, err = l.findRun(ctx, prefix); err != nil {
 		return err
 	}
-	if err := past.open(password); err != nil {
+	if err := past.open(ctx, password); err != nil {
 		return err
 	}
 	book, err := past.project(ctx)
@@ -159,16 +158,16 @@ type pastRun struct {
 	run     ledger.Run
 	summary result.Summary // requests and seconds are those of the run; the counts are of now
 	kept    *keptRun
-	mapping *mapping.Mapping
-	sheet   cell.Sheet
+	then    *load.Session // with the kept copy of the sheet
 	preview *reports.Preview
 	rows    *spool.Rows
+	survey  *importer.Survey
 	draft   *spool.Results
-	closers []func() error
+	closers []func()
 }
 
 // open opens what is kept of the run. The copy of the sheet must be what the run read.
-func (r *pastRun) open(password string) error {
+func (r *pastRun) open(ctx context.Context, password string) error {
 	run, state := r.run, r.session.State
 	s, err := readSummary(run.Summary)
 	switch {
@@ -179,8 +178,8 @@ func (r *pastRun) open(password string) error {
 			Hinted("what is known of a client: %s", r.command("history", "CLIENT-KEY"))
 	}
 	r.summary, r.kept = s.Summary, s.Kept
-	var found problem.List
-	if r.mapping, found = mapping.Parse(run.MappingFile, []byte(s.Kept.Mapping)); len(found) > 0 {
+	m, found := mapping.Parse(run.MappingFile, []byte(s.Kept.Mapping))
+	if len(found) > 0 {
 		return found
 	}
 	path := filepath.Join(load.InputsFolder(state), filepath.Base(run.KeptInput))
@@ -192,39 +191,22 @@ func (r *pastRun) open(password string) error {
 		return problem.At(problem.Where{File: path}, "input-changed", "the run's copy of its sheet is gone, or was changed since the run").
 			Hinted("bring the file back from a backup of the state folder")
 	}
-	book, err := workbook.Find(path)
-	if err != nil {
-		return err
-	}
-	table, own, err := load.OpenTable(&load.Input{Path: path, Given: run.Input, Password: password}, book, r.mapping)
-	if err != nil {
-		return err
-	}
-	r.closers = append(r.closers, table.Close)
-	r.preview = &reports.Preview{Own: own}
+	r.preview = new(reports.Preview)
 	if workbook.FromProperties("", r.kept.Binding).Sheets > 1 {
 		r.preview.File = filepath.Base(run.Output)
 	}
-	r.sheet = table.Sheet()
-	r.sheet.File, r.sheet.Copied = run.Input, r.preview.At
+	r.then, err = load.Reopen(m, &load.Input{Path: path, Given: run.Input, Password: password}, r.preview.At, r.kept.Service, r.kept.Date)
+	r.closers = append(r.closers, r.then.Close)
+	if err != nil {
+		return err
+	}
+	r.preview.Own = r.then.Sources[0].AddedColumns()
 	if r.draft, err = spool.NewResults(state); err != nil {
 		return err
 	}
-	r.closers = append(r.closers, r.draft.Close)
-	fill := mapping.FillDown(r.mapping.FillDown(), r.sheet)
-	r.rows, err = spool.NewRows(state, func(yield func(cell.Record, error) bool) {
-		for record, err := range table.Records() {
-			if err == nil {
-				r.preview.Note(record)
-				record = fill(record)
-			}
-			if !yield(record, err) {
-				return
-			}
-		}
-	})
-	if err == nil {
-		r.closers = append(r.closers, r.rows.Close)
+	r.closers = append(r.closers, func() { _ = r.draft.Close() })
+	if r.rows, r.survey, err = surveyRows(ctx, r.then, state, false, r.preview.Note); r.rows != nil {
+		r.closers = append(r.closers, func() { _ = r.rows.Close() })
 	}
 	return err
 }
@@ -232,22 +214,14 @@ func (r *pastRun) open(password string) error {
 // project plans the run's sheet again, with the mapping and the templates of then, and
 // lays the plans beside what the ledger knows now.
 func (r *pastRun) project(ctx context.Context) (book reports.Workbook, err error) {
-	binding, found := mapping.BindAll(r.mapping, []cell.Sheet{r.sheet}, r.kept.Service, r.kept.Date)
-	if err := found.Err(); err != nil {
-		return book, err
-	}
-	survey, err := importer.Take(ctx, binding, r.rows, false)
+	job := &importer.Job{Runs: []string{r.run.ID}, Environment: r.run.Environment, Binding: r.then.Binding, Ledger: r.ledger,
+		Drafts: []*spool.Results{r.draft}, Groups: r.survey.Groups, Limit: r.kept.Limit, SimilarKeys: r.kept.SimilarKeys}
+	now, problems, err := job.Project(ctx, r.survey.Plans(r.then.Binding, r.rows))
 	if err != nil {
 		return book, err
 	}
-	job := &importer.Job{Runs: []string{r.run.ID}, Environment: r.run.Environment, Binding: binding, Ledger: r.ledger,
-		Drafts: []*spool.Results{r.draft}, Groups: survey.Groups, Limit: r.kept.Limit, SimilarKeys: r.kept.SimilarKeys}
-	now, problems, err := job.Project(ctx, survey.Plans(binding, r.rows))
-	if err != nil {
-		return book, err
-	}
-	book = workbookOf(r.mapping, r.draft)
-	book.Sheet, book.Records, book.Preview = r.sheet, r.rows.Records(), r.preview
+	book = workbookOf(r.then.Mapping, r.draft)
+	book.Sheet, book.Records, book.Preview = r.then.Sources[0].Sheet(), r.rows.Records(), r.preview
 	book.Problems, book.Summary, book.Facts, book.Notice = problemsOf(0, problems), r.summary, r.kept.Facts, r.kept.Notice
 	book.Summary.Run, book.Summary.Environment = r.run.ID, r.run.EnvironmentName
 	book.Summary.Rows, book.Summary.Clients, book.Summary.WithoutLink = now.Rows, now.Clients, now.WithoutLink

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"iter"
 	"os"
 	"slices"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/rerun"
 	"claimsheet/importer/safefile"
-	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -167,14 +165,14 @@ func (r *importRun) compareWorkbook(ctx context.Context) error {
 			"bring the ledger back, or take the ids from the workbook: "+reports.CommandLine(slices.Insert(o.command(), 2, "--yes"))); err != nil {
 			return err
 		}
-		if err := c.TakeOver(r.run, r.bookRows()); err != nil {
+		if err := c.TakeOver(r.run, r.session.Sources[0].Rows()); err != nil {
 			return err
 		}
 	}
 	if err := c.Settle(ctx, uuid.NewString()); err != nil {
 		return err
 	}
-	if err := c.CheckRows(ctx, r.bookRows()); err != nil {
+	if err := c.CheckRows(ctx, r.session.Sources[0].Rows()); err != nil {
 		return err
 	}
 	if !o.dryRun {
@@ -205,20 +203,4 @@ func (r *importRun) recordBookRun(ctx context.Context) error {
 		return r.ledger.ledger.FinishRun(run)
 	}
 	return r.ledger.ledger.StartRun(run)
-}
-
-// bookRows returns the rows of the workbook.
-func (r *importRun) bookRows() iter.Seq2[rerun.Row, error] {
-	return func(yield func(rerun.Row, error) bool) {
-		src := r.session.Sources[0]
-		fill := mapping.FillDown(r.session.Mapping.FillDown(), src.Sheet())
-		for row, err := range src.Table.(*workbook.Sheet).Rows() {
-			if err == nil {
-				row.Record = fill(row.Record)
-			}
-			if !yield(row, err) || err != nil {
-				return
-			}
-		}
-	}
 }

@@ -359,7 +359,7 @@ func (r *importRun) open(ctx context.Context) (err error) {
 		paths, r.sheets = append(paths, s.output), append(r.sheets, s)
 	}
 	for i, name := range cell.BookNames(paths) {
-		previews[i].File, previews[i].Own = name, r.session.Sources[i].Added
+		previews[i].File, previews[i].Own = name, r.session.Sources[i].AddedColumns()
 	}
 	console.PrintWarnings(r.Err, r.session.Warnings)
 	return found.Err()

@@ -13,7 +13,6 @@ import (
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/safefile"
-	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
@@ -275,10 +274,4 @@ func Today(m *mapping.Mapping) string {
 		}
 	}
 	return time.Now().In(zone).Format(time.DateOnly)
-}
-
-// SheetOptions returns how a mapping reads its sheet.
-func SheetOptions(m *mapping.Mapping) sheet.Options {
-	rule := m.Sheet
-	return sheet.Options{Name: rule.Name.Text, HeaderRow: rule.HeaderRow, Encoding: rule.Encoding, Delimiter: rule.Delimiter}
 }

@@ -106,39 +106,11 @@ func (in *Input) copy(src io.Reader, folder string, durable bool) error {
 	return os.Rename(dst.Name(), in.Path)
 }
 
-// Table reads the rows of a sheet.
-type Table interface {
-	Sheet() cell.Sheet
-	// Records returns the rows below the header. The cells of a record are valid
-	// until the next record.
-	Records() iter.Seq2[cell.Record, error]
-	// Merged returns the merged cells that leave others empty.
-	Merged() []cell.Area
-	// Encrypted reports whether the sheet's file is encrypted.
-	Encrypted() bool
-	Close() error
-}
-
-// OpenTable opens the copy of a sheet as a mapping reads it, or of a results workbook whose binding is b. added
-// are the columns that the latter has from Claimsheet.
-func OpenTable(in *Input, b *workbook.Binding, m *mapping.Mapping) (table Table, added []int, err error) {
-	if b == nil {
-		r, err := in.Open(SheetOptions(m))
-		return r, nil, err
-	}
-	results, err := workbook.Open(in.Open, b)
-	if err != nil {
-		return nil, nil, err
-	}
-	return results, results.AddedColumns(), nil
-}
-
 // Source is one of the sheets that a run reads.
 type Source struct {
-	Table
+	*workbook.Table
 	Input    *Input
-	Workbook *workbook.Binding // when the sheet is a results workbook, which Table then reads; else nil
-	Added    []int             // the columns that an earlier results workbook added
+	Workbook *workbook.Binding // when the sheet is a results workbook; else nil
 	Book     string            // what places call the file; "" when there is only one
 
 	table  int // index in Session.Sources
@@ -158,11 +130,8 @@ func (src *Source) Sheet() cell.Sheet {
 func (s *Session) Records() iter.Seq2[cell.Record, error] {
 	return func(yield func(cell.Record, error) bool) {
 		for _, src := range s.Sources {
-			fill := mapping.FillDown(s.Mapping.FillDown(), src.Sheet())
 			for record, err := range src.Table.Records() {
-				if record.Table = src.table; err == nil {
-					record = fill(record)
-				}
+				record.Table = src.table
 				if !yield(record, err) || err != nil {
 					return
 				}
@@ -218,16 +187,33 @@ func (s *Session) openSheet(src *Source, path, folder, password string) (err err
 			return err
 		}
 	}
-	if src.Table, src.Added, err = OpenTable(src.Input, src.Workbook, s.Mapping); err == nil {
+	if src.Table, err = workbook.Open(src.Input.Open, s.Mapping, src.Workbook); err == nil {
 		s.closers = append(s.closers, func() { _ = src.Close() })
 	}
 	return err
 }
 
+// Reopen opens the copy of a sheet that a run has kept and binds the run's mapping to it as it was bound then. copied is
+// that of cell.Sheet. The session must be closed, also after an error.
+func Reopen(m *mapping.Mapping, in *Input, copied func(column, row int) problem.Copy, service *mapping.Service, date string) (*Session, error) {
+	s := &Session{Mapping: m, Service: service, RunDate: date}
+	src := &Source{Input: in, copied: copied}
+	var err error
+	if src.Workbook, err = workbook.Find(in.Path); err != nil {
+		return s, err
+	}
+	if src.Table, err = workbook.Open(in.Open, m, src.Workbook); err != nil {
+		return s, err
+	}
+	s.Sources, s.closers = []*Source{src}, []func(){func() { _ = src.Close() }}
+	var found problem.List
+	s.Binding, found = mapping.BindAll(m, []cell.Sheet{src.Sheet()}, service, date)
+	return s, found.Err()
+}
+
 // otherSheets names the visible sheets of a workbook that have rows which are not read.
 func (src *Source) otherSheets() problem.List {
-	reader, isWorkbook := src.Table.(*sheet.Reader)
-	if !isWorkbook { // a results workbook, whose other sheets are ours
+	if src.Workbook != nil { // its other sheets are ours
 		return nil
 	}
 	hasRows := func(name string) bool { // one that cannot be read has none: it is not used
@@ -242,7 +228,7 @@ func (src *Source) otherSheets() problem.List {
 		return false
 	}
 	var names []string
-	for _, name := range reader.SheetNames {
+	for _, name := range src.SheetNames {
 		if name != src.Sheet().Name && hasRows(name) {
 			names = append(names, "“"+name+"”")
 		}

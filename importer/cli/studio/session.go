@@ -12,7 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
-	"claimsheet/importer/cli/load"
+	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
@@ -75,7 +75,7 @@ func readFile(path string) ([]byte, error) {
 // reading returns how the text says that the sheets are read.
 func (s *session) reading(o Options) reading {
 	m, _ := mapping.Parse(s.path, s.text())
-	r := reading{Options: load.SheetOptions(m)}
+	r := reading{Options: workbook.Options(m)}
 	r.Password = o.Password
 	for _, name := range m.FillDown() {
 		r.fillDown += "\n" + name

@@ -18,50 +18,66 @@ import (
 // Opener opens one of the sheets of a workbook.
 type Opener func(sheet.Options) (*sheet.Reader, error)
 
-// Sheet reads the sheet Results of a workbook as the sheet that it was made
+// Table reads a lead sheet, or the sheet Results of a workbook as the sheet that it was made
 // from. The columns that Claimsheet added, wherever they were moved to, have no
 // header and no cells, so every other cell keeps the address that people see.
-type Sheet struct {
+type Table struct {
 	*sheet.Reader
-	source cell.Sheet
-	added  map[int]string // what the columns hold that Claimsheet added
+	source   cell.Sheet
+	added    map[int]string // what the columns hold that Claimsheet added
+	fillDown []string       // columns whose empty cells take the one above
 }
 
-// Open opens the rows of a results workbook. Its header is in row 1 and its sheet
-// is Results, whatever the mapping says about the sheet that was first imported.
-func Open(open Opener, b *Binding) (*Sheet, error) {
-	r, err := open(sheet.Options{Name: reports.ResultsSheet, HeaderRow: 1})
+// Open opens a sheet as a mapping reads it or, if b is not nil, the results workbook of that binding.
+// The header of the latter is in row 1 and its sheet is Results, whatever the mapping says about the
+// sheet that was first imported.
+func Open(open Opener, m *mapping.Mapping, b *Binding) (*Table, error) {
+	o := Options(m)
+	if b != nil {
+		o = sheet.Options{Name: reports.ResultsSheet, HeaderRow: 1}
+	}
+	r, err := open(o)
 	if err != nil {
 		return nil, err
 	}
-	s := &Sheet{Reader: r, source: r.Sheet(), added: map[int]string{}}
-	s.source.Header = slices.Clone(s.source.Header)
-	s.source.Origin = b.Sheet
-	for i, header := range s.source.Header {
+	t := &Table{Reader: r, source: r.Sheet(), added: map[int]string{}, fillDown: m.FillDown()}
+	if b == nil {
+		return t, nil
+	}
+	t.source.Header = slices.Clone(t.source.Header)
+	t.source.Origin = b.Sheet
+	for i, header := range t.source.Header {
 		if name := mapping.ResultColumn(header, b.Contacts); name != "" {
-			s.added[i], s.source.Header[i] = name, ""
+			t.added[i], t.source.Header[i] = name, ""
 		}
 	}
-	s.source.Header = cell.TrimHeader(s.source.Header)
-	return s, nil
+	t.source.Header = cell.TrimHeader(t.source.Header)
+	return t, nil
 }
 
 // Sheet describes the source's sheet; the added columns have no header.
-func (s *Sheet) Sheet() cell.Sheet { return s.source }
+func (t *Table) Sheet() cell.Sheet { return t.source }
 
 // AddedColumns returns the indexes of the columns that Claimsheet added.
-func (s *Sheet) AddedColumns() []int {
+func (t *Table) AddedColumns() []int {
 	var columns []int
-	for i := range s.added {
+	for i := range t.added {
 		columns = append(columns, i)
 	}
 	return columns
 }
 
-// Records returns the source's cells of every row.
-func (s *Sheet) Records() iter.Seq2[cell.Record, error] {
+// Options returns how a mapping reads its sheet.
+func Options(m *mapping.Mapping) sheet.Options {
+	rule := m.Sheet
+	return sheet.Options{Name: rule.Name.Text, HeaderRow: rule.HeaderRow, Encoding: rule.Encoding, Delimiter: rule.Delimiter}
+}
+
+// Records returns the source's cells of every row below the header, filled down. Each range over it is a new pass; the
+// cells of a record are valid until the next record.
+func (t *Table) Records() iter.Seq2[cell.Record, error] {
 	return func(yield func(cell.Record, error) bool) {
-		for row, err := range s.Rows() {
+		for row, err := range t.Rows() {
 			if !yield(row.Record, err) {
 				return
 			}
@@ -69,16 +85,18 @@ func (s *Sheet) Records() iter.Seq2[cell.Record, error] {
 	}
 }
 
-// Rows returns the rows with what the added columns hold. The cells of a row are
-// valid until the next row.
-func (s *Sheet) Rows() iter.Seq2[rerun.Row, error] {
+// Rows returns what Records does, with what the added columns hold.
+func (t *Table) Rows() iter.Seq2[rerun.Row, error] {
 	return func(yield func(rerun.Row, error) bool) {
-		for record, err := range s.Reader.Records() {
+		fill := mapping.FillDown(t.fillDown, t.source)
+		for record, err := range t.Reader.Records() {
 			if err != nil {
 				yield(rerun.Row{}, err)
 				return
 			}
-			if !yield(s.split(record), nil) {
+			row := t.split(record)
+			row.Record = fill(row.Record)
+			if !yield(row, nil) {
 				return
 			}
 		}
@@ -86,13 +104,13 @@ func (s *Sheet) Rows() iter.Seq2[rerun.Row, error] {
 }
 
 // split takes the cells that Claimsheet added out of a record.
-func (s *Sheet) split(record cell.Record) rerun.Row {
+func (t *Table) split(record cell.Record) rerun.Row {
 	var row rerun.Row
-	for i, name := range s.added {
+	for i, name := range t.added {
 		if i >= len(record.Cells) {
 			continue
 		}
-		text, at := strings.TrimSpace(record.Cells[i].Shown), s.source.At(i, record.Row)
+		text, at := strings.TrimSpace(record.Cells[i].Shown), t.source.At(i, record.Row)
 		record.Cells[i] = cell.Cell{}
 		switch name {
 		case cell.StatusHeader:
