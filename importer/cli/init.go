@@ -73,7 +73,7 @@ func (p *program) initCommand() *cli.Command {
 				if err != nil {
 					return err
 				}
-				f.request.API, f.request.Service = string(s.version), s.Service
+				f.request.API, f.request.Service = string(s.Client.Routes().Version), s.Service
 			}
 			made, err := f.propose(sheets)
 			if err != nil {

@@ -22,6 +22,7 @@ import (
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping/draft"
 	"claimsheet/mapping/problem"
+	"claimsheet/reports"
 )
 
 const studioHelp = `It serves a page on this computer alone, on which you make and edit the mapping with the sheet in view: what each column holds, what
@@ -52,7 +53,7 @@ type studioSession struct {
 	where    load.Where
 	sheets   []string
 	password password
-	service  *serviceTemplates // nil when no environment was asked
+	service  *load.Session // closed, with the templates of the environment; nil when none was asked
 }
 
 func (p *program) studio(c *cli.Context) error {
@@ -115,7 +116,10 @@ func (s *studioSession) ask(ctx context.Context) error {
 	}
 	session, _, err := load.OpenConfiguration(where)
 	if err == nil {
-		s.service, err = s.readTemplates(ctx, session, session.Version(""))
+		err = s.readTemplates(ctx, session, session.Version(""))
+	}
+	if err == nil {
+		s.service = session
 	}
 	if err == nil || isNamed || ctx.Err() != nil {
 		return err
@@ -136,11 +140,11 @@ func (s *studioSession) options() (studio.Options, error) {
 			return start(ctx, args, IO{In: strings.NewReader(""), Out: out, Err: log, Env: s.Env}, s.pace)
 		},
 		Job:     s.job,
-		Command: s.command(),
+		Command: reports.CommandLine(runOptions{where: s.where, password: s.password, sheets: s.sheets}.command()),
 	}
 	if s.service != nil {
-		o.Service, o.Routes, o.LinkBody = s.service.Service, s.service.routes, s.service.linkBody
-		o.Suggest.API, o.Suggest.Service = string(s.service.version), s.service.Service
+		o.Service, o.Routes, o.LinkBody = s.service.Service, s.service.Client.Routes(), s.service.Client.LinkBody()
+		o.Suggest.API, o.Suggest.Service = string(o.Routes.Version), o.Service
 	}
 	if state := s.where.StateDir(false); state != "" {
 		if err := load.CheckState(state); err != nil {
@@ -168,47 +172,26 @@ func (s *studioSession) options() (studio.Options, error) {
 	return o, nil
 }
 
-// command is the line of a run with the same mapping and sheets.
-func (s *studioSession) command() string {
-	words := []string{"run"}
-	if s.where.Templates != "" {
-		words = append(words, "--templates", s.where.Templates)
-	}
-	if s.password.reference != "" {
-		words = append(words, "--password", s.password.reference)
-	}
-	return commandLine(s.where, append(words, s.sheets...)...)
-}
-
 // job returns the words of a job's command before the sheets. Without an environment a
 // dry run is one of the job's own sandbox.
 func (s *studioSession) job(kind studio.JobKind, mapping, folder string) []string {
-	words := []string{"run", "-m", mapping}
-	if kind == studio.DryRun {
-		words = append(words, "--dry-run")
-	}
-	if s.password.reference != "" {
-		words = append(words, "--password", s.password.reference)
-	}
-	if file, ok := environment.Find(s.where.Mapping, s.where.Environments); ok {
-		words = append(words, "--environments", file)
-	}
+	o := runOptions{where: s.where, password: s.password}
+	o.where.Mapping = mapping
+	o.where.Environments, _ = environment.Find(s.where.Mapping, s.where.Environments)
 	if kind == studio.DryRun && s.service != nil {
-		words = append(words, "-e", s.service.Environment, "--state", s.where.StateDir(false))
-		if s.where.Templates != "" {
-			words = append(words, "--templates", s.where.Templates)
+		o.where.Env, o.where.State = s.service.Env.Name, s.where.StateDir(false)
+	} else {
+		o.where.Env, o.where.State = "sandbox", folder
+		if s.where.Templates == "" && s.service != nil { // the sandbox of the job has what the environment has
+			path := filepath.Join(folder, "templates.json")
+			if data, err := json.Marshal(templatesOf(s.service)); err == nil && os.WriteFile(path, data, 0o600) == nil {
+				o.where.Templates = path
+			}
 		}
-		return words
 	}
-	words = append(words, "-e", "sandbox", "--state", folder)
-	if s.where.Templates != "" {
-		return append(words, "--templates", s.where.Templates)
-	}
-	if s.service != nil { // the sandbox of the job has what the environment has
-		path := filepath.Join(folder, "templates.json")
-		if data, err := json.Marshal(s.service.object()); err == nil && os.WriteFile(path, data, 0o600) == nil {
-			words = append(words, "--templates", path)
-		}
+	words := o.command()[1:]
+	if kind == studio.DryRun {
+		words = slices.Insert(words, 1, "--dry-run")
 	}
 	return words
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"text/tabwriter"
 
@@ -11,7 +10,6 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
-	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -42,22 +40,14 @@ func (p *program) templatesCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return p.printTemplates(s, c.String("xlsx"))
+			return p.printTemplates(templatesOf(s), c.String("xlsx"))
 		})
-}
-
-// serviceTemplates are the templates of an environment.
-type serviceTemplates struct {
-	*mapping.Service
-	version  apiclient.Version // of the interface that was asked
-	routes   apiclient.Routes  // of that version, in that environment
-	linkBody json.RawMessage   // of the magic link's request
 }
 
 // listTemplates reads the templates of an environment over the version of the
 // interface that api names; "" takes the one that fits. The claim type is the
-// mapping's.
-func (p *program) listTemplates(ctx context.Context, where load.Where, api string) (*serviceTemplates, error) {
+// mapping's. The session that has them is closed.
+func (p *program) listTemplates(ctx context.Context, where load.Where, api string) (*load.Session, error) {
 	s, wrong, err := load.OpenConfiguration(where)
 	if err == nil {
 		err = wrong.Err()
@@ -65,21 +55,20 @@ func (p *program) listTemplates(ctx context.Context, where load.Where, api strin
 	if err != nil {
 		return nil, err
 	}
-	return p.readTemplates(ctx, s, s.Version(api))
+	return s, p.readTemplates(ctx, s, s.Version(api))
 }
 
 // readTemplates reads the templates of a session's environment, and closes the session.
-func (p *program) readTemplates(ctx context.Context, s *load.Session, version apiclient.Version) (*serviceTemplates, error) {
+func (p *program) readTemplates(ctx context.Context, s *load.Session, version apiclient.Version) (err error) {
 	defer s.Close()
 	if err := s.Connect(ctx, version, p.asking()); err != nil {
-		return nil, err
+		return err
 	}
-	service, err := s.ListTemplates(ctx)
-	if err != nil {
-		return nil, err
+	if s.Service, err = s.ListTemplates(ctx); err != nil {
+		return err
 	}
 	console.PrintProblems(p.Err, s.Warnings)
-	return &serviceTemplates{service, version, s.Client.Routes(), s.Client.LinkBody()}, nil
+	return nil
 }
 
 // templatesJSON is the object of claimsheet templates.
@@ -102,21 +91,20 @@ type attributeJSON struct {
 	Type string `json:"type"` // its data type; empty when the service reports none
 }
 
-// object returns what --json prints, which the sandbox takes as its reference data.
-func (s *serviceTemplates) object() templatesJSON {
+// templatesOf returns what --json prints, which the sandbox takes as its reference data.
+func templatesOf(s *load.Session) templatesJSON {
 	listed := []templateJSON{}
-	for _, t := range s.Templates {
+	for _, t := range s.Service.Templates {
 		one := templateJSON{ID: t.ID, Name: t.Name, Attributes: []attributeJSON{}}
 		for _, at := range t.Attributes {
 			one.Attributes = append(one.Attributes, attributeJSON{at.ID, at.Name, string(at.Type)})
 		}
 		listed = append(listed, one)
 	}
-	return templatesJSON{s.Environment, string(s.version), listed}
+	return templatesJSON{s.Env.Name, string(s.Client.Routes().Version), listed}
 }
 
-func (p *program) printTemplates(s *serviceTemplates, xlsx string) error {
-	object := s.object()
+func (p *program) printTemplates(object templatesJSON, xlsx string) error {
 	p.object = object
 	if xlsx != "" {
 		rows := [][]string{}
@@ -129,10 +117,10 @@ func (p *program) printTemplates(s *serviceTemplates, xlsx string) error {
 		if err := reports.WriteList(xlsx, "Templates", []string{"Template", "Attribute", "Data type", "Id"}, rows); err != nil {
 			return err
 		}
-		fmt.Fprintf(p.Out, "%s: %d activity templates of the environment “%s” (%s)\n", problem.OneLine(xlsx), len(object.Templates), s.Environment, s.version)
+		fmt.Fprintf(p.Out, "%s: %d activity templates of the environment “%s” (%s)\n", problem.OneLine(xlsx), len(object.Templates), object.Environment, object.API)
 		return nil
 	}
-	fmt.Fprintf(p.Out, "Activity templates of the environment “%s” (%s): %d\n", s.Environment, s.version, len(object.Templates))
+	fmt.Fprintf(p.Out, "Activity templates of the environment “%s” (%s): %d\n", object.Environment, object.API, len(object.Templates))
 	table := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
 	for _, t := range object.Templates {
 		fmt.Fprintf(table, "\n%s\t\t%s\n", problem.OneLine(t.Name), problem.OneLine(t.ID))
