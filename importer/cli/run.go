@@ -374,13 +374,7 @@ func (r *importRun) openLedger() error {
 			return err
 		}
 	}
-	if err := r.ledger.lock(); err != nil {
-		if errors.Is(err, ledger.ErrLocked) {
-			r.session.KeepInputs() // the run that has the ledger may be reading the same copies
-		}
-		return err
-	}
-	return nil
+	return r.ledger.lock()
 }
 
 // look is the first pass: it reads, converts and groups every row. It refuses a sheet with too

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -30,7 +29,7 @@ type Input struct {
 	Digest   string // SHA-256 in hex
 	Password string // opens it when it is encrypted, which the copy stays
 
-	remove func() // removes the copy, unless it is kept or was there before
+	remove func() // removes the copy, unless it is kept
 }
 
 // Open opens the copy. Problems name the file that the user gave.
@@ -39,21 +38,21 @@ func (in *Input) Open(o sheet.Options) (*sheet.Reader, error) {
 	return sheet.Open(in.Path, o)
 }
 
-// copyInput copies a sheet into folder (0700), as a file (0600) that is named by
-// its digest. With an empty folder the copy is temporary.
+// copyInput copies a sheet into folder (0700), as a file (0600) of its own. With an empty folder the copy is
+// temporary.
 func copyInput(given, folder string) (*Input, error) {
 	src, err := safefile.Open(given)
 	if err != nil {
 		return nil, err
 	}
 	defer src.Close()
-	in := &Input{Given: given, remove: func() {}}
+	in := &Input{Given: given}
 	if folder == "" {
 		if folder, err = os.MkdirTemp("", "claimsheet-*"); err != nil { // 0700
 			return nil, err
 		}
 		in.remove = func() { _ = os.RemoveAll(folder) }
-		if err = in.copy(src, folder, false); err != nil {
+		if err = in.copy(src, folder); err != nil {
 			in.remove()
 		}
 		return in, err
@@ -63,8 +62,12 @@ func copyInput(given, folder string) (*Input, error) {
 		return nil, problem.At(problem.Where{File: folder}, "state-folder", "this is not a folder; a link could lead the copies elsewhere").
 			Hinted("move it away")
 	}
+	in.remove = func() {
+		_ = os.Remove(in.Path)
+		_ = os.Remove(folder) // stays unless it is empty
+	}
 	if err == nil {
-		err = in.copy(src, folder, true)
+		err = in.copy(src, folder)
 	}
 	if err != nil {
 		in.remove()
@@ -74,36 +77,17 @@ func copyInput(given, folder string) (*Input, error) {
 	return in, nil
 }
 
-// copy makes the copy, a durable one if it may be kept, and computes its digest.
-func (in *Input) copy(src io.Reader, folder string, durable bool) error {
-	dst, err := os.CreateTemp(folder, "incoming-*") // 0600
+// copy makes the copy, durable because it may be kept, and computes its digest.
+func (in *Input) copy(src io.Reader, folder string) error {
+	dst, err := os.CreateTemp(folder, "*"+strings.ToLower(filepath.Ext(in.Given))) // 0600
 	if err != nil {
 		return err
 	}
+	in.Path = dst.Name()
 	h := sha256.New()
 	_, err = io.Copy(io.MultiWriter(dst, h), src)
-	if durable {
-		err = errors.Join(err, dst.Sync())
-	}
-	if err = errors.Join(err, dst.Close()); err != nil {
-		return errors.Join(err, os.Remove(dst.Name()))
-	}
 	in.Digest = hex.EncodeToString(h.Sum(nil))
-	in.Path = filepath.Join(folder, in.Digest+strings.ToLower(filepath.Ext(in.Given)))
-	info, err := os.Lstat(in.Path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && durable:
-		in.remove = func() {
-			_ = os.Remove(in.Path)
-			_ = os.Remove(folder) // stays unless it is empty
-		}
-	case err == nil && info.Mode().IsRegular():
-		if digest, err := safefile.Digest(in.Path); err == nil && digest == in.Digest {
-			return os.Remove(dst.Name()) // an earlier run kept it
-		}
-	}
-	// A damaged copy of an earlier run, or a file planted there, is replaced.
-	return os.Rename(dst.Name(), in.Path)
+	return errors.Join(err, dst.Sync(), dst.Close())
 }
 
 // Source is one of the sheets that a run reads.
