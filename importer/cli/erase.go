@@ -58,7 +58,6 @@ func (p *program) purge(ctx context.Context, o historyOptions) error {
 	fmt.Fprintf(p.Out, "purged in the environment “%s” what is older than %s:\n", l.session.Env.Name, moment(before))
 	fmt.Fprintf(p.Out, "  kept copies of sheets                          %d (%d bytes)\n", inputs.files, inputs.bytes)
 	fmt.Fprintf(p.Out, "  requests, answers and redirect urls, of steps  %d\n", done.Steps)
-	p.printStayed(inputs)
 	if done.Unsettled > 0 {
 		fmt.Fprintf(p.Out, "%s and kept, because an answer may have an id; decide with %s, then purge again\n",
 			stepsAre(done.Unsettled, "uncertain"), l.command("settle"))
@@ -130,7 +129,6 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 	}
 	p.object = historyJSON{Environment: l.session.Env.Name, Forgotten: &forgottenJSON{steps, inputs.files, inputs.bytes, append([]string{}, ids...)}}
 	fmt.Fprintf(p.Out, "erased: steps: %d, kept copies of sheets: %d (%d bytes)\n", steps, inputs.files, inputs.bytes)
-	p.printStayed(inputs)
 	if len(ids) > 0 {
 		fmt.Fprintf(p.Out, "The service still has: %s\n", problem.OneLine(strings.Join(ids, ", ")))
 	}
@@ -164,16 +162,8 @@ func (l *ledgerSession) toForget(ctx context.Context, key string) ([]ledger.Clie
 
 // removedInputs counts the copies of sheets that were removed.
 type removedInputs struct {
-	files  int
-	bytes  int64
-	stayed string // the folder whose files stayed, because another ledger may need them; "" for none
-}
-
-// printStayed says which files a person has to look at.
-func (p *program) printStayed(r removedInputs) {
-	if r.stayed != "" {
-		fmt.Fprintf(p.Out, "Kept copies of sheets stay in %s: another ledger has its copies there too. Remove by hand those that are no longer needed.\n", r.stayed)
-	}
+	files int
+	bytes int64
 }
 
 // keptInputs returns the file names of the copies of sheets that runs have.
@@ -191,13 +181,16 @@ func (l *ledgerSession) keptInputs(ctx context.Context) (map[string]bool, error)
 const minOrphanAge = time.Hour
 
 // removeInputs removes the copies of sheets that were kept and that no run has any more, and
-// copies older than before that no run ever had: a run, or a purge, was killed. It removes nothing
-// where the state folder has another ledger too: a copy may be of its runs.
+// copies older than before that no run ever had: a run, or a purge, was killed. Those stay where the
+// state folder has another ledger too: they may be of its runs.
 func (l *ledgerSession) removeInputs(ctx context.Context, kept map[string]bool, before time.Time) (gone removedInputs, err error) {
 	folder := load.InputsFolder(l.session.State)
 	shared, err := l.sharesFolder()
-	if err != nil || shared {
-		return removedInputs{stayed: folder}, err
+	if err != nil {
+		return gone, err
+	}
+	if shared {
+		before = time.Time{}
 	}
 	still, err := l.keptInputs(ctx)
 	if err != nil {

@@ -355,11 +355,13 @@ func TestLedgerInDatabase(t *testing.T) {
 	expect(t, s.must(2, "copy-ledger", "--to", "file:"+url), "not empty")
 	s.environment("ledger: file:" + url)
 	quiet()
-	kept := len(s.glob(".claimsheet/inputs/*"))
-	expect(t, s.must(0, "history", "--yes", "--forget", "c2@example.com"), "another ledger has its copies there too")
+	other, old := s.path(".claimsheet/inputs/other.xlsx"), time.Now().AddDate(0, 0, -3)
+	write(t, other, "of a run that another ledger knows")
+	must(t, os.Chtimes(other, old, old))
+	expect(t, s.must(0, "history", "--yes", "--forget", "c2@example.com"), "kept copies of sheets")
 	s.must(0, "history", "--purge", "--older-than", "1d", "--yes")
-	if after := len(s.glob(".claimsheet/inputs/*")); after != kept {
-		t.Errorf("of %d copies of sheets, which may be the other database's, %d are left", kept, after)
+	if left := s.glob(".claimsheet/inputs/*"); !slices.Equal(left, []string{other}) {
+		t.Errorf("the copies that are left are %q", left)
 	}
 	for _, text := range []string{"canary-password", "search_path", "postgres@"} {
 		s.eachFile("", func(path string, data []byte) {
