@@ -1,5 +1,5 @@
-// Package workbook reads results workbooks, which earlier runs wrote, as the input of
-// another run: the run that a workbook belongs to, its rows and its steps.
+// Package workbook reads the input of a run: the rows of a lead sheet, or a results workbook, which
+// an earlier run wrote: the run that it belongs to, its rows and its steps.
 package workbook
 
 import (
