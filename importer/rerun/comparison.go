@@ -269,7 +269,7 @@ func (r *Comparison) own(person mapping.Person, looksUp bool) *ledger.Event {
 
 // CheckRows compares the rows of the sheet Results with the ledger. The problem.List has every row
 // that shows what the ledger does not know under the row's keys: what was created would be created
-// again. Any other error is the ledger's or the file's.
+// again. A row that the mapping leaves out is not among them. Any other error is the ledger's or the file's.
 func (r *Comparison) CheckRows(ctx context.Context, rows iter.Seq2[Row, error]) error {
 	var found problem.List
 	for row, err := range rows {
@@ -281,7 +281,7 @@ func (r *Comparison) CheckRows(ctx context.Context, rows iter.Seq2[Row, error]) 
 		if err != nil {
 			return err
 		}
-		if gone {
+		if gone || lead.Skipped != "" { // then the row asks for nothing
 			continue
 		}
 		known, err := r.client(ctx, lead.Client)

@@ -89,6 +89,32 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// TestRowsLeftOut: a client who was imported opts out, and the cells of another row are cleared.
+func TestRowsLeftOut(t *testing.T) {
+	m, found := mapping.Parse("mapping.yaml", []byte(rowsMapping+"sheet: {when: 'col(\"Card\") != \"No\"'}\n"))
+	if len(found) > 0 {
+		t.Fatal(found)
+	}
+	r := rowsComparison(t, "")
+	if r.Binding, found = mapping.Bind(m, &cell.Sheet{Name: "Results", HeaderRow: 1, Header: []string{"E-mail", "Loan", "Card"}}, nil, "2026-11-20"); len(found) > 0 {
+		t.Fatal(found)
+	}
+	read := func(yield func(rerun.Row, error) bool) {
+		for i, texts := range [][]string{{"ann@example.test", "L1", "No"}, {"", "", ""}} {
+			row := rerun.Row{Status: "done", ClientID: "c-1", ClaimIDs: []string{"loan-1"}, Record: cell.Record{Row: i + 2}}
+			for _, text := range texts {
+				row.Record.Cells = append(row.Record.Cells, cell.Cell{Kind: cell.Text, Raw: text, Shown: text})
+			}
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+	if err := r.CheckRows(t.Context(), read); err != nil {
+		t.Error(err)
+	}
+}
+
 // rowsComparison returns a Comparison of two sheets with a ledger that knows a
 // client with claims; options are more of the mapping's client.
 func rowsComparison(t *testing.T, options string) *rerun.Comparison {
