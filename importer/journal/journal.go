@@ -103,7 +103,8 @@ func (f *File) add(e ledger.Event) error {
 	line = append(line, '\n')
 	if _, err = f.file.WriteAt(line, f.end); err == nil {
 		f.end += int64(len(line))
-		err = f.file.Sync()
+		_, err = os.Lstat(f.path) // a file that was removed still takes what is written to it
+		err = errors.Join(f.file.Sync(), err)
 	}
 	f.failed = err
 	return err

@@ -288,6 +288,7 @@ func TestKeep(t *testing.T) {
 	}{
 		"usual":                 {},
 		"no folder at first":    {before: func(s *scene) error { return os.Rename(filepath.Dir(s.path), filepath.Dir(s.path)+".away") }, after: func(s *scene) error { return os.Rename(filepath.Dir(s.path)+".away", filepath.Dir(s.path)) }},
+		"removed meanwhile":     {after: func(s *scene) error { return os.RemoveAll(filepath.Dir(s.path)) }, fails: true},
 		"another file is there": {before: func(s *scene) error { return os.WriteFile(s.path, nil, 0o600) }, fails: true},
 		"a link is there":       {before: func(s *scene) error { return os.Symlink(s.l.Path(), s.path) }, fails: true},
 	} {
