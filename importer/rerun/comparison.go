@@ -12,6 +12,7 @@
 package rerun
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -42,6 +43,7 @@ type Comparison struct {
 	decided   map[ledger.StepID]settle.Decision // those of decisions
 	links     map[mapping.Identity]int          // the newest link of a client that is missing and done, in taken
 	found     map[mapping.Identity]bool         // clients who were found, not created: an activity of theirs was skipped
+	spaces    map[string]string                 // the key spaces of client keys that are not of the mapping's own (known_id)
 	last      ledger.ClientKey
 	steps     map[string]ledger.Step // of last
 }
@@ -66,7 +68,7 @@ func (r *Comparison) Decisions() int { return len(r.decisions) }
 // ledger's or the file's. An id that differs from the ledger's, or from that of another line of the
 // same step, is among them.
 func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error], runKnown bool) error {
-	r.found, r.links = map[mapping.Identity]bool{}, map[mapping.Identity]int{}
+	r.found, r.links, r.spaces = map[mapping.Identity]bool{}, map[mapping.Identity]int{}, map[string]string{}
 	r.decided, r.takenAt, r.numbers = map[ledger.StepID]settle.Decision{}, map[ledger.StepID]int{}, map[int]bool{}
 	var found problem.List
 	for line, err := range lines {
@@ -74,7 +76,16 @@ func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error
 			return err
 		}
 		r.numbers[line.Number] = true
-		id, who := r.stepID(line), mapping.Identity{Space: r.Binding.KeySpace(), Key: line.Client}
+		if line.Step == ledger.KindClient {
+			holder, _, err := r.clientOf(ctx, mapping.Identity{Space: r.Binding.KeySpace(), Key: line.Client}, line.ID)
+			if err != nil {
+				return err
+			}
+			if holder.Key == line.Client && holder.Space != r.Binding.KeySpace() {
+				r.spaces[strings.Clone(line.Client)] = holder.Space
+			}
+		}
+		id, who := r.stepID(line), mapping.Identity{Space: r.spaceOf(line), Key: line.Client}
 		if erased, err := r.isErased(ctx, id.ClientKey, ledger.ClientKey{Environment: r.Environment, Space: who.Space, Client: who.Key}); err != nil {
 			return err
 		} else if erased {
@@ -284,7 +295,15 @@ func (r *Comparison) CheckRows(ctx context.Context, rows iter.Seq2[Row, error]) 
 		if gone || lead.Skipped != "" { // then the row asks for nothing
 			continue
 		}
-		known, err := r.client(ctx, lead.Client)
+		id := ""
+		for _, given := range r.Binding.KnownIDsOf(lead) { // what a row gives an id for is not created
+			if given.Kind == mapping.ClaimStep {
+				row.ClaimIDs = slices.DeleteFunc(row.ClaimIDs, func(id string) bool { return strings.EqualFold(id, given.ID) })
+			} else {
+				id = given.ID
+			}
+		}
+		_, known, err := r.clientOf(ctx, lead.Client, id)
 		if err != nil {
 			return err
 		}
@@ -319,10 +338,32 @@ func (r *Comparison) client(ctx context.Context, who mapping.Identity) (map[stri
 	return steps, nil
 }
 
+// clientOf is client for one to whom the sheet may give an id (known_id), "" for none: if the ledger has no id
+// under the client's own key, the client is the one who has the given id, whatever the key.
+func (r *Comparison) clientOf(ctx context.Context, who mapping.Identity, id string) (mapping.Identity, map[string]ledger.Step, error) {
+	steps, err := r.client(ctx, who)
+	if err != nil || id == "" || r.Binding.Mapping().Client.KnownID.Text == "" || steps[string(mapping.ClientStep)].ID != "" {
+		return who, steps, err
+	}
+	any := ledger.StepID{ClientKey: ledger.ClientKey{Environment: r.Environment}}
+	t, taken, err := r.Ledger.StepWithID(ctx, ledger.Event{StepID: any, Kind: ledger.KindClient, ID: id})
+	if err != nil || !taken {
+		return who, steps, err
+	}
+	who = mapping.Identity{Space: t.Holder.Space, Key: t.Holder.Client}
+	steps, err = r.client(ctx, who)
+	return who, steps, err
+}
+
+// spaceOf returns the key space of a line's client.
+func (r *Comparison) spaceOf(line Step) string {
+	return cmp.Or(r.spaces[line.Client], r.Binding.KeySpace())
+}
+
 // stepID returns the full name of a line's step. All mappings share the client
 // step, and a further contact's steps are the contact's own.
 func (r *Comparison) stepID(line Step) ledger.StepID {
-	id := ledger.StepID{ClientKey: ledger.ClientKey{Environment: r.Environment, Space: r.Binding.KeySpace(), Client: line.Client},
+	id := ledger.StepID{ClientKey: ledger.ClientKey{Environment: r.Environment, Space: r.spaceOf(line), Client: line.Client},
 		Mapping: r.Binding.Mapping().Name.Text, Step: line.Step}
 	if who, own, ok := mapping.ContactOf(line.Step); ok {
 		id.Space, id.Client, id.Step = who.Space, who.Key, own

@@ -115,6 +115,47 @@ func TestRowsLeftOut(t *testing.T) {
 	}
 }
 
+// TestKnownIDs: a second mapping has sent more for a client and a claim of the first, by the ids that its sheet gives. Its own key
+// is another one. The client key in the sheet Steps is that of the ledger.
+func TestKnownIDs(t *testing.T) {
+	const second = "name: more\napi: v2\nclient: {key: Ref, known_id: Contact, lookup: {email: E-mail}, fields: {email: E-mail}}\n" +
+		"claims: [{key: Loan, known_id: Claim, name: x}]\n"
+	m, found := mapping.Parse("mapping.yaml", []byte(second))
+	if len(found) > 0 {
+		t.Fatal(found)
+	}
+	r := rowsComparison(t, "")
+	sheet := &cell.Sheet{Name: "Results", HeaderRow: 1, Header: []string{"Ref", "E-mail", "Contact", "Loan", "Claim"}}
+	if r.Binding, found = mapping.Bind(m, sheet, nil, "2026-11-20"); len(found) > 0 {
+		t.Fatal(found)
+	}
+	const ann, contact, claim = "ann@example.test", "6a0e9d3c-55a4-4c0f-8d8f-2b8b2a1f0c11", "7b0e9d3c-55a4-4c0f-8d8f-2b8b2a1f0c12"
+	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	owner := ledger.ClientKey{Environment: service, Space: "leads", Client: "L1"}
+	for _, e := range []ledger.Event{
+		{StepID: ledger.StepID{ClientKey: owner, Step: "client"}, Kind: ledger.KindClient, ID: contact},
+		{StepID: ledger.StepID{ClientKey: owner, Mapping: "loans", Step: "claim/loan/L1"}, Kind: ledger.KindClaim, ID: claim},
+		{StepID: ledger.StepID{ClientKey: owner, Mapping: "more", Step: "activity/a@client"}, Kind: ledger.KindActivity},
+	} {
+		e.To, e.Via, e.At = ledger.Done, ledger.ViaAdopted, at
+		if err := r.Ledger.Append(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	row := rerun.Row{Status: "done", ClientID: contact, ClaimIDs: []string{claim}, Record: cell.Record{Row: 2}}
+	for _, text := range []string{"K1", ann, contact, "9", claim} {
+		row.Record.Cells = append(row.Record.Cells, cell.Cell{Kind: cell.Text, Raw: text, Shown: text})
+	}
+	err := r.CheckSteps(t.Context(), lines(rerun.Step{Client: "L1", Step: "client", State: "done", ID: contact},
+		rerun.Step{Client: "L1", Step: "activity/a@client", State: "done"}), true)
+	if err != nil || r.Missing() > 0 {
+		t.Errorf("%v; %d steps are missing", err, r.Missing())
+	}
+	if err := r.CheckRows(t.Context(), func(yield func(rerun.Row, error) bool) { yield(row, nil) }); err != nil {
+		t.Error(err)
+	}
+}
+
 // rowsComparison returns a Comparison of two sheets with a ledger that knows a
 // client with claims; options are more of the mapping's client.
 func rowsComparison(t *testing.T, options string) *rerun.Comparison {
