@@ -169,9 +169,6 @@ func (r *importRun) compareWorkbook(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := c.Settle(ctx, uuid.NewString()); err != nil {
-		return err
-	}
 	if err := c.CheckRows(ctx, r.session.Sources[0].Rows()); err != nil {
 		return err
 	}
@@ -180,7 +177,10 @@ func (r *importRun) compareWorkbook(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.lost
+	if r.lost != nil {
+		return r.lost
+	}
+	return c.Settle(ctx, uuid.NewString()) // last: a workbook that is refused is given again with its decisions
 }
 
 // recordBookRun records the run that wrote the workbook, now that the ledger knows

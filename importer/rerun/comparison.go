@@ -27,7 +27,7 @@ import (
 )
 
 // Comparison compares a results workbook with the ledger. Call CheckSteps first, then TakeOver if
-// anything is missing, then Settle, then CheckRows. A Comparison is for one goroutine.
+// anything is missing, then CheckRows, then Settle. A Comparison is for one goroutine.
 type Comparison struct {
 	Ledger      *ledger.Ledger
 	Environment string // the ledger's scope
