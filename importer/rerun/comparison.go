@@ -44,6 +44,7 @@ type Comparison struct {
 	links     map[mapping.Identity]int          // the newest link of a client that is missing and done, in taken
 	found     map[mapping.Identity]bool         // clients who were found, not created: an activity of theirs was skipped
 	spaces    map[string]string                 // the key spaces of client keys that are not of the mapping's own (known_id)
+	holders   map[string]mapping.Identity       // the clients of the lines, by their ids
 	last      ledger.ClientKey
 	steps     map[string]ledger.Step // of last
 }
@@ -69,6 +70,7 @@ func (r *Comparison) Decisions() int { return len(r.decisions) }
 // same step, is among them.
 func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error], runKnown bool) error {
 	r.found, r.links, r.spaces = map[mapping.Identity]bool{}, map[mapping.Identity]int{}, map[string]string{}
+	r.holders = map[string]mapping.Identity{}
 	r.decided, r.takenAt, r.numbers = map[ledger.StepID]settle.Decision{}, map[ledger.StepID]int{}, map[int]bool{}
 	var found problem.List
 	for line, err := range lines {
@@ -83,6 +85,9 @@ func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error
 			}
 			if holder.Key == line.Client && holder.Space != r.Binding.KeySpace() {
 				r.spaces[strings.Clone(line.Client)] = holder.Space
+			}
+			if r.Binding.Mapping().Client.KnownID.Text != "" {
+				r.holders[strings.Clone(line.ID)] = mapping.Identity{Space: holder.Space, Key: strings.Clone(holder.Key)}
 			}
 		}
 		id, who := r.stepID(line), mapping.Identity{Space: r.spaceOf(line), Key: line.Client}
@@ -241,7 +246,13 @@ func (r *Comparison) readRows(rows iter.Seq2[Row, error]) (map[mapping.Identity]
 		if err != nil {
 			return nil, err
 		}
-		people := r.Binding.People(r.Binding.Convert(row.Record))
+		lead := r.Binding.Convert(row.Record)
+		people := r.Binding.People(lead)
+		for _, given := range r.Binding.KnownIDsOf(lead) {
+			if holder, ok := r.holders[given.ID]; ok && given.Kind == mapping.ClientStep {
+				people[0].Who = holder
+			}
+		}
 		who, client := people[0].Who, r.own(people[0], r.Binding.Mapping().Client.Existing != mapping.Create)
 		for _, contact := range people[1:] {
 			r.own(contact, true)

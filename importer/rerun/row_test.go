@@ -1,6 +1,7 @@
 package rerun_test
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -142,17 +143,21 @@ func TestKnownIDs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	row := rerun.Row{Status: "done", ClientID: contact, ClaimIDs: []string{claim}, Record: cell.Record{Row: 2}}
+	row := rerun.Row{Status: "done", ClientID: contact, URL: "https://go.example.test", ClaimIDs: []string{claim}, Record: cell.Record{Row: 2}}
 	for _, text := range []string{"K1", ann, contact, "9", claim} {
 		row.Record.Cells = append(row.Record.Cells, cell.Cell{Kind: cell.Text, Raw: text, Shown: text})
 	}
 	err := r.CheckSteps(t.Context(), lines(rerun.Step{Client: "L1", Step: "client", State: "done", ID: contact},
-		rerun.Step{Client: "L1", Step: "activity/a@client", State: "done"}), true)
-	if err != nil || r.Missing() > 0 {
-		t.Errorf("%v; %d steps are missing", err, r.Missing())
+		rerun.Step{Client: "L1", Step: "activity/a@client", State: "done"}, rerun.Step{Client: "L1", Step: "link", State: "done"}), true)
+	if err != nil || r.Missing() != 1 {
+		t.Errorf("%v; %d steps are missing, want 1", err, r.Missing())
 	}
-	if err := r.CheckRows(t.Context(), func(yield func(rerun.Row, error) bool) { yield(row, nil) }); err != nil {
+	rows := func(yield func(rerun.Row, error) bool) { yield(row, nil) }
+	if err := errors.Join(r.TakeOver("run-1", rows), r.CheckRows(t.Context(), rows)); err != nil {
 		t.Error(err)
+	}
+	if steps, err := r.Ledger.Steps(t.Context(), owner, "more"); err != nil || steps["link"].URL != row.URL {
+		t.Errorf("the link is %+v, %v", steps["link"], err)
 	}
 }
 
