@@ -97,7 +97,8 @@ func TestRowsLeftOut(t *testing.T) {
 		t.Fatal(found)
 	}
 	r := rowsComparison(t, "")
-	if r.Binding, found = mapping.Bind(m, &cell.Sheet{Name: "Results", HeaderRow: 1, Header: []string{"E-mail", "Loan", "Card"}}, nil, "2026-11-20"); len(found) > 0 {
+	sheet := &cell.Sheet{Name: "Results", HeaderRow: 1, Header: []string{"E-mail", "Loan", "Card"}}
+	if r.Binding, found = mapping.Bind(m, sheet, nil, "2026-11-20"); len(found) > 0 {
 		t.Fatal(found)
 	}
 	read := func(yield func(rerun.Row, error) bool) {
