@@ -6,6 +6,7 @@ import (
 	"iter"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"claimsheet/importer/spool"
@@ -81,7 +82,9 @@ func surveyRow(b *mapping.Binding, record cell.Record, convert bool) surveyedRow
 	if b.Mapping().Client.Existing == mapping.Create {
 		r.people[0].Asked = nil
 	}
-	r.people[0].Asked = append(r.people[0].Asked, b.KnownIDs(row)...) // clients with the same one belong together, too
+	for _, id := range b.KnownIDsOf(row) { // clients with the same one belong together, too
+		r.people[0].Asked = append(r.people[0].Asked, mapping.Identity{Space: "known " + string(id.Kind), Key: strings.ToLower(id.ID)})
+	}
 	return r
 }
 

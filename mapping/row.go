@@ -86,7 +86,7 @@ func (b *Binding) Convert(record cell.Record) ConvertedRow {
 }
 
 // ConvertPeople is Convert for a pass that only groups rows: it converts what Client, People,
-// KnownIDs and the Notes need. Of the Problems it has some.
+// KnownIDsOf and the Notes need. Of the Problems it has some.
 func (b *Binding) ConvertPeople(record cell.Record) ConvertedRow {
 	row := ConvertedRow{Row: cell.RowOf(record.Table, record.Row)}
 	r := b.converter(record, &row)
@@ -283,18 +283,24 @@ func (b *Binding) ClaimSteps(l ConvertedRow) []string {
 	return keys
 }
 
-// KnownIDs returns the ids that a row gives for its client and its claims (known_id). The space
-// says which of the two an id is of.
-func (b *Binding) KnownIDs(l ConvertedRow) []Identity {
-	var ids []Identity
-	add := func(of StepKind, part *rowPart, known *boundValue) {
-		if it := part.value(known); !it.value.IsZero() {
-			ids = append(ids, Identity{"known " + string(of), it.value.Literal})
-		}
+// KnownID is an id that a row gives for a client or a claim (known_id).
+type KnownID struct {
+	Step   string // the key of the step that the id is for
+	Kind   StepKind
+	ID     string
+	Column int // of the cell; 0 = A
+}
+
+// KnownIDsOf returns the ids that a row gives.
+func (b *Binding) KnownIDsOf(l ConvertedRow) []KnownID {
+	var ids []KnownID
+	if it := l.client.value(b.client.known); !it.value.IsZero() {
+		ids = append(ids, KnownID{string(ClientStep), ClientStep, it.value.Literal, first(it.of.columns)})
 	}
-	add(ClientStep, &l.client, b.client.known)
 	for i := range l.claims {
-		add(ClaimStep, &l.claims[i], b.claims[l.claims[i].entry].known)
+		if it := l.claims[i].value(b.claims[l.claims[i].entry].known); !it.value.IsZero() {
+			ids = append(ids, KnownID{b.claimStep(&l.claims[i]), ClaimStep, it.value.Literal, first(it.of.columns)})
+		}
 	}
 	return ids
 }
