@@ -185,7 +185,7 @@ func (e *Environment) authenticate(r *resolver, cfg *apiclient.Config) {
 			carried.Header.Set(ref.key, r.secret(ref).Reveal())
 		}
 	}
-	var token func() (string, error) // nil for none
+	var token func(context.Context) (string, error) // nil for none
 	switch c := e.auth; c.kind {
 	case authBearer:
 		carried.Header.Set("Authorization", bearer(r.secret(c.token).Reveal()))
@@ -206,7 +206,7 @@ func (e *Environment) authenticate(r *resolver, cfg *apiclient.Config) {
 	if len(carried.Header) == 0 && query == "" && token == nil {
 		return
 	}
-	cfg.Authorize = func(_ context.Context, req *http.Request) error {
+	cfg.Authorize = func(ctx context.Context, req *http.Request) error {
 		maps.Copy(req.Header, carried.Header.Clone())
 		if query != "" {
 			req.URL.RawQuery = strings.TrimPrefix(req.URL.RawQuery+"&"+query, "&")
@@ -214,7 +214,7 @@ func (e *Environment) authenticate(r *resolver, cfg *apiclient.Config) {
 		if token == nil {
 			return nil
 		}
-		text, err := token()
+		text, err := token(ctx)
 		if err == nil {
 			req.Header.Set("Authorization", bearer(text))
 		}

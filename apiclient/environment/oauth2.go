@@ -20,8 +20,8 @@ import (
 const tokenTimeout = 30 * time.Second
 
 // tokens returns a function that returns an OAuth2 token; its error is an *apiclient.Failure. A token is fetched 10 s
-// before the last one expires, by one caller for all.
-func tokens(c credentials, id, secret Secret, cfg *apiclient.Config) func() (string, error) {
+// before the last one expires, by one caller for all; a caller waits for it until its context ends.
+func tokens(c credentials, id, secret Secret, cfg *apiclient.Config) func(context.Context) (string, error) {
 	config := clientcredentials.Config{ClientID: id.Reveal(), ClientSecret: secret.Reveal(), TokenURL: c.tokenURL, Scopes: c.scopes}
 	// The style is never probed: a probe sends the secret twice and hides the
 	// endpoint's first answer. RFC 6749, section 2.3.1, prefers the header.
@@ -32,15 +32,28 @@ func tokens(c credentials, id, secret Secret, cfg *apiclient.Config) func() (str
 	client := &http.Client{Timeout: tokenTimeout, Transport: apiclient.NewTransport(*cfg),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // the secret would go with it
 	source := config.TokenSource(context.WithValue(context.Background(), oauth2.HTTPClient, client))
-	return func() (string, error) {
-		t, err := source.Token()
-		switch {
-		case err != nil:
-			return "", tokenFailure(err)
-		case checkHeaderText(t.AccessToken) != nil:
-			return "", unsent("the token endpoint's answer holds a token that cannot be sent", nil)
+	return func(ctx context.Context) (string, error) {
+		type result struct {
+			token *oauth2.Token
+			err   error
 		}
-		return t.AccessToken, nil
+		fetched := make(chan result, 1)
+		go func() {
+			t, err := source.Token()
+			fetched <- result{t, err}
+		}()
+		select {
+		case <-ctx.Done():
+			return "", &apiclient.Failure{NotSent: true, Reason: "stopped while waiting for an OAuth2 token", Err: context.Cause(ctx)}
+		case r := <-fetched:
+			switch {
+			case r.err != nil:
+				return "", tokenFailure(r.err)
+			case checkHeaderText(r.token.AccessToken) != nil:
+				return "", unsent("the token endpoint's answer holds a token that cannot be sent", nil)
+			}
+			return r.token.AccessToken, nil
+		}
 	}
 }
 

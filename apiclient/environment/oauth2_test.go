@@ -1,6 +1,7 @@
 package environment_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -192,5 +193,18 @@ func TestOAuth2RecoversFromAFailure(t *testing.T) {
 	}
 	if got := sent(t, c).Get("Authorization"); got != "Bearer token-2" {
 		t.Errorf("Authorization %q after the endpoint recovered", got)
+	}
+}
+
+// A token endpoint that hangs does not keep a request whose context ends.
+func TestOAuth2IsNotWaitedForLongerThanTheRequest(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	open := make(chan struct{})
+	c := oauth2(t, serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { stop(); <-open })).URL, "")
+	defer close(open)
+	err := c.Authorize(ctx, httptest.NewRequest(http.MethodGet, "/", nil))
+	f, ok := errors.AsType[*apiclient.Failure](err)
+	if !ok || !f.NotSent || f.Stop || f.Retry != apiclient.Never || f.Reason != "stopped while waiting for an OAuth2 token" {
+		t.Errorf("%+v", err)
 	}
 }
