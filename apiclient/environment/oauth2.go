@@ -29,7 +29,11 @@ func tokens(c credentials, id, secret Secret, cfg *apiclient.Config) func(contex
 	if c.style == "params" {
 		config.AuthStyle = oauth2.AuthStyleInParams
 	}
-	client := &http.Client{Timeout: tokenTimeout, Transport: apiclient.NewTransport(*cfg),
+	connection := *cfg
+	if u, err := url.Parse(c.tokenURL); err == nil && apiclient.IsLoopback(u.Hostname()) {
+		connection.Proxy = nil // which would read the secret in http, and has a loopback address of its own
+	}
+	client := &http.Client{Timeout: tokenTimeout, Transport: apiclient.NewTransport(connection),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // the secret would go with it
 	source := config.TokenSource(context.WithValue(context.Background(), oauth2.HTTPClient, client))
 	return func(ctx context.Context) (string, error) {

@@ -59,6 +59,20 @@ func TestTokensThroughAProxy(t *testing.T) {
 	}
 }
 
+// A token endpoint on this machine is not reached through the proxy, which could read the
+// secret where the endpoint speaks http.
+func TestTokensOfThisMachinePastTheProxy(t *testing.T) {
+	t.Setenv("CANARY", canary)
+	proxy := apitest.StartProxy(t, nil)
+	tokens := serve(t, &tokenServer{answer: lasting(3600)})
+	cfg := must(only(t, t.TempDir(), "    auth: {type: oauth2, token_url: '"+tokens.URL+"', client_id: me, client_secret: env:CANARY}\n"+
+		"    proxy: "+proxy.URL+"\n").Config(t.Context(), apiclient.V2))(t)
+	same(t, "headers", http.Header{"Authorization": {"Bearer token-1"}}, sent(t, cfg))
+	if asked := proxy.Asked(); len(asked) > 0 {
+		t.Errorf("the proxy was asked: %q", asked)
+	}
+}
+
 // The proxy's credentials are secrets: they are read by Config, hidden in what the
 // service answers, and listed.
 func TestProxyCredentials(t *testing.T) {
