@@ -82,8 +82,8 @@ func (s *secrets) hide(text string, except ...string) string {
 	return text
 }
 
-// jsonString matches a string of a JSON document.
-var jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+// jsonScalar matches a string or a number of a JSON document.
+var jsonScalar = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*`)
 
 // redacted returns the body of an answer as hide leaves it, also where a JSON document
 // escapes characters. What is not text is not kept: nothing can be found in it.
@@ -95,7 +95,7 @@ func redacted(a Answer, hide func(string) string) []byte {
 	if bytes.IndexByte(body, '\\') < 0 || !json.Valid(body) {
 		return []byte(hide(string(body)))
 	}
-	return jsonString.ReplaceAllFunc(body, func(literal []byte) []byte {
+	return jsonScalar.ReplaceAllFunc(body, func(literal []byte) []byte {
 		text, _ := scalar(literal)
 		if hidden := hide(text); hidden != text {
 			return encode(hidden)

@@ -139,6 +139,14 @@ func TestSecretsAreHiddenInEverySpelling(t *testing.T) {
 	}
 }
 
+// A secret of digits is hidden also where an answer with escapes repeats it as a number.
+func TestSecretsThatAreNumbers(t *testing.T) {
+	for _, status := range []int{201, 422} {
+		v := echoed(t, key("84756120934857"), status, says(`{"contactId":"a","key":84756120934857,"message":"\u00e4","n":[12,-1.5e3]}`))
+		equal(t, "kept", `{"contactId":"a","key":"***","message":"\u00e4","n":[12,-1.5e3]}`, string(v.Answer))
+	}
+}
+
 // Of a secret in two layers of escapes nothing is kept, whichever they are.
 func TestSecretsInTwoLayers(t *testing.T) {
 	const secret = `k3y+canary/b c&"%41ä==`
