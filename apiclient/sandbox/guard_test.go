@@ -18,7 +18,7 @@ import (
 // returns the result of Serve.
 func listen(t *testing.T, s *sandbox.Service) (addr string, stop func() error) {
 	t.Helper()
-	l := must(serve.Loopback("127.0.0.1:0"))(t)
+	l := must(serve.Loopback("tcp", "127.0.0.1:0"))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- serve.Until(ctx, l, sandbox.Guard(s, l.Addr())) }()

@@ -17,8 +17,8 @@ import (
 const shutdownTime = 5 * time.Second
 
 // Loopback opens a TCP port that only this computer can reach, for a server without
-// authentication or with personal data. Port 0 means any free port.
-func Loopback(addr string) (net.Listener, error) {
+// authentication or with personal data. The network is tcp, or tcp4 to refuse ::1. Port 0 means any free port.
+func Loopback(network, addr string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, fmt.Errorf("%q is not an address: expected one such as 127.0.0.1:8080", addr)
@@ -26,7 +26,7 @@ func Loopback(addr string) (net.Listener, error) {
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return nil, fmt.Errorf("%q is not a loopback address: expected one such as 127.0.0.1:8080", addr)
 	}
-	l, err := net.Listen("tcp", addr)
+	l, err := net.Listen(network, addr)
 	if err != nil {
 		return nil, err
 	}

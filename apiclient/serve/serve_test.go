@@ -23,12 +23,16 @@ func TestC4_ListensOnThisMachineOnly(t *testing.T) {
 		"0.0.0.0:0": false, ":0": false, "[::]:0": false, "x": false, "192.0.2.1:0": false, "example.com:0": false, "example.com:80": false, "127.0.0.1": false, "": false,
 		"localhost.example.com:0": false, "127.1:0": false,
 	} {
-		l, err := serve.Loopback(addr)
+		l, err := serve.Loopback("tcp", addr)
 		if err == nil {
 			l.Close()
 		}
 		if (err == nil) != ours {
 			t.Errorf("Listen(%q): %v", addr, err)
 		}
+	}
+	if l, err := serve.Loopback("tcp4", "[::1]:0"); err == nil {
+		l.Close()
+		t.Error("tcp4: a port of ::1")
 	}
 }

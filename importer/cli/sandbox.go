@@ -107,7 +107,7 @@ func (p *program) serve(c *cli.Context) error {
 			return err
 		}
 	}
-	l, err := serve.Loopback(addr)
+	l, err := serve.Loopback("tcp", addr)
 	if err != nil {
 		return problem.New("address", "the sandbox cannot listen there: %v", err)
 	}

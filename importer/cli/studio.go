@@ -83,7 +83,7 @@ func (p *program) studio(c *cli.Context) error {
 		return withInitHints(err)
 	}
 	defer server.Close()
-	l, err := serve.Loopback(c.String("addr"))
+	l, err := serve.Loopback("tcp4", c.String("addr"))
 	if err != nil {
 		return problem.New("address", "studio cannot listen there: %v", problem.Cause(err)).Hinted("leave --addr out, or choose another port of 127.0.0.1")
 	}

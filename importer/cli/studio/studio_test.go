@@ -85,7 +85,7 @@ func begin(t *testing.T, text, sheet string, change func(*studio.Options)) *tab 
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := serve.Loopback("127.0.0.1:0")
+	l, err := serve.Loopback("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -470,7 +470,7 @@ func TestSave(t *testing.T) {
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	s := session(t, 10*time.Millisecond)
-	l, err := serve.Loopback("127.0.0.1:0")
+	l, err := serve.Loopback("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
