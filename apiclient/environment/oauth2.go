@@ -20,7 +20,7 @@ import (
 const tokenTimeout = 30 * time.Second
 
 // tokens returns a function that returns an OAuth2 token; its error is an *apiclient.Failure. A token is fetched 10 s
-// before the last one expires, by one caller for all; a caller waits for it until its context ends.
+// before the last one expires, by one caller for all. A caller waits tokenTimeout for it, and not after its context has ended.
 func tokens(c credentials, id, secret Secret, cfg *apiclient.Config) func(context.Context) (string, error) {
 	config := clientcredentials.Config{ClientID: id.Reveal(), ClientSecret: secret.Reveal(), TokenURL: c.tokenURL, Scopes: c.scopes}
 	// The style is never probed: a probe sends the secret twice and hides the
@@ -41,14 +41,19 @@ func tokens(c credentials, id, secret Secret, cfg *apiclient.Config) func(contex
 			token *oauth2.Token
 			err   error
 		}
+		waits, end := context.WithTimeout(ctx, tokenTimeout) // the callers before this one may use up as much each
+		defer end()
 		fetched := make(chan result, 1)
 		go func() {
 			t, err := source.Token()
 			fetched <- result{t, err}
 		}()
 		select {
-		case <-ctx.Done():
-			return "", &apiclient.Failure{NotSent: true, Reason: "stopped while waiting for an OAuth2 token", Err: context.Cause(ctx)}
+		case <-waits.Done():
+			if ctx.Err() != nil {
+				return "", &apiclient.Failure{NotSent: true, Reason: "stopped while waiting for an OAuth2 token", Err: context.Cause(ctx)}
+			}
+			return "", unsent("the token endpoint does not answer in time", waits.Err())
 		case r := <-fetched:
 			switch {
 			case r.err != nil:
