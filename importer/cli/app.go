@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -239,16 +240,18 @@ func checkArguments(c *cli.Context) error {
 			corrected := slices.Concat(strings.Fields(c.Command.HelpName), givenFlags(c), args[i:], args[:i])
 			flag, _, _ := strings.Cut(arg, "=")
 			late := problem.New("late-flag", "the flag %s is after the argument %s; flags come first", flag, args[0])
-			if slices.ContainsFunc(corrected, func(word string) bool {
-				return strings.HasPrefix(word, "-password") || strings.HasPrefix(word, "--password")
-			}) {
+			line := reports.CommandLine(corrected)
+			if strings.Contains(line, "-password") && !passwordReference.MatchString(line) {
 				return late // what is typed behind it may be a password, which is not shown
 			}
-			return late.Hinted("%s", reports.CommandLine(corrected))
+			return late.Hinted("%s", line)
 		}
 	}
 	return nil
 }
+
+// passwordReference matches a password that is a reference, in a command line.
+var passwordReference = regexp.MustCompile(`-password[= ]'?(env|file|cmd):`)
 
 // givenFlags returns the flags before the arguments, by the shortest of their names.
 func givenFlags(c *cli.Context) []string {
