@@ -47,6 +47,7 @@ func (p *program) settleCommand() *cli.Command {
 			switchFlag("not-created", "it does not exist"),
 			switchFlag("give-up", "leave it"),
 			switchFlag("undo", "undo a decision, or withdraw an id of the sheet"),
+			switchFlag("yes", "as for the other commands; settle asks nothing"),
 			jsonFlag(),
 		}, ledgerFlags()...),
 		func(c *cli.Context) error {
