@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
 	"sync"
 	"syscall"
 
@@ -35,7 +36,10 @@ func reach(place, step string) {
 		return
 	}
 	if os.Getenv("TRIAL_PAUSE") == here {
-		_ = self.Signal(syscall.Signal(19)) // SIGSTOP on Linux, where its test runs
+		goesOn := make(chan os.Signal, 1)
+		signal.Notify(goesOn, syscall.Signal(18)) // SIGCONT on Linux, where its test runs
+		_ = self.Signal(syscall.Signal(19))       // SIGSTOP, which may reach another thread first
+		<-goesOn
 	}
 	if os.Getenv("TRIAL_KILL") == here {
 		_ = self.Kill()
