@@ -67,7 +67,7 @@ var messageSlips = []struct {
 }
 
 // syntax reports a file that is not valid YAML, at the place of the likely cause: the library
-// notices some mistakes later. Nothing of the file is quoted, which may hold secrets.
+// notices some mistakes later. At most one character of the file is quoted, which may hold secrets.
 func (r *Reader) syntax(err error, data []byte) {
 	at, context, says := Place{1, 1}, Place{1, 1}, ""
 	if e, ok := errors.AsType[*yaml.LoadError](err); ok {
