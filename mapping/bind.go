@@ -524,7 +524,7 @@ func (b *binder) workflow(rule *ActivityRule) (name, identifier boundValue) {
 // workflowText binds a text in which the sheet's name and the run's date are replaced, too.
 func (b *binder) workflowText(label string, w yamltree.Scalar) boundValue {
 	v := boundValue{label: label, required: true, conv: convert.Converter{Type: convert.Text}}
-	b.places(&v, w, map[string]string{"sheet": cmp.Or(b.sheet.Origin, b.sheet.Name), "run.date": b.runDate})
+	b.bindTemplate(&v, w, map[string]string{"sheet": cmp.Or(b.sheet.Origin, b.sheet.Name), "run.date": b.runDate})
 	if len(v.columns) == 0 {
 		v.constant = &cell.Value{Field: cell.StringValue, Literal: v.text.fill(func(int) string { return "" })}
 	}

@@ -217,7 +217,7 @@ func (b *binder) value(label string, rule *ValueRule, typ convert.Type) boundVal
 	case rule.Constant.At.IsSet():
 		v.constant = b.constant(label, rule.Constant, v.conv)
 	case rule.Text.Text != "":
-		b.places(&v, rule.Text, nil)
+		b.bindTemplate(&v, rule.Text, nil)
 	case len(rule.Join) > 0:
 		columns(rule.Join...)
 		v.glue = cmp.Or(rule.With, new(", "))
@@ -380,9 +380,9 @@ func (b *binder) aliasElsewhere(w yamltree.Scalar) bool {
 	return false
 }
 
-// places binds a text with places: it replaces those whose text is known, and finds the
+// bindTemplate binds a text with {Column}: it replaces the names whose text is known, and finds the
 // columns of the others. What is wrong with the braces Parse has reported.
-func (b *binder) places(v *boundValue, w yamltree.Scalar, known map[string]string) {
+func (b *binder) bindTemplate(v *boundValue, w yamltree.Scalar, known map[string]string) {
 	v.text, _ = parseTemplate(w.Text)
 	for i, part := range v.text {
 		if s, isKnown := known[part.name]; isKnown {
