@@ -373,9 +373,11 @@ func skipActivities(decisions []decision, b *mapping.Binding) {
 // again: with the date of the later run in it, one batch would become two. A refused step
 // takes the name as it is now, because the name may be what was refused.
 func (d *decision) fixWorkflow() {
+	if d.step.Activity == nil || d.known.To == ledger.Refused || d.known.Data == nil {
+		return
+	}
 	var then wanted
-	if d.step.Activity == nil || d.known.To == ledger.Refused || d.known.Data == nil ||
-		json.Unmarshal(d.known.Data, &then) != nil || then.Workflow == nil {
+	if json.Unmarshal(d.known.Data, &then) != nil || then.Workflow == nil {
 		return
 	}
 	step, act := *d.step, *d.step.Activity

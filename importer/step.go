@@ -342,7 +342,8 @@ func (r *clientRun) takeLatest(contact map[string]ledger.Step) {
 
 // lines are the client's lines in the sheet Steps: one for each step of the plan. A step that
 // the ledger does not have is planned, or skipped.
-func (r *clientRun) lines(o clientOutcome) (lines []result.Step) {
+func (r *clientRun) lines(o clientOutcome) []result.Step {
+	lines := make([]result.Step, 0, len(o.Steps))
 	dryRun := r.job.mode == dry
 	for _, s := range o.Steps {
 		ofErased, wouldSend := s.Step.Kind == mapping.ContactStep && s.Step.Contact == nil, s.Status == result.Planned && s.ID == "" // else nothing is sent
