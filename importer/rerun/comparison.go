@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -314,9 +315,12 @@ func (r *Comparison) CheckRows(ctx context.Context, rows iter.Seq2[Row, error]) 
 				id = given.ID
 			}
 		}
-		_, known, err := r.clientOf(ctx, lead.Client, id)
+		who, known, err := r.clientOf(ctx, lead.Client, id)
 		if err != nil {
 			return err
+		}
+		if len(r.decided) > 0 {
+			known = r.asDecided(who, known)
 		}
 		asks := r.Binding.ClaimSteps(lead)
 		if r.NewIdentity {
@@ -325,6 +329,22 @@ func (r *Comparison) CheckRows(ctx context.Context, rows iter.Seq2[Row, error]) 
 		found = append(found, row.conflicts(known, asks, r.showsFound(), len(lead.Problems) > 0)...)
 	}
 	return found.Err()
+}
+
+// asDecided returns what is known of a client by the decisions in the column Settle: a row may show an
+// id that is given there.
+func (r *Comparison) asDecided(who mapping.Identity, known map[string]ledger.Step) map[string]ledger.Step {
+	known = maps.Clone(known)
+	for id, decision := range r.decided {
+		if step := known[id.Step]; id.Space == who.Space && id.Client == who.Key {
+			step.To, step.ID = ledger.Refused, decision.Value
+			if decision.Choice == settle.WasCreated {
+				step.To = ledger.Done
+			}
+			known[id.Step] = step
+		}
+	}
+	return known
 }
 
 // showsFound reports whether the mapping takes over no client that the service knew already: its

@@ -50,17 +50,23 @@ func (r Row) conflicts(known map[string]ledger.Step, asks []string, showsFound, 
 	}
 	const (
 		clientHint = "put the client key or the id back as it was; if this is to be a new client, clear Claimsheet's cells in the row"
+		doubtHint  = "to say what became of the step in doubt, clear this cell, and write “created” with the id behind it into its cell Settle in the sheet Steps"
 		claimHint  = "put the claim's key or the id back as it was; if this is to be a new claim, clear Claimsheet's cells in the row"
 	)
+	isInDoubt := func(key string) bool { return known[key].To == ledger.Uncertain }
 	client := known[string(mapping.ClientStep)]
 	switch {
 	case r.ClientID == "" || showsFound && (client.To == "" || slices.Contains(unsent, string(client.To))) || r.ClientID == client.ID:
+	case client.To == ledger.Uncertain:
+		conflict(r.ClientIDAt, "the row shows a client's id, and the ledger has the client in doubt", doubtHint)
 	case client.ID == "":
 		conflict(r.ClientIDAt, "the row shows a client's id, and the ledger knows none under the row's client key", clientHint)
 	default:
 		conflict(r.ClientIDAt, "this id differs from the one that the ledger has for the client", clientHint)
 	}
 	switch {
+	case r.strays(known, claimSteps(known)) && slices.ContainsFunc(asks, isInDoubt):
+		conflict(r.ClaimIDsAt, "the row shows the id of a claim that the ledger does not know, and has a claim in doubt", doubtHint)
 	case r.strays(known, claimSteps(known)):
 		conflict(r.ClaimIDsAt, "the row shows the id of a claim that the ledger does not know for this client", clientHint)
 	case r.strays(known, asks) && (invalid || slices.ContainsFunc(asks, func(key string) bool { return known[key].To != ledger.Done })):

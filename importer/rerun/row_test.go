@@ -90,6 +90,33 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// TestRowsInDoubt: the row of a claim in doubt shows the id that was found in the service.
+func TestRowsInDoubt(t *testing.T) {
+	for settle, want := range map[string]string{"created loan-4": "", "": "its cell Settle", "not created": "put the client key", "created loan-5": "put the client key"} {
+		r := rowsComparison(t, "")
+		owner := ledger.ClientKey{Environment: service, Space: "email", Client: "ann@example.test"}
+		doubt := ledger.Event{StepID: ledger.StepID{ClientKey: owner, Mapping: "loans", Step: "claim/loan/L4"}, To: ledger.Sent, Kind: ledger.KindClaim, At: time.Now()}
+		uncertain := doubt
+		uncertain.To = ledger.Uncertain
+		if err := r.Ledger.Append(doubt, uncertain); err != nil {
+			t.Fatal(err)
+		}
+		line := rerun.Step{Client: owner.Client, Step: doubt.Step, State: "uncertain", Settle: settle}
+		if err := r.CheckSteps(t.Context(), lines(line), true); err != nil {
+			t.Fatal(err)
+		}
+		row := rerun.Row{Status: "uncertain", ClientID: "c-1", ClaimIDs: []string{"loan-4"}, Record: cell.Record{Row: 2}}
+		for _, text := range []string{owner.Client, "L4", ""} {
+			row.Record.Cells = append(row.Record.Cells, cell.Cell{Kind: cell.Text, Raw: text, Shown: text})
+		}
+		err := r.CheckRows(t.Context(), func(yield func(rerun.Row, error) bool) { yield(row, nil) })
+		found, _ := err.(problem.List)
+		if want == "" && err != nil || want != "" && (len(found) != 1 || !strings.Contains(found[0].Hint, want)) {
+			t.Errorf("Settle %q: got %v, want a hint with %q", settle, err, want)
+		}
+	}
+}
+
 // TestRowsLeftOut: a client who was imported opts out, and the cells of another row are cleared.
 func TestRowsLeftOut(t *testing.T) {
 	m, found := mapping.Parse("mapping.yaml", []byte(rowsMapping+"sheet: {when: 'col(\"Card\") != \"No\"'}\n"))
