@@ -44,6 +44,9 @@ func during(what string, err error) error {
 	return &named
 }
 
+// StoppedBefore is the Reason of a request that did not leave because its context was done.
+const StoppedBefore = "stopped before it was sent"
+
 // unsent returns a failure before the request was given to the network.
 func unsent(reason string, err error) *Failure {
 	return &Failure{NotSent: true, Reason: reason, Err: err}
@@ -77,7 +80,7 @@ func failureOf(peer string, err error, notSent bool) *Failure {
 		f.NotSent = true
 		stop("the service refuses the TLS handshake: a client certificate is missing or not accepted", "")
 	case errors.Is(err, context.Canceled) && notSent:
-		f.Retry, f.Reason = Never, "stopped before it was sent"
+		f.Retry, f.Reason = Never, StoppedBefore
 	case errors.Is(err, context.Canceled):
 		f.Retry, f.Reason = Never, "stopped while waiting for the answer"
 	case isDNS:

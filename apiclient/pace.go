@@ -173,5 +173,5 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 
 // stopped is the failure of a request that was still waiting when ctx ended.
 func stopped(ctx context.Context) *Failure {
-	return unsent("stopped before it was sent", ctx.Err())
+	return unsent(StoppedBefore, ctx.Err())
 }

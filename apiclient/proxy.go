@@ -56,7 +56,7 @@ func (p *Proxy) tunnel(ctx context.Context, conn net.Conn, address string, limit
 	res, err := p.ask(conn, address)
 	switch {
 	case !stop():
-		return unsent("stopped before it was sent", context.Cause(ctx))
+		return unsent(StoppedBefore, context.Cause(ctx))
 	case err != nil:
 		return failureOf("proxy", err, true)
 	case res.StatusCode/100 != 2:

@@ -272,7 +272,7 @@ func (r *clientRun) intend(d *decision) error {
 // that durable. A step with an earlier attempt that may have worked stays uncertain.
 func (r *clientRun) withdraw(d *decision) {
 	event := r.event(*d, ledger.Refused)
-	event.Reason = "it was not sent after all"
+	event.Reason = reasonWithdrawn
 	if d.known.To == ledger.Uncertain {
 		event.To, event.Reason, event.NotFound = ledger.Uncertain, reasonNotRepeated, d.known.NotFound
 	}
@@ -410,7 +410,8 @@ func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verd
 
 // projected is the outcome of a step that is not done, by what became of the last attempt: by the
 // answer that the ledger keeps, or by the words in its place (see ledger.Words). When the run was
-// stopped, an attempt of an earlier run says nothing.
+// stopped, an attempt of an earlier run says nothing. A report, which has no Service, reads the
+// answer without the rules of an environment, and a 2xx not at all.
 func (r *clientRun) projected(ctx context.Context, d decision) stepOutcome {
 	known, stopped := d.known, ctx.Err() != nil
 	if known.To == "" || stopped && !slices.Contains(r.job.Runs, known.Run) {
@@ -421,10 +422,11 @@ func (r *clientRun) projected(ctx context.Context, d decision) stepOutcome {
 	switch {
 	case v.Status == 0:
 		v.Effect = apiclient.NotSent
-	case r.job.Service != nil:
+	case r.job.Service != nil || v.Status/100 != 2:
 		v = r.job.judgeStored(known, r.ids.person(""))
 	}
-	if known.To == ledger.Refused && !hasWords && unsent(v) && stopped {
+	withdrawn := known.Reason == apiclient.StoppedBefore || known.Reason == reasonWithdrawn
+	if known.To == ledger.Refused && !hasWords && unsent(v) && (stopped || v.Stop || withdrawn) {
 		return r.job.notStarted(ctx, d, v.Detail)
 	}
 	v.Reason = cmp.Or(strings.TrimSuffix(known.Reason, "; "+v.Hint), v.Reason, "it was not sent")
@@ -443,14 +445,18 @@ func (r *clientRun) projected(ctx context.Context, d decision) stepOutcome {
 
 // judgeStored is the verdict on a step's last request by the answer that the ledger keeps of it.
 func (j *Job) judgeStored(step ledger.Step, clientID string) apiclient.Verdict {
-	request := apiclient.Request{Kind: apiclient.Kind(step.Kind)} // as far as a relative url in the answer depends on it
-	switch routes := j.Service.Routes(); step.Kind {
+	request := apiclient.Request{Kind: apiclient.Kind(step.Kind)}
+	stored := apiclient.StoredAnswer(step.Event.Status, step.Answer)
+	if j.Service == nil {
+		return new(apiclient.Client).JudgeStored(request, stored)
+	}
+	switch routes := j.Service.Routes(); step.Kind { // as far as a relative url in the answer depends on it
 	case ledger.KindClient:
 		request = routes.CreateClient(nil, false)
 	case ledger.KindLink:
 		request = routes.CreateLink(clientID, nil)
 	}
-	return j.Service.JudgeStored(request, apiclient.StoredAnswer(step.Event.Status, step.Answer))
+	return j.Service.JudgeStored(request, stored)
 }
 
 // unsent reports whether a request may be sent again: it was not sent, or was refused for another
@@ -552,6 +558,7 @@ func (j *Job) foundEvent(plan mapping.Plan, id string) ledger.Event {
 // The reasons of a step that is uncertain by an earlier attempt: where it was not
 // sent again, and behind the reason why the service refused it then.
 const (
+	reasonWithdrawn   = "it was not sent after all" // of a step that is not uncertain
 	reasonNotRepeated = "an earlier request may have created it, and it was not sent again"
 	reasonEarlier     = ", and an earlier attempt may have created it"
 )
