@@ -11,11 +11,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
 
@@ -61,8 +61,7 @@ func newBrowser(t *testing.T) *browser {
 // script that the page's security policy forbids. A request that is refused, or that nobody answers, is none.
 func (b *browser) watch() {
 	b.t.Helper()
-	var mu sync.Mutex
-	var faults []string
+	faults := make(chan string, 100)
 	messages := chromedp.Console(b.ctx)
 	go func() {
 		for m, err := range messages {
@@ -70,17 +69,13 @@ func (b *browser) watch() {
 				return
 			}
 			if m.IsException() || m.Type == "error" && !strings.HasPrefix(m.Text, "Failed to load resource") {
-				mu.Lock()
-				faults = append(faults, m.String())
-				mu.Unlock()
+				faults <- m.String()
 			}
 		}
 	}()
 	b.t.Cleanup(func() {
-		mu.Lock()
-		defer mu.Unlock()
-		for _, fault := range faults {
-			b.t.Error(fault)
+		for len(faults) > 0 {
+			b.t.Error(<-faults)
 		}
 	})
 }
@@ -96,19 +91,20 @@ func (b *browser) tab() *browser {
 	return other
 }
 
-// patient is the context of a step.
-func (b *browser) patient() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(b.ctx, *patience)
+// run takes a step and returns what it gives.
+func run[T any](b *browser, step chromedp.Action[T]) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, 2**patience)
+	defer cancel()
+	got, err := chromedp.Run(ctx, step)
+	must(b.t, err)
+	return got
 }
 
 // do takes steps that give nothing back.
 func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, 2**patience)
-	defer cancel()
-	if err := chromedp.Do(ctx, steps...); err != nil {
-		b.t.Fatal(err)
-	}
+	run(b, chromedp.Steps(steps...))
 }
 
 // evaluate asks the page; the answer of a promise is waited for.
@@ -120,13 +116,7 @@ func evaluate[T any](b *browser, script string, args ...any) T {
 		must(b.t, err)
 		texts[i] = string(data)
 	}
-	ctx, cancel := context.WithTimeout(b.ctx, 2**patience)
-	defer cancel()
-	got, err := chromedp.Run(ctx, chromedp.Evaluate[T](fmt.Sprintf(script, texts...), chromedp.EvalAwaitPromise))
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return got
+	return run(b, chromedp.Evaluate[T](fmt.Sprintf(script, texts...), chromedp.EvalAwaitPromise))
 }
 
 // ask calls a function of page.js.
@@ -135,14 +125,22 @@ func ask[T any](b *browser, call string, args ...any) T {
 	return evaluate[T](b, "(window.studioTest || "+strings.ReplaceAll(strings.TrimSpace(pageScript), "%", "%%")+", window.studioTest)."+call, args...)
 }
 
-// set sends a command of the protocol that gives nothing back.
-func set[P any](b *browser, command cdp.Command[P, cdp.Empty], params P) {
+// call sends a command of the protocol.
+func call[P, R any](b *browser, command cdp.Command[P, R], params P) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, *patience)
-	defer cancel()
-	if _, err := chromedp.Call(ctx, command, params); err != nil {
-		b.t.Fatal(err)
-	}
+	run(b, func(ctx context.Context, _ *chromedp.Target) (R, error) { return chromedp.Call(ctx, command, params) })
+}
+
+// before runs a script in the page before its own.
+func (b *browser) before(script string) {
+	b.t.Helper()
+	call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
+}
+
+// size gives the window another size.
+func (b *browser) size(width, height int64) {
+	b.t.Helper()
+	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1})
 }
 
 // open opens an address and waits for the verdict over the whole sheet.
@@ -237,8 +235,8 @@ func (b *browser) look(name string) {
 		if w.more && !*everyWindow {
 			continue
 		}
-		set(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: w.width, Height: w.height, DeviceScaleFactor: 1})
-		set(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: w.scheme}}})
+		b.size(w.width, w.height)
+		call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: w.scheme}}})
 		evaluate[bool](b, "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
 		if wide := evaluate[int64](b, `document.documentElement.scrollWidth`); wide > w.width {
 			b.t.Errorf("%s is %d wide in a window of %d", name, wide, w.width)
@@ -253,18 +251,14 @@ func (b *browser) look(name string) {
 			b.t.Errorf("%s, %d wide, %s: %s", name, w.width, w.scheme, barrier)
 		}
 	}
-	set(b, emulation.ClearDeviceMetricsOverride, cdp.Empty{})
-	set(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{})
+	call(b, emulation.ClearDeviceMetricsOverride, cdp.Empty{})
+	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{})
 }
 
 // picture keeps what is in the window.
 func (b *browser) picture(path string) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, *patience)
-	defer cancel()
-	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
-	must(b.t, err)
-	must(b.t, os.WriteFile(path, png, 0o644))
+	must(b.t, os.WriteFile(path, run(b, chromedp.CaptureScreenshot()), 0o644))
 }
 
 // barriers are what axe-core finds by the rules of WCAG 2.2 AA, and by good practice.
@@ -274,10 +268,7 @@ func (b *browser) barriers() []string {
 		return nil
 	}
 	if !evaluate[bool](b, `typeof axe === "object"`) {
-		ctx, cancel := context.WithTimeout(b.ctx, *patience)
-		defer cancel()
-		_, err := chromedp.Run(ctx, chromedp.Evaluate[any](b.axe+"; 1"))
-		must(b.t, err)
+		run(b, chromedp.Evaluate[any](b.axe+"; 1"))
 	}
 	return evaluate[[]string](b, `axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]})
 		.then(r => r.violations.flatMap(v => v.nodes.map(n => v.id + ": " + n.target + ": " + n.failureSummary)))`)

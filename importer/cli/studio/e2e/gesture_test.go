@@ -4,27 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
-
-// before runs a script in the page before its own.
-func (b *browser) before(script string) {
-	b.t.Helper()
-	ctx, cancel := b.patient()
-	defer cancel()
-	_, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
-	must(b.t, err)
-}
-
-// answers makes the page's fetch call window.answering, if a test has set it, for each
-// change, with the address and a function that asks the server.
-const answers = `{
-	const ask = window.fetch
-	window.fetch = (url, request) => window.answering && (request?.method === "POST" || window.answeringAll) && !String(url).includes("preview")
-		? window.answering(String(url), () => ask(url, request)) : ask(url, request)
-}`
 
 // twice clicks on a thing as a double click does.
 func (h hand) twice(kind, name, within string) {
@@ -51,8 +33,7 @@ func (h hand) focused(name, after string) {
 func TestOneGesture(t *testing.T) {
 	t.Parallel()
 	p := first(t)
-	h := hand{browser: newBrowser(t)}
-	h.open(p.studio("-e", "sandbox", "leads.xlsx").link)
+	h := p.page("leads.xlsx")
 	activities := func() int { return strings.Count(h.state().Mapping.Text, "\n  - template: ") }
 	was := activities()
 

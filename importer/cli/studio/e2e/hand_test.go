@@ -34,7 +34,6 @@ func (h hand) push(kind, name, within string) {
 }
 
 func (h hand) button(name string) { h.t.Helper(); h.push("button", name, "") }
-func (h hand) link(name string)   { h.t.Helper(); h.push("link", name, "") }
 
 // target opens the details of what the service gets at a place of the mapping.
 func (h hand) target(path string) {
@@ -155,7 +154,7 @@ func (h hand) click(kind, name, within string) {
 
 type focus struct {
 	At, Name, Fault string
-	Typing, IsRow   bool
+	IsRow           bool
 	IsBefore        bool // what is looked for stands before it
 }
 

@@ -9,9 +9,7 @@ func TestMistakes(t *testing.T) {
 	p := newPlace(t, "importer/cli/studio/e2e/testdata/mistakes.yaml")
 	messySheet(p, "03/04/2024", "N/A", "", "11/12/2023")
 	p.write("mapping.yaml", p.read("mistakes.yaml"))
-	s := p.studio("-e", "sandbox", "leads.xlsx")
-	h := hand{browser: newBrowser(t)}
-	h.open(s.link)
+	h := p.page("leads.xlsx")
 
 	// 1: the wrong row names the columns.
 	h.view("The sheet")

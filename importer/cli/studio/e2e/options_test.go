@@ -19,8 +19,7 @@ func TestOptions(t *testing.T) {
   {"id": "11000000-0000-4000-8000-000000000003", "name": "Agreed", "dataType": "Checkbox"}]}]`)
 	p.write("mapping.yaml", "name: options\napi: v2\nclient: {key: No, existing: create, fields: {no: No}}\nworkflow: {name: W, template_identifier: WF}\nactivities:\n"+
 		"  - template: Agreement\n    attributes:\n      Lender: Lender\n      Kind: {column: Kind, values: {C: Card, L: Loans}}\n      Agreed: {value: true}\n")
-	h := hand{browser: newBrowser(t)}
-	h.open(p.studio("-e", "sandbox", "--templates", "templates.json", "leads.csv").link)
+	h := p.page("--templates", "templates.json", "leads.csv")
 
 	h.at("#targets?at=/activities/0/attributes/Kind")
 	h.see(".allowed", "The service takes: “Card”, “Loan”.")
@@ -58,12 +57,11 @@ func TestOptions(t *testing.T) {
 	h.has("existing: skip")
 }
 
-// TestWays makes a value in other ways, looks at them without a change, and sets what is
-// chosen from few.
+// TestWays makes a value in other ways, looks at them without a change, sets what is
+// chosen from few, and changes the order of activities.
 func TestWays(t *testing.T) {
 	t.Parallel()
-	h := hand{browser: newBrowser(t)}
-	h.open(first(t).studio("-e", "sandbox", "leads.xlsx").link)
+	h := first(t).page("leads.xlsx")
 	h.at("#targets?at=/activities/0/attributes/Postcode")
 	h.mark("radio", "Formula", ".panel")
 	h.pick("Insert a column", "e-mail", "C · E-mail…")
@@ -105,13 +103,9 @@ func TestWays(t *testing.T) {
 	h.typing("Text", " of ")
 	h.inPanel("Take this")
 	h.see(".panel textarea", `col("Lender") contains " of "`)
-}
+	h.press(kb.Escape)
 
-// TestOrder sends an activity later and earlier.
-func TestOrder(t *testing.T) {
-	t.Parallel()
-	h := hand{browser: newBrowser(t)}
-	h.open(first(t).studio("-e", "sandbox", "leads.xlsx").link)
+	// An activity is sent later, and earlier.
 	templates := func(want ...string) {
 		t.Helper()
 		if got := strings.Join(regexp.MustCompile(`- template: [A-Z][a-z ]*[a-z]`).FindAllString(h.state().Mapping.Text, -1), "\n"); got != "- template: "+strings.Join(want, "\n- template: ") {
@@ -135,8 +129,7 @@ func TestNullTables(t *testing.T) {
 	p := first(t)
 	p.write("mapping.yaml", replaceOnce(t, replaceOnce(t, p.read("mapping.yaml"), "values: {LLOY: Lloyds, BARC: Barclays}", "values: "),
 		"Postcode: Post code", "Postcode: {column: Post code, type: Checkbox, checked: , unchecked: }"))
-	h := hand{browser: newBrowser(t)}
-	h.open(p.studio("-e", "sandbox", "leads.xlsx").link)
+	h := p.page("leads.xlsx")
 	for path, column := range map[string]string{"/activities/1/attributes/Lender": "Lender", "/activities/0/attributes/Postcode": "Post code"} {
 		h.at("#targets?at=" + path)
 		h.see(".panel .problems", "has no value")
@@ -151,8 +144,7 @@ func TestFaultAtField(t *testing.T) {
 	t.Parallel()
 	p := first(t)
 	p.write("mapping.yaml", replaceOnce(t, p.read("mapping.yaml"), "Postcode: Post code", "Postcode: Postal code"))
-	h := hand{browser: newBrowser(t)}
-	h.open(p.studio("-e", "sandbox", "leads.xlsx").link)
+	h := p.page("leads.xlsx")
 	h.at("#targets?at=/activities/0/attributes/Postcode")
 	h.see(".panel .problems", "Postal code")
 	h.pick("Column", "post", "E · Post code…")

@@ -2,17 +2,13 @@ package e2e
 
 import (
 	"bufio"
-	"bytes"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
-
-	"github.com/xuri/excelize/v2"
 )
 
 // root is the folder of the program's module.
@@ -104,45 +100,41 @@ func (p *place) isClean() {
 	}
 }
 
-// text returns the cells of a sheet of a workbook with spaces between them.
-func (p *place) text(name, sheet string) string {
-	p.t.Helper()
-	f, err := excelize.OpenFile(p.path(name))
-	must(p.t, err)
-	defer f.Close()
-	rows, err := f.GetRows(sheet)
-	must(p.t, err)
-	var all []string
-	for _, row := range rows {
-		all = append(all, row...)
-	}
-	return strings.Join(all, " ")
-}
-
 // studio is claimsheet studio as it runs.
 type studio struct {
 	link string
 	cmd  *exec.Cmd
 	done chan struct{}
-	log  *safeBuffer // what it wrote to stderr
 }
 
-// studio starts it; the test ends it. What it wrote to stderr may hold no personal data,
-// and not the token of the link.
+// page opens claimsheet studio in a browser of its own.
+func (p *place) page(args ...string) hand {
+	p.t.Helper()
+	h := hand{browser: newBrowser(p.t)}
+	h.open(p.studio(args...).link)
+	return h
+}
+
+// studio starts it with the templates of the sandbox; the test ends it. What it wrote to
+// stderr may hold no personal data, and not the token of the link.
 func (p *place) studio(args ...string) *studio {
 	p.t.Helper()
-	s := &studio{cmd: exec.Command(p.binary, append([]string{"studio"}, args...)...), done: make(chan struct{}), log: &safeBuffer{}}
+	s := &studio{cmd: exec.Command(p.binary, append([]string{"studio", "-e", "sandbox"}, args...)...), done: make(chan struct{})}
 	s.cmd.Dir = p.dir
-	s.cmd.Stderr = s.log
+	stderr, err := os.CreateTemp(p.dir, "stderr-*")
+	must(p.t, err)
+	s.cmd.Stderr = stderr
 	out, err := s.cmd.StdoutPipe()
 	must(p.t, err)
 	must(p.t, s.cmd.Start())
 	p.t.Cleanup(func() {
 		s.stop(os.Interrupt)
 		_, token, _ := strings.Cut(s.link, "token=")
+		must(p.t, stderr.Close())
+		text := p.read(filepath.Base(stderr.Name()))
 		for _, secret := range []string{token, "@example", "07700", "Jo<"} {
-			if strings.Contains(s.log.String(), secret) {
-				p.t.Errorf("stderr has %q:\n%s", secret, s.log)
+			if strings.Contains(text, secret) {
+				p.t.Errorf("stderr has %q:\n%s", secret, text)
 			}
 		}
 	})
@@ -154,7 +146,7 @@ func (p *place) studio(args ...string) *studio {
 		close(s.done)
 	}()
 	if s.link = strings.TrimSpace(line); err != nil || !strings.HasPrefix(s.link, "http://127.0.0.1:") {
-		p.t.Fatalf("claimsheet studio %s: %v\n%s%s", strings.Join(args, " "), err, line, s.log)
+		p.t.Fatalf("claimsheet studio %s: %v\n%s%s", strings.Join(args, " "), err, line, p.read(filepath.Base(stderr.Name())))
 	}
 	return s
 }
@@ -165,31 +157,10 @@ func (s *studio) stop(signal os.Signal) {
 	<-s.done
 }
 
-// kill ends it at once, as a power cut does.
-func (s *studio) kill() { s.stop(syscall.SIGKILL) }
-
 // origin is the link without its token.
 func (s *studio) origin() string {
 	origin, _, _ := strings.Cut(s.link, "/?")
 	return origin
-}
-
-// safeBuffer is a buffer that is written while it is read.
-type safeBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *safeBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *safeBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }
 
 func must(t testing.TB, err error) {

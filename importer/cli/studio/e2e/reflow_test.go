@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
-
-	"github.com/chromedp/cdproto/emulation"
 )
 
 // TestReflow looks at the views in a window of 320 pixels, and in one that is low because
@@ -14,10 +12,9 @@ import (
 func TestReflow(t *testing.T) {
 	t.Parallel()
 	p := first(t)
-	h := hand{browser: newBrowser(t)}
-	h.open(p.studio("-e", "sandbox", "leads.xlsx").link)
+	h := p.page("leads.xlsx")
 	for _, size := range []struct{ width, height int64 }{{320, 640}, {320, 256}, {640, 360}, {800, 600}} {
-		set(h.browser, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: size.width, Height: size.height, DeviceScaleFactor: 1})
+		h.size(size.width, size.height)
 		for _, v := range []view{
 			{"columns", "#columns", "h1", "Columns"}, {"column", "#columns?at=D", ".panel .editor", ""}, {"targets", "#targets", "h1", "Fields of the service"},
 			{"existing", "#targets?at=/client/existing", ".choices", "Take the known client"}, {"rows", "#rows", "[role=gridcell]", ""},

@@ -17,8 +17,7 @@ client:
   existing_activities: send
   fields: {email: {column: E-mail, type: Email}}
 `)
-	h := hand{browser: newBrowser(t)}
-	h.open(p.studio("-e", "sandbox", "leads.csv").link)
+	h := p.page("leads.csv")
 	h.at("#try")
 	h.button("Run into the sandbox")
 	h.see("#job-title", "Run into the sandbox: Done, with mistakes in the sheet")

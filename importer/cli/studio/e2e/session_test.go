@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -24,8 +25,7 @@ func TestUndo(t *testing.T) {
 	t.Parallel()
 	p := first(t)
 	before := p.read("mapping.yaml")
-	h := hand{browser: newBrowser(t)}
-	h.open(p.studio("-e", "sandbox", "leads.xlsx").link)
+	h := p.page("leads.xlsx")
 	h.rename("another-name")
 	h.at("#targets?at=/activities/1/attributes/Lender")
 	h.write("Anything not listed is sent as", "Other")
@@ -75,7 +75,7 @@ func TestUndo(t *testing.T) {
 func TestTwoTabs(t *testing.T) {
 	t.Parallel()
 	p := first(t)
-	s := p.studio("-e", "sandbox", "leads.xlsx")
+	s := p.studio("leads.xlsx")
 	b := newBrowser(t)
 	b.before(`{
 		const ask = window.fetch
@@ -103,8 +103,7 @@ func TestTwoTabs(t *testing.T) {
 func TestChangedOnDisk(t *testing.T) {
 	t.Parallel()
 	p := first(t)
-	h := hand{browser: newBrowser(t)}
-	h.open(p.studio("-e", "sandbox", "leads.xlsx").link)
+	h := p.page("leads.xlsx")
 	h.rename("mine")
 	theirs := p.read("mapping.yaml") + "# by another program\n"
 	p.write("mapping.yaml", theirs)
@@ -141,12 +140,12 @@ func TestKilled(t *testing.T) {
 	t.Parallel()
 	p := first(t)
 	before := p.read("mapping.yaml")
-	s := p.studio("-e", "sandbox", "leads.xlsx")
+	s := p.studio("leads.xlsx")
 	h := hand{browser: newBrowser(t)}
 	h.open(s.link)
 	h.rename("not-saved-yet")
 	h.judged()
-	s.kill()
+	s.stop(syscall.SIGKILL)
 	h.see("[role=alert]", "Claimsheet does not answer")
 	h.typing("Campaign name", "typed-since")
 	if !evaluate[bool](h.browser, `(() => { const e = new Event("beforeunload", {cancelable: true}); dispatchEvent(e); return e.defaultPrevented })()`) {
@@ -158,7 +157,7 @@ func TestKilled(t *testing.T) {
 	}
 
 	p.write("mapping.yaml", before+"# by a colleague\n")
-	other := p.studio("-e", "sandbox", "--addr", strings.TrimPrefix(s.origin(), "http://"), "leads.xlsx")
+	other := p.studio("--addr", strings.TrimPrefix(s.origin(), "http://"), "leads.xlsx")
 	h.see("[role=alert]", "open the link that it prints")
 	h.open(other.link)
 	h.see(".notices", "These changes were left unsaved last time.")
@@ -179,8 +178,7 @@ func TestNamesAreText(t *testing.T) {
 	p := newPlace(t)
 	header, cell := `<img src=x onerror="document.title='owned'">`, `<script>document.title="owned"</script><i>Jo</i>`
 	p.sheet("leads.xlsx", [][]string{{"E-mail", "First name", header, "Agreement no"}, {"jo@example.net", cell, cell, "A1"}, {"bo@example.net", "Bo", "x", "A2"}})
-	h := hand{browser: newBrowser(t)}
-	h.open(p.studio("-e", "sandbox", "leads.xlsx").link)
+	h := p.page("leads.xlsx")
 	h.see("tr[data-column=C] th", header)
 	h.column("C")
 	h.see(".panel", cell)

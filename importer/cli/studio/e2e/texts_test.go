@@ -26,8 +26,7 @@ func odd(t *testing.T) *place {
 func TestTexts(t *testing.T) {
 	t.Parallel()
 	p := odd(t)
-	h := hand{browser: newBrowser(t)}
-	h.open(p.studio("-e", "sandbox", "leads.xlsx").link)
+	h := p.page("leads.xlsx")
 
 	// A second condition stands beside the first one as a whole.
 	h.at("#targets?at=/activities/0/when")

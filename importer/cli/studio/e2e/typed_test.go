@@ -49,7 +49,7 @@ func TestTyped(t *testing.T) {
 	t.Parallel()
 	p := first(t)
 	h := hand{browser: newBrowser(t)}
-	s := p.studio("-e", "sandbox", "leads.xlsx")
+	s := p.studio("leads.xlsx")
 	h.open(s.link)
 
 	h.at("#targets?at=/name")

@@ -13,8 +13,7 @@ func TestViews(t *testing.T) {
 		p := newPlace(t, "importer/cli/studio/e2e/testdata/mistakes.yaml")
 		messySheet(p, "03/04/2024", "N/A", "", "11/12/2023")
 		p.write("mapping.yaml", strings.NewReplacer("header_row: 3", "header_row: 4", "{run.date}\"\n", "{run.date}\"\n  template_identifier: WF-2026\n").Replace(p.read("mistakes.yaml")))
-		h := hand{browser: newBrowser(t)}
-		h.open(p.studio("-e", "sandbox", "leads.xlsx").link)
+		h := p.page("leads.xlsx")
 		h.looks([]view{
 			{"columns", "#columns", "h1", "Columns"},
 			{"column-dates", "#columns?at=AD", ".readings", "dd/mm/yyyy"},
@@ -31,8 +30,7 @@ func TestViews(t *testing.T) {
 		t.Parallel()
 		p := newPlace(t)
 		messySheet(p, "", "N/A", "")
-		h := hand{browser: newBrowser(t)}
-		h.open(p.studio("-e", "sandbox", "leads.xlsx").link)
+		h := p.page("leads.xlsx")
 		h.at("#try")
 		h.button("Start the dry run")
 		h.see("#job-title", "Dry run: Done, with mistakes in the sheet")
