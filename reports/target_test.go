@@ -2,51 +2,48 @@ package reports_test
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
 
-	"claimsheet/importer/safefile"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
 
+// A workbook of ours is known by its properties, and by the hidden sheet that repeats them
+// where a program has saved it without them.
 func TestIsOurs(t *testing.T) {
 	t.Parallel()
 	path, f := written(t, loans())
-	want := map[string]string{
-		reports.KindProperty: "results", "claimsheet.ledger": "L1", "claimsheet.environment": "https://uat.example.test",
-		reports.StepsProperty: "4",
-	}
-	check := func(name, path string, want map[string]string) {
+	dir := t.TempDir()
+	saved := func(name string) string {
 		t.Helper()
-		got, ok, err := reports.IsOurs(path)
-		if err != nil || ok != (want != nil) {
-			t.Fatalf("%s: %v, %v", name, ok, err)
-		}
-		if diff := cmp.Diff(want, got); ok && diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		noError(t, f.SaveAs(filepath.Join(dir, name)))
+		return filepath.Join(dir, name)
 	}
-	check("as written", path, want)
-
+	want := map[string]string{reports.KindProperty: "results", reports.StepsProperty: "4", "claimsheet.ledger": "L1", "claimsheet.environment": "https://uat.example.test"}
 	noError(t, f.SetCellValue("Results", "A2", "edited"))
-	edited := filepath.Join(t.TempDir(), "edited.xlsx")
-	noError(t, f.SaveAs(edited))
-	check("edited", edited, want)
-
-	check("a workbook of somebody else", foreign(t), nil)
-	for name, content := range map[string]string{"empty": "", "text": "a,b\n1,2\n"} {
-		path := filepath.Join(t.TempDir(), "a.xlsx")
-		noError(t, os.WriteFile(path, []byte(content), 0o600))
-		check(name, path, nil)
+	edited := saved("edited.xlsx")
+	f.Pkg.Store("docProps/custom.xml", []byte(`<Properties xmlns="http://schemas.openxmlformats.org/officeDocument/2006/custom-properties"/>`))
+	dropped := maps.Clone(want)
+	dropped[reports.DroppedProperty] = "yes"
+	text, empty := filepath.Join(dir, "text.xlsx"), filepath.Join(dir, "empty.xlsx")
+	noError(t, errors.Join(os.WriteFile(text, []byte("a,b\n1,2\n"), 0o600), os.WriteFile(empty, nil, 0o600)))
+	for path, want := range map[string]map[string]string{path: want, edited: want, saved("dropped.xlsx"): dropped, foreign(t): nil, text: nil, empty: nil} {
+		got, ours, err := reports.IsOurs(path)
+		if err != nil || ours != (want != nil) {
+			t.Fatalf("%s: %v, %v", path, ours, err)
+		}
+		if ours {
+			same(t, path, want, got)
+		}
 	}
-	if _, _, err := reports.IsOurs(filepath.Join(t.TempDir(), "missing.xlsx")); !errors.Is(err, os.ErrNotExist) {
+	if _, _, err := reports.IsOurs(filepath.Join(dir, "missing.xlsx")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
 	}
 }
@@ -75,6 +72,9 @@ func TestTarget(t *testing.T) {
 	}
 	known := must(writeWorkbook(results, loans()))(t).Digest
 	aside := filepath.Join(filepath.Dir(results), "leads.results-20261120T230509.xlsx")
+	again, _ := written(t, loans())
+	taken := filepath.Join(filepath.Dir(again), "leads.results-20261120T230509")
+	noError(t, os.WriteFile(taken+".xlsx", nil, 0o600))
 	free := filepath.Join(folder, "free.xlsx")
 
 	cases := map[string]struct {
@@ -88,6 +88,7 @@ func TestTarget(t *testing.T) {
 		"free, dry run":                 {path: free, dryRun: true, want: reports.Placement{Path: free}},
 		"results as we left them":       {path: results, digest: known, want: reports.Placement{Path: results}},
 		"results edited since":          {path: results, digest: "another", want: reports.Placement{Path: results, Aside: aside}},
+		"results edited twice":          {path: again, want: reports.Placement{Path: again, Aside: taken + ".2.xlsx"}},
 		"results nobody remembers":      {path: results, want: reports.Placement{Path: results, Aside: aside}},
 		"a plan over results":           {path: results, dryRun: true, digest: known, code: "output-is-results"},
 		"a plan over a plan":            {path: dry, dryRun: true, want: reports.Placement{Path: dry}},
@@ -110,78 +111,26 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// An edited workbook is at its place until the new one is, whatever happens
-// meanwhile, and is kept under another name from then on.
-func TestEditedWorkbookIsKept(t *testing.T) {
+// An edited workbook is at its place until the new one is, whatever happens meanwhile.
+func TestEditedWorkbookStaysInItsPlace(t *testing.T) {
 	t.Parallel()
 	path, _ := written(t, loans())
-	folder := filepath.Dir(path)
-	before, _ := os.ReadFile(path)
-	for _, name := range []string{"leads.results-20261120T230509.xlsx", "leads.results-20261120T230509.2.xlsx"} {
-		place := must(reports.Target(path, false, "", moment))(t)
-		b := loans()
-		records, looks := b.Records, 0
-		b.Records = func(yield func(cell.Record, error) bool) {
-			for record, err := range records {
-				looks++
-				if now, err := os.ReadFile(path); err != nil || string(now) != string(before) {
-					t.Fatalf("while the new workbook is written, the edited one is not in its place (%v)", err)
-				}
-				if !yield(record, err) {
-					return
-				}
+	before := must(os.ReadFile(path))(t)
+	b, looks := noted(loans()), 0
+	records := b.Records
+	b.Records = func(yield func(cell.Record, error) bool) {
+		for record, err := range records {
+			looks++
+			if now, err := os.ReadFile(path); err != nil || string(now) != string(before) {
+				t.Errorf("while the new workbook is written, the edited one is not in its place (%v)", err)
+			}
+			if !yield(record, err) {
+				return
 			}
 		}
-		w, err := place.Write(noted(b))
-		if err != nil || looks == 0 || w.Path != path || w.Aside != filepath.Join(folder, name) {
-			t.Fatalf("written %+v after %d looks, %v", w, looks, err)
-		}
-		if kept, err := os.ReadFile(w.Aside); err != nil || string(kept) != string(before) {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if now, err := safefile.Digest(path); err != nil || now != w.Digest {
-			t.Errorf("the new workbook's digest is %s, want %s (%v)", now, w.Digest, err)
-		}
-		noError(t, os.WriteFile(path, before, 0o600))
 	}
-}
-
-// On a file system without links an edited workbook is renamed. A folder stands for one here: it can have no second name either.
-func TestKeptWithoutLinks(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	place := reports.Placement{Path: filepath.Join(folder, "a.xlsx"), Aside: filepath.Join(folder, "aside.xlsx")}
-	noError(t, os.Mkdir(place.Path, 0o700))
-	w := must(place.Write(noted(loans())))(t)
-	if kept, err := os.Stat(w.Aside); w.Path != place.Path || err != nil || !kept.IsDir() {
-		t.Errorf("written to %+v (error %v)", w, err)
-	}
-}
-
-// An edited workbook that cannot be kept under another name stays as it is, and
-// the results go beside it. Here its new folder is missing.
-func TestResultsBesideAHeldWorkbook(t *testing.T) {
-	t.Parallel()
-	path, _ := written(t, loans())
-	before, _ := os.ReadFile(path)
-	place := reports.Placement{Path: path, Aside: filepath.Join(filepath.Dir(path), "nowhere", "a.xlsx")}
-	w := must(place.Write(noted(loans())))(t)
-	if want := filepath.Join(filepath.Dir(path), "leads.results.2.xlsx"); w.Path != want || w.Aside != "" {
-		t.Errorf("written to %+v, want %s", w, want)
-	}
-	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
-		t.Errorf("the workbook was changed (error %v)", err)
-	}
-}
-
-// A workbook that a program has saved without its document properties is known by the hidden sheet that repeats them.
-func TestDroppedProperties(t *testing.T) {
-	t.Parallel()
-	path, f := written(t, loans())
-	f.Pkg.Store("docProps/custom.xml", []byte(`<Properties xmlns="http://schemas.openxmlformats.org/officeDocument/2006/custom-properties"/>`))
-	noError(t, f.SaveAs(path))
-	binding, ours, err := reports.IsOurs(path)
-	if err != nil || !ours || binding[reports.DroppedProperty] == "" || binding["claimsheet.ledger"] != "L1" || binding["claimsheet.environment"] == "" {
-		t.Errorf("ours %t, %v (error %v)", ours, binding, err)
+	must(reports.Placement{Path: path, Aside: path + ".aside"}.Write(b))(t)
+	if looks == 0 {
+		t.Error("no record was read")
 	}
 }

@@ -22,9 +22,14 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 // each yields values that nothing is wrong with.
 func each[T any](values ...T) iter.Seq2[T, error] {
+	return counted(len(values), func(n int) T { return values[n-1] })
+}
+
+// counted yields one value for each number from 1.
+func counted[T any](count int, value func(int) T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		for _, v := range values {
-			if !yield(v, nil) {
+		for n := range count {
+			if !yield(value(n+1), nil) {
 				return
 			}
 		}
@@ -96,29 +101,23 @@ func loans() reports.Workbook {
 	}
 }
 
-// planned are the calls of a dry run of loans, and a step that was done before.
-func planned() []result.Step {
-	call := func(client int, key, step, kind, title string) result.Step {
-		return result.Step{Client: client, ClientKey: key, Step: step, Kind: kind, Title: title, State: "planned"}
-	}
-	done := call(2, "bob@example.test", "client", "client", "client")
-	done.State = "done"
-	return []result.Step{
-		call(1, "ann@example.test", "client", "client", "client"),
-		call(1, "ann@example.test", "claim/loan/A1", "claim", "loan"),
-		call(1, "ann@example.test", "activity/details@client", "activity", "Your details"),
-		call(1, "ann@example.test", "activity/terms@loan/A1", "activity", "Agreement details"),
-		call(1, "ann@example.test", "link", "link", "magic link"),
-		done,
-		call(2, "bob@example.test", "claim/loan/B7", "claim", "loan"),
-		call(4, "dee@example.test", "client", "client", "client"),
-	}
-}
-
-// plan is the dry run of loans.
+// plan is the dry run of loans; one of its steps was done before.
 func plan() reports.Workbook {
+	call := func(client int, key, step, kind, title, state string) result.Step {
+		return result.Step{Client: client, ClientKey: key, Step: step, Kind: kind, Title: title, State: state}
+	}
 	b := loans()
-	b.Summary.DryRun, b.Steps = true, each(planned()...)
+	b.Summary.DryRun = true
+	b.Steps = each(
+		call(1, "ann@example.test", "client", "client", "client", "planned"),
+		call(1, "ann@example.test", "claim/loan/A1", "claim", "loan", "planned"),
+		call(1, "ann@example.test", "activity/details@client", "activity", "Your details", "planned"),
+		call(1, "ann@example.test", "activity/terms@loan/A1", "activity", "Agreement details", "planned"),
+		call(1, "ann@example.test", "link", "link", "magic link", "planned"),
+		call(2, "bob@example.test", "client", "client", "client", "done"),
+		call(2, "bob@example.test", "claim/loan/B7", "claim", "loan", "planned"),
+		call(4, "dee@example.test", "client", "client", "client", "planned"),
+	)
 	return b
 }
 
@@ -145,9 +144,7 @@ func noted(b reports.Workbook) reports.Workbook {
 func written(t *testing.T, b reports.Workbook) (string, *excelize.File) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "leads.results.xlsx")
-	if _, err := writeWorkbook(path, b); err != nil {
-		t.Fatal(err)
-	}
+	must(writeWorkbook(path, b))(t)
 	return path, open(t, path)
 }
 
@@ -193,6 +190,15 @@ func kind(t *testing.T, f *excelize.File, sheet, ref string) string {
 	return name
 }
 
+// comments are those of the sheet Results, each behind its cell.
+func comments(t *testing.T, f *excelize.File) (all []string) {
+	t.Helper()
+	for _, c := range must(f.GetComments("Results"))(t) {
+		all = append(all, c.Cell+": "+c.Text)
+	}
+	return all
+}
+
 // styleOf is the style of a cell.
 func styleOf(t *testing.T, f *excelize.File, sheet, ref string) *excelize.Style {
 	t.Helper()
@@ -210,14 +216,6 @@ func golden(t *testing.T, name, got string) {
 	same(t, path, string(want), got)
 }
 
-// rowsOf are the rows of a workbook, for a test to change.
-func rowsOf(b reports.Workbook) (rows []result.Row) {
-	for r := range b.Rows {
-		rows = append(rows, r)
-	}
-	return rows
-}
-
 func TestWorkbook(t *testing.T) {
 	t.Parallel()
 	t.Run("results", func(t *testing.T) {
@@ -227,29 +225,26 @@ func TestWorkbook(t *testing.T) {
 	t.Run("plan", func(t *testing.T) {
 		_, f := written(t, plan())
 		golden(t, "plan.golden", dump(t, f))
-		comments := must(f.GetComments("Results"))(t)
-		var got []string
-		for _, c := range comments {
-			got = append(got, c.Cell+": "+c.Text)
-		}
-		want := []string{"E4: Opt in is an error value; expected yes or no\nmend the formula"}
-		same(t, "comments", want, got)
+		same(t, "comments", []string{"E4: Opt in is an error value; expected yes or no\nmend the formula"}, comments(t, f))
 	})
 	t.Run("contacts", func(t *testing.T) {
-		b := loans()
-		rows := rowsOf(b)
-		rows[0].Contacts = []string{"partner: p-1", "broker: p-2"}
-		b.Contacts, b.Rows = true, each(rows...)
+		b := sheetOf(cell.Cell{})
+		b.Contacts, b.Rows = true, each(result.Row{Row: 2, Contacts: []string{"partner: p-1", "broker: p-2"}})
 		_, f := written(t, b)
 		shown := must(f.GetRows("Results"))(t)
-		if got := strings.Join(shown[0][9:12], "|") + "\n" + shown[1][10]; got != "redirectUrl|contacts|Failed step\npartner: p-1, broker: p-2" {
-			t.Errorf("the columns beside the url are %q", got)
-		}
+		same(t, "the columns beside the url", []string{"redirectUrl", "contacts", "Failed step"}, shown[0][3:6])
+		same(t, "the contacts", "partner: p-1, broker: p-2", shown[1][4])
 	})
 	t.Run("header alone", func(t *testing.T) {
-		b := reports.Workbook{Sheet: cell.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"E-mail"}}, ClientIDHeader: "clientId",
-			Records: each[cell.Record](), Rows: each[result.Row]()}
-		_, f := written(t, b)
+		_, f := written(t, sheetOf())
 		golden(t, "empty.golden", dump(t, f))
+	})
+	t.Run("list", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "list.xlsx")
+		noError(t, reports.WriteList(path, "Templates", []string{"Template", "Type"}, [][]string{{"Your details", "=1+1"}, {"", "Date"}}))
+		same(t, "list", "== Templates\nA1\ttext\tTemplate\nB1\ttext\tType\nA2\ttext\tYour details\nB2\ttext\t=1+1\nB3\ttext\tDate\n", dump(t, open(t, path)))
+		if reports.WriteList(filepath.Join(path, "x.xlsx"), "T", []string{"A"}, nil) == nil {
+			t.Error("a workbook was written below a file")
+		}
 	})
 }
