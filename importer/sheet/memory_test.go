@@ -1,71 +1,59 @@
 package sheet_test
 
 import (
-	"flag"
 	"fmt"
-	"path/filepath"
-	"strconv"
+	"os"
+	"runtime"
+	"strings"
 	"testing"
 
-	"github.com/xuri/excelize/v2"
-
 	"claimsheet/importer/sheet"
+	"claimsheet/importer/sheet/sheettest"
+	"claimsheet/importer/testform"
 )
 
-var memoryRows = flag.Int("memory-rows", 5_000, "TestMemory: rows of the sheet")
+func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
 
-// TestMemory: what is resident does not grow with the sheet. A sheet without
-// shared strings, of 20 columns.
-func TestMemory(t *testing.T) {
-	limit := int64(64 << 20)
-	if *memoryRows > 300_000 || underRace { // the race detector keeps several bytes for each of the program's
-		limit = 256 << 20
+// saveLeads writes a workbook with rows of 20 texts, numbers and dates.
+func saveLeads(t *testing.T, rows int) string {
+	var xml strings.Builder
+	for row := 2; row < rows+2; row++ {
+		fmt.Fprintf(&xml, `<row r="%d">`, row)
+		for column := range 10 {
+			fmt.Fprintf(&xml, `<c t="str"><v>text %d of row %d</v></c><c s="%d"><v>%d</v></c>`, column, row, column%3, row+column)
+		}
+		xml.WriteString(`</row>`)
 	}
-	path := filepath.Join(t.TempDir(), "leads.xlsx")
-	writeBench(t, path, *memoryRows)
-	r := alone(t, path, sheet.Options{})
-	if r.Rows != *memoryRows || r.Peak > limit {
-		t.Errorf("%d rows of %d take %d MiB", r.Rows, *memoryRows, r.Peak>>20)
-	}
-	t.Logf("%d rows, %d MiB resident, %.1f s of processor time", r.Rows, r.Peak>>20, r.Seconds)
+	return sheettest.Save(t, "leads.xlsx", sheettest.Workbook(sheettest.Rows(xml.String())).Zip())
 }
 
-// writeBench writes what a lead sheet is like: texts, numbers, money, dates.
-func writeBench(b testing.TB, path string, rows int) {
-	f := excelize.NewFile()
-	defer f.Close()
-	money, _ := f.NewStyle(&excelize.Style{NumFmt: 4})
-	date, _ := f.NewStyle(&excelize.Style{NumFmt: 14})
-	w, err := f.NewStreamWriter("Sheet1")
-	if err != nil {
-		b.Fatal(err)
+// What is kept in memory does not grow with the sheet.
+func TestMemory(t *testing.T) {
+	const rows, limit = 20_000, 8 << 20
+	path := saveLeads(t, rows)
+	inUse := func() uint64 {
+		var stats runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&stats)
+		return stats.HeapAlloc
 	}
-	line := make([]any, 20)
-	for row := 1; row <= rows+1; row++ {
-		for c := range line {
-			switch {
-			case row == 1:
-				line[c] = fmt.Sprintf("Column %d", c+1)
-			case c < 10:
-				line[c] = fmt.Sprintf("text %d of row %d", c, row)
-			case c < 14:
-				line[c] = row * c
-			case c < 16:
-				line[c] = excelize.Cell{StyleID: money, Value: float64(row*c) / 100}
-			case c < 18:
-				line[c] = excelize.Cell{StyleID: date, Value: 30_000 + row%15_000}
-			default:
-				line[c] = row%2 == 0
+	before, read := inUse(), 0
+	r, err := sheet.Open(path, sheet.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for _, err := range r.Records() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if read++; read%(rows/4) == 0 {
+			if now := inUse(); now > before+limit {
+				t.Errorf("%d bytes are kept after %d rows", now-before, read)
 			}
 		}
-		if err := w.SetRow("A"+strconv.Itoa(row), line); err != nil {
-			b.Fatal(err)
-		}
 	}
-	if err := w.Flush(); err != nil {
-		b.Fatal(err)
-	}
-	if err := f.SaveAs(path); err != nil {
-		b.Fatal(err)
+	if read != rows {
+		t.Errorf("%d rows were read, want %d", read, rows)
 	}
 }

@@ -158,8 +158,7 @@ func (r *Reader) Sheet() cell.Sheet { return r.sheet }
 // Records returns the rows below the header that have at least one value, in order.
 // Each call is a fresh pass over the file.
 //
-// A Record's Cells are reused for the next one: they are valid until then, and
-// Record.Clone keeps them. An error is the last thing that a pass delivers; without
+// A Record's Cells are reused for the next one: they are valid until then. An error is the last thing that a pass delivers; without
 // one, every row of the sheet was delivered. It is a problem.Problem.
 //
 // Cells end with the last one that has a value, and may be more than the header's.
