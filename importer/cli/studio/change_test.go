@@ -19,7 +19,7 @@ func TestOldVersion(t *testing.T) {
 		"/api/decide": {"line", 1}, "/api/ignore": {"column", "F", "ignored", true}, "/api/job": {"kind", "dry-run"},
 		"/api/patch": {"operations", []any{map[string]any{"op": "remove", "path": "/activities/0"}}}} {
 		stale := b.post(path, 409, append(body, "version", 1)...)
-		expect(t, path, stale.at("error", "code"), "stale")
+		expect(t, path, stale.at("error.code"), "stale")
 	}
 }
 
@@ -95,10 +95,9 @@ func TestBytesStay(t *testing.T) {
 		})
 	}
 	b := begin(t, strings.ReplaceAll(mappingText, "\n", "\r\n"), sheetText, nil)
-	st := b.post("/api/text", 200, "version", 1, "text", mappingText)
-	expect(t, "dirty after the same text", st.at("mapping", "dirty"), false)
-	st = b.post("/api/text", 200, "version", 2, "text", mappingText+"# end\n")
-	expect(t, "the text", st.at("mapping", "text"), strings.ReplaceAll(mappingText+"# end\n", "\n", "\r\n"))
+	b.post("/api/text", 200, "version", 1, "text", mappingText).has(t, "mapping.dirty", false)
+	st := b.post("/api/text", 200, "version", 2, "text", mappingText+"# end\n")
+	st.has(t, "mapping.text", strings.ReplaceAll(mappingText+"# end\n", "\n", "\r\n"))
 }
 
 // A key that is there twice is not changed: nobody could say which is meant.
@@ -107,16 +106,15 @@ func TestDuplicateKey(t *testing.T) {
 	text := strings.Replace(mappingText, "    lastName", "    email: Notes\n    lastName", 1)
 	b := begin(t, text, sheetText, nil)
 	refused := b.post("/api/patch", 422, "version", 1, "label", "x", "operations", []any{op("replace", "/client/fields/email", "Surname")})
-	expect(t, "the message", refused.at("error", "message"), `the file cannot be changed in this place: "email" is there twice, in lines 9 and 10`)
+	refused.has(t, "error.message", `the file cannot be changed in this place: "email" is there twice, in lines 9 and 10`)
 	st := b.get("/api/state")
-	expect(t, "the text", st.at("mapping", "text"), text)
+	st.has(t, "mapping.text", text)
 	targets := map[any]bool{}
-	for i := range st["targets"].([]any) {
-		if path := st.at("targets", i, "path"); targets[path] {
-			t.Errorf("%s is listed twice", path)
-		} else {
-			targets[path] = true
+	for _, target := range st.list("targets") {
+		if targets[target["path"]] {
+			t.Errorf("%s is listed twice", target["path"])
 		}
+		targets[target["path"]] = true
 	}
 	b.post("/api/patch", 200, "version", 1, "label", "x", "operations", []any{op("replace", "/client/fields/lastName", "Notes")})
 }
@@ -134,5 +132,5 @@ func TestOtherRulesStay(t *testing.T) {
 	expect(t, "the columns", st.one("targets", "path", "/client/fields/lastName")["columns"], []string{"C", "F"})
 	b.autumn()
 	st = b.post("/api/patch", 200, "version", 2, "label", "x", "operations", []any{op("add", "/client/fields/lastName/required", true)})
-	expect(t, "the text", st.at("mapping", "text"), strings.NewReplacer("name: spring", "name: autumn", `with: " / "}`, `with: " / ", required: true}`).Replace(text))
+	st.has(t, "mapping.text", strings.NewReplacer("name: spring", "name: autumn", `with: " / "}`, `with: " / ", required: true}`).Replace(text))
 }

@@ -23,35 +23,28 @@ func TestDraftOfAnotherFile(t *testing.T) {
 		return begin(t, "", sheetText, func(o *studio.Options) { keep(o); o.Mapping = first.file })
 	}
 
-	expect(t, "onDisk", again().get("/api/state").at("mapping", "diskNote"), "")
+	again().get("/api/state").has(t, "mapping.diskNote", "")
 
 	theirs := mappingText + "# by a colleague\n"
 	write(t, first.file, theirs)
 	second := again()
-	st := second.get("/api/state")
-	expect(t, "the text", st.at("mapping", "text"), left)
-	expect(t, "draft", st.at("mapping", "draft"), true)
-	expect(t, "onDisk", st.at("mapping", "diskNote"), "another program has written the file meanwhile")
-	refused := second.post("/api/save", 409, "version", 1)
-	expect(t, "the code", refused.at("error", "code"), "changed-on-disk")
+	second.get("/api/state").has(t, "mapping.text", left, "mapping.draft", true, "mapping.diskNote", "another program has written the file meanwhile")
+	second.post("/api/save", 409, "version", 1).has(t, "error.code", "changed-on-disk")
 	first.holds(first.file, theirs)
 
-	st = second.post("/api/undo", 200, "version", 1)
-	expect(t, "draft after Undo", st.at("mapping", "draft"), false)
-	expect(t, "onDisk with the text of the file", st.at("mapping", "diskNote"), "")
-	st = second.post("/api/redo", 200, "version", 2)
-	expect(t, "onDisk with what was left", st.at("mapping", "diskNote"), "another program has written the file meanwhile")
+	second.post("/api/undo", 200, "version", 1).has(t, "mapping.draft", false, "mapping.diskNote", "")
+	second.post("/api/redo", 200, "version", 2).has(t, "mapping.diskNote", "another program has written the file meanwhile")
 	second.post("/api/save", 200, "version", 3, "overwrite", true)
 	first.holds(first.file, left)
 
 	third := again()
-	expect(t, "draft after saving", third.get("/api/state").at("mapping", "draft"), false)
+	third.get("/api/state").has(t, "mapping.draft", false)
 	third.post("/api/text", 200, "version", 1, "text", mappingText+"# left\n")
 	if err := os.Remove(first.file); err != nil {
 		t.Fatal(err)
 	}
 	fourth := begin(t, "", sheetText, func(o *studio.Options) { keep(o); o.Mapping, o.Proposed = first.file, []byte(mappingText) })
-	expect(t, "onDisk without the file", fourth.get("/api/state").at("mapping", "diskNote"), "the file is not there any more")
+	fourth.get("/api/state").has(t, "mapping.diskNote", "the file is not there any more")
 	fourth.post("/api/save", 409, "version", 1)
 }
 
@@ -75,7 +68,7 @@ func TestJobOfTheTextShown(t *testing.T) {
 			return 0
 		}
 	})
-	expect(t, "the sheets that are not shown", b.judged().at("sheet", "others"), 1)
+	b.judged().has(t, "sheet.others", 1)
 	write(t, b.file, "name: by a colleague\n")
 	b.post("/api/job", 200, "version", 1, "kind", "dry-run")
 	if got := <-used; got != mappingText {

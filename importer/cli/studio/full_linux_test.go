@@ -27,9 +27,8 @@ func TestSaveWhenFull(t *testing.T) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 100, Max: 100}); err != nil {
 		t.Fatal(err)
 	}
-	refused := b.post("/api/save", 422, "version", 2)
-	expect(t, "the code", refused.at("error", "code"), "output-no-access")
-	expect(t, "dirty", b.get("/api/state").at("mapping", "dirty"), true)
+	b.post("/api/save", 422, "version", 2).has(t, "error.code", "output-no-access")
+	b.get("/api/state").has(t, "mapping.dirty", true)
 	b.holds(b.file, mappingText)
 	b.left()
 }

@@ -2,10 +2,12 @@ package studio_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -21,38 +23,34 @@ func TestJobFolders(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	old, young := filepath.Join(temp, "claimsheet-studio-1"), filepath.Join(temp, "claimsheet-studio-2")
-	for _, folder := range []string{old, young} {
-		if err := os.Mkdir(folder, 0o700); err != nil {
+	for folder, days := range map[string]int{old: -8, young: 0} {
+		if err := errors.Join(os.Mkdir(folder, 0o700), os.Chtimes(folder, time.Time{}, time.Now().AddDate(0, 0, days))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Chtimes(old, time.Time{}, time.Now().AddDate(0, 0, -8)); err != nil {
-		t.Fatal(err)
+	folders := func(want ...string) {
+		t.Helper()
+		if got, err := filepath.Glob(filepath.Join(temp, "claimsheet-*")); err != nil || !slices.Equal(got, want) {
+			t.Errorf("in the folder for temporary files are %v, want %v (error %v)", got, want, err)
+		}
 	}
-	var used string
 	t.Run("a session", func(t *testing.T) {
+		var used string
 		b := begin(t, mappingText, sheetText, func(o *studio.Options) {
 			o.Job = func(_ studio.JobKind, _, folder string) []string {
 				used = filepath.Dir(folder)
 				return nil
 			}
-			o.Run = func(context.Context, []string, io.Writer, io.Writer) int { return 0 }
+			o.Run = nothing
 		})
 		b.post("/api/job", 200, "version", 1, "kind", "dry-run")
-		b.until("the job's end", func(st reply) bool { return st.at("job", "state") == "done" })
-		if info, err := os.Stat(used); err != nil || info.Mode().Perm() != 0o700 || filepath.Dir(used) != temp {
-			t.Errorf("the job's folder is %s, %v (%v)", used, info, err)
+		b.until("the job's end", func(st reply) bool { return st.at("job.state") == "done" })
+		if info, err := os.Stat(used); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("the job's folder is %v (%v)", info, err)
 		}
+		folders(young, used)
 	})
-	if _, err := os.Stat(used); !os.IsNotExist(err) {
-		t.Errorf("the job's folder is left: %v", err)
-	}
-	if _, err := os.Stat(old); !os.IsNotExist(err) {
-		t.Errorf("the old folder is left: %v", err)
-	}
-	if _, err := os.Stat(young); err != nil {
-		t.Error(err)
-	}
+	folders(young)
 }
 
 // A long job stops nothing: the mapping can be changed meanwhile, and it can be cancelled.
@@ -69,18 +67,15 @@ func TestLongJob(t *testing.T) {
 		}
 	})
 	b.post("/api/job", 200, "version", 1, "kind", "dry-run")
-	b.until("the job's first news", func(st reply) bool { return st.at("job", "of") == 3.0 })
-	busy := b.post("/api/job", 422, "version", 1, "kind", "sandbox")
-	expect(t, "the code", busy.at("error", "code"), "busy")
+	b.until("the job's first news", func(st reply) bool { return st.at("job.of") == 3.0 })
+	b.post("/api/job", 422, "version", 1, "kind", "sandbox").has(t, "error.code", "busy")
 	b.autumn()
 	st := b.judged()
-	expect(t, "the job", st.at("job", "state"), "running")
-	expect(t, "the version", st["version"], 2)
+	st.has(t, "job.state", "running", "version", 2)
 	b.post("/api/save", 200, "version", 2)
 	b.post("/api/job/cancel", 200)
 	<-stopped
-	st = b.until("the job's end", func(st reply) bool { return st.at("job", "state") != "running" })
-	expect(t, "the job", st.at("job", "state"), "failed")
+	b.until("the job's end", func(st reply) bool { return st.at("job.state") != "running" }).has(t, "job.state", "failed")
 	b.post("/api/job/cancel", 200)                           // a second click
 	b.post("/api/job", 200, "version", 2, "kind", "sandbox") // ends with the session
 }

@@ -32,13 +32,10 @@ func TestSheetOfAnotherName(t *testing.T) {
 	}
 	const text = "name: x\napi: v2\nsheet: {name: Lead}\nclient: {key: No, existing: create, fields: {n: Surname}}\n"
 	b := begin(t, text, sheetText, func(o *studio.Options) { o.Sheets = []string{path} })
-	st := b.get("/api/state")
-	expect(t, "the names", st.at("sheet", "names"), []string{"Notes", "Leads"})
-	expect(t, "the problem", st.at("sheet", "problems", 0, "code"), "sheet-not-found")
-	st = b.post("/api/patch", 200, "version", 1, "label", "x", "operations", []any{op("add", "/sheet/name", "Leads")})
-	expect(t, "the text", st.at("mapping", "text"), strings.Replace(text, "name: Lead}", "name: Leads}", 1))
-	st = b.judged()
-	expect(t, "the rows", st.at("judgement", "rows"), 1)
+	b.get("/api/state").has(t, "sheet.names", []string{"Notes", "Leads"}, "sheet.problems.0.code", "sheet-not-found")
+	st := b.post("/api/patch", 200, "version", 1, "label", "x", "operations", []any{op("add", "/sheet/name", "Leads")})
+	st.has(t, "mapping.text", strings.Replace(text, "name: Lead}", "name: Leads}", 1))
+	b.judged().has(t, "judgement.rows", 1)
 }
 
 // Without a mapping the page begins with what the rows propose, read as the session found
@@ -51,12 +48,11 @@ func TestFirstMappingIsProposed(t *testing.T) {
 		o.Propose, o.Proposed, o.Autosave = true, o.Suggest.Beginning(), draft
 	})
 	st := b.judged()
-	text := st.at("mapping", "text").(string)
+	text := st.at("mapping.text").(string)
 	if !strings.Contains(text, "email: ") || !strings.Contains(text, "delimiter: \";\"") {
 		t.Errorf("proposed is\n%s", text)
 	}
-	expect(t, "the history", st.at("mapping", "history"), []string{"proposed from the sheet"})
-	expect(t, "the clients", st.at("judgement", "clients"), 2)
+	st.has(t, "mapping.history", []string{"proposed from the sheet"}, "judgement.clients", 2)
 	expect(t, "the diff", b.get("/api/diff")["lines"], []string{})
 	b.post("/api/patch", 200, "version", 1, "label", "x", "operations", []any{op("replace", "/name", "autumn")})
 	b.post("/api/undo", 200, "version", 2)

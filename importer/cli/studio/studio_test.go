@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -166,34 +167,49 @@ func (b *tab) parsed(status int, body string, want int, path string) reply {
 	return out
 }
 
-// at returns a value inside a reply, by keys and numbers.
-func (r reply) at(path ...any) any {
+// at returns a value inside a reply, by keys and numbers with dots between them.
+func (r reply) at(path string) any {
 	var v any = map[string]any(r)
-	for _, p := range path {
-		switch p := p.(type) {
-		case string:
-			object, _ := v.(map[string]any)
-			v = object[p]
-		case int:
-			list, _ := v.([]any)
-			if p >= len(list) {
+	for key := range strings.SplitSeq(path, ".") {
+		if list, ok := v.([]any); ok {
+			n, err := strconv.Atoi(key)
+			if err != nil || n >= len(list) {
 				return nil
 			}
-			v = list[p]
+			v = list[n]
+			continue
 		}
+		object, _ := v.(map[string]any)
+		v = object[key]
 	}
 	return v
 }
 
+// list returns the entries of a list.
+func (r reply) list(key string) (entries []reply) {
+	all, _ := r[key].([]any)
+	for _, entry := range all {
+		entries = append(entries, entry.(map[string]any))
+	}
+	return entries
+}
+
 // one returns the entry of a list with a value under a key.
 func (r reply) one(list, key string, value any) reply {
-	all, _ := r[list].([]any)
-	for _, entry := range all {
-		if object := entry.(map[string]any); object[key] == value {
-			return object
+	for _, entry := range r.list(list) {
+		if entry[key] == value {
+			return entry
 		}
 	}
 	return nil
+}
+
+// has expects values in a reply, made of pairs of paths and values.
+func (r reply) has(t *testing.T, pairs ...any) {
+	t.Helper()
+	for i := 0; i < len(pairs); i += 2 {
+		expect(t, pairs[i].(string), r.at(pairs[i].(string)), pairs[i+1])
+	}
 }
 
 // until waits for a state.
@@ -219,7 +235,7 @@ func (b *tab) until(what string, is func(reply) bool) reply {
 // judged waits until the whole sheet is judged.
 func (b *tab) judged() reply {
 	b.Helper()
-	return b.until("a whole judgement", func(st reply) bool { return st.at("judgement", "complete") == true })
+	return b.until("a whole judgement", func(st reply) bool { return st.at("judgement.complete") == true })
 }
 
 func expect(t *testing.T, what string, got, want any) {
@@ -370,28 +386,20 @@ func TestVersions(t *testing.T) {
 	t.Parallel()
 	b := begin(t, mappingText, sheetText, nil)
 	st := b.post("/api/patch", 200, "version", 1, "label", "first name", "operations", []any{op("add", "/client/fields/firstName", "Title")})
-	expect(t, "the version", st["version"], 2)
-	if text := st.at("mapping", "text").(string); !strings.Contains(text, "    lastName: Surname   # as on the passport\n    firstName: Title\n") {
+	st.has(t, "version", 2)
+	if text := st.at("mapping.text").(string); !strings.Contains(text, "    lastName: Surname   # as on the passport\n    firstName: Title\n") {
 		t.Errorf("the text is\n%s", text)
 	}
-	expect(t, "dirty", st.at("mapping", "dirty"), true)
-	stale := b.post("/api/text", 409, "version", 1, "text", "")
-	expect(t, "the code", stale.at("error", "code"), "stale")
-	expect(t, "the state's version", stale.at("state", "version"), 2)
+	st.has(t, "mapping.dirty", true)
+	b.post("/api/text", 409, "version", 1, "text", "").has(t, "error.code", "stale", "state.version", 2)
 	b.post("/api/text", 200, "version", 2, "text", "name: [")
 	b.post("/api/ignore", 200, "version", 3, "column", "F", "ignored", true)
-	st = b.post("/api/undo", 200, "version", 4)
-	expect(t, "the text after one undo", st.at("mapping", "text"), "name: [")
-	st = b.post("/api/undo", 200, "version", 5, "to", 0)
-	expect(t, "the text after undo to the start", st.at("mapping", "text"), mappingText)
-	expect(t, "dirty", st.at("mapping", "dirty"), false)
+	b.post("/api/undo", 200, "version", 4).has(t, "mapping.text", "name: [")
+	b.post("/api/undo", 200, "version", 5, "to", 0).has(t, "mapping.text", mappingText, "mapping.dirty", false)
 	b.post("/api/undo", 422, "version", 6)
-	st = b.post("/api/redo", 200, "version", 6, "to", 3)
-	expect(t, "the text after redo", st.at("mapping", "text"), "name: [\n# ignored: Notes\n")
-	expect(t, "at", st.at("mapping", "at"), 3)
+	b.post("/api/redo", 200, "version", 6, "to", 3).has(t, "mapping.text", "name: [\n# ignored: Notes\n", "mapping.at", 3)
 	b.post("/api/undo", 200, "version", 7)
-	st = b.post("/api/patch", 422, "version", 8, "label", "x", "operations", []any{op("add", "/a", 1)})
-	expect(t, "the code", st.at("error", "code"), "not-yaml")
+	b.post("/api/patch", 422, "version", 8, "label", "x", "operations", []any{op("add", "/a", 1)}).has(t, "error.code", "not-yaml")
 }
 
 // What a page asks for is done to the file whether or not the parents are there, and in
@@ -424,7 +432,7 @@ func TestPatch(t *testing.T) {
 		if c.old != "" {
 			want = strings.Replace(mappingText, c.old, c.want, 1)
 		}
-		expect(t, name, st.at("mapping", "text"), want)
+		expect(t, name, st.at("mapping.text"), want)
 	}
 }
 
@@ -442,12 +450,10 @@ func TestSave(t *testing.T) {
 		t.Errorf("what is not saved is kept as %v (%v)", info, err)
 	}
 	write(t, b.file, mappingText+"# by hand\n")
-	st := b.get("/api/state")
-	expect(t, "onDisk", st.at("mapping", "diskNote"), "another program has written the file meanwhile")
-	refused := b.post("/api/save", 409, "version", 2)
-	expect(t, "the code", refused.at("error", "code"), "changed-on-disk")
+	b.get("/api/state").has(t, "mapping.diskNote", "another program has written the file meanwhile")
+	b.post("/api/save", 409, "version", 2).has(t, "error.code", "changed-on-disk")
 	b.holds(b.file, mappingText+"# by hand\n")
-	st = b.post("/api/save", 200, "version", 2, "overwrite", true)
+	st := b.post("/api/save", 200, "version", 2, "overwrite", true)
 	b.holds(b.file, text)
 	if info, err := os.Stat(b.file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file's mode is now %v (%v)", info.Mode(), err)
@@ -456,14 +462,13 @@ func TestSave(t *testing.T) {
 	if _, err := os.Stat(draft); !os.IsNotExist(err) {
 		t.Errorf("what was saved is still kept as not saved: %v", err)
 	}
-	expect(t, "dirty", st.at("mapping", "dirty"), false)
+	st.has(t, "mapping.dirty", false)
 	if err := os.Remove(b.file); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, "onDisk", b.get("/api/state").at("mapping", "diskNote"), "the file is not there any more")
+	b.get("/api/state").has(t, "mapping.diskNote", "the file is not there any more")
 	write(t, b.file, "name: other\n")
-	st = b.post("/api/reload", 200, "version", 2)
-	expect(t, "the text", st.at("mapping", "text"), "name: other\n")
+	b.post("/api/reload", 200, "version", 2).has(t, "mapping.text", "name: other\n")
 }
 
 // A session ends when no page asks for long enough.
