@@ -24,9 +24,14 @@ func TestSaveWhenFull(t *testing.T) {
 	b.autumn()
 	b.judged()
 	signal.Ignore(syscall.SIGXFSZ) // so that a write fails instead
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 100, Max: 100}); err != nil {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
 		t.Fatal(err)
 	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 100, Max: limit.Max}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit) })
 	b.post("/api/save", 422, "version", 2).has(t, "error.code", "output-no-access")
 	b.get("/api/state").has(t, "mapping.dirty", true)
 	b.holds(b.file, mappingText)

@@ -30,6 +30,7 @@ func TestJobFolders(t *testing.T) {
 	}
 	folders := func(want ...string) {
 		t.Helper()
+		slices.Sort(want)
 		if got, err := filepath.Glob(filepath.Join(temp, "claimsheet-*")); err != nil || !slices.Equal(got, want) {
 			t.Errorf("in the folder for temporary files are %v, want %v (error %v)", got, want, err)
 		}

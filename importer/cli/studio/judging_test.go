@@ -1,6 +1,7 @@
 package studio_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,18 +18,11 @@ func TestSheetOfAnotherName(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "leads.xlsx")
 	f := excelize.NewFile()
-	for _, err := range []error{f.SetSheetName("Sheet1", "Notes"), f.SetSheetRow("Notes", "A1", &[]string{"a", "b"})} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := f.NewSheet("Leads"); err != nil {
+	_, err := f.NewSheet("Leads")
+	err = errors.Join(err, f.SetSheetName("Sheet1", "Notes"), f.SetSheetRow("Notes", "A1", &[]string{"a", "b"}),
+		f.SetSheetRow("Leads", "A1", &[]string{"No", "Surname"}), f.SetSheetRow("Leads", "A2", &[]string{"1", "Archer"}), f.SaveAs(path), f.Close())
+	if err != nil {
 		t.Fatal(err)
-	}
-	for _, err := range []error{f.SetSheetRow("Leads", "A1", &[]string{"No", "Surname"}), f.SetSheetRow("Leads", "A2", &[]string{"1", "Archer"}), f.SaveAs(path), f.Close()} {
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
 	const text = "name: x\napi: v2\nsheet: {name: Lead}\nclient: {key: No, existing: create, fields: {n: Surname}}\n"
 	b := begin(t, text, sheetText, func(o *studio.Options) { o.Sheets = []string{path} })

@@ -2,6 +2,7 @@ package xlsx_test
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ import (
 
 func TestCells(t *testing.T) {
 	t.Parallel()
-	tests := []struct{ name, xml, want string }{
+	for _, tt := range []struct{ name, xml, want string }{
 		{"number", `<row r="2"><c r="A2"><v>12</v></c></row>`, `2 | A number "12"`},
 		{"float noise", `<row r="2"><c r="A2" t="n"><v>1.1000000000000001</v></c></row>`, `2 | A number "1.1000000000000001" "1.1"`},
 		{"exponent", `<row r="2"><c r="A2"><v>7.7E9</v></c><c r="B2"><v>1.5E-3</v></c></row>`, `2 | A number "7.7E9" "7700000000" | B number "1.5E-3" "0.0015"`},
@@ -45,17 +46,11 @@ func TestCells(t *testing.T) {
 		{"last cell", `<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>`, `1048576 | XFD number "1"`},
 		{"empty values beside one", `<row r="2"><c r="A2" t="inlineStr"><v/><is><t>a</t></is></c><c r="B2"><v>1</v><v></v></c></row>`, `2 | A text "a" | B number "1"`},
 		{"extensions", `<row r="2"><extLst><c r="Z2"><v>9</v></c></extLst><c r="A2"><v>1</v><extLst><v>2</v></extLst></c></row>`, `2 | A number "1"`},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			_, all, err := read(sheettest.Workbook(sheettest.Rows(tt.xml)).Zip(), options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tt.want+"\n", sheettest.Dump(all)); diff != "" {
-				t.Error(diff)
-			}
-		})
+	} {
+		_, all, err := read(sheettest.Workbook(sheettest.Rows(tt.xml)).Zip(), options{})
+		if diff := cmp.Diff(tt.want+"\n", sheettest.Dump(all)); diff != "" || err != nil {
+			t.Errorf("%s: %v %s", tt.name, err, diff)
+		}
 	}
 }
 
@@ -106,7 +101,7 @@ func TestAnyMergedCells(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, got := map[string]bool{}, map[string]bool{}
+		var want, got [side + 1][side + 1]bool
 		for row := 2; row <= side; row++ {
 			for column := 1; column <= side; column++ {
 				covered, first := false, false
@@ -114,16 +109,12 @@ func TestAnyMergedCells(t *testing.T) {
 					covered = covered || a.top <= row && row <= a.bottom && a.left <= column && column <= a.right
 					first = first || a.top == row && a.left == column
 				}
-				if !covered || first {
-					want[cell.ColumnName(column-1)+strconv.Itoa(row)] = true
-				}
+				want[row][column] = !covered || first
 			}
 		}
 		for _, r := range all {
 			for i, c := range r.Cells {
-				if !c.IsEmpty() {
-					got[cell.ColumnName(i)+strconv.Itoa(r.Row)] = true
-				}
+				got[r.Row][i+1] = !c.IsEmpty()
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -173,15 +164,10 @@ func TestHiddenColumns(t *testing.T) {
 		"elsewhere":  {`<sheetViews><sheetView><pane><col min="1" max="1" hidden="1"/></pane></sheetView></sheetViews>`, nil},
 		"a prefix":   {`<x:cols xmlns:x="y"><x:col min="1" max="1" hidden="1"/></x:cols>`, []int{0}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			worksheet := `<worksheet>` + c.cols + `<sheetData><row r="1"><c t="str"><v>Name</v></c></row><row r="2"><c t="str"><v>Ann</v></c></row></sheetData></worksheet>`
-			got, records, err := read(sheettest.Workbook(worksheet).Zip(), options{HeaderRow: 1})
-			if err != nil || len(records) != 1 {
-				t.Fatalf("%d rows, %v", len(records), err)
-			}
-			if diff := cmp.Diff(c.want, got.HiddenColumns); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
+		worksheet := `<worksheet>` + c.cols + `<sheetData><row r="1"><c t="str"><v>Name</v></c></row><row r="2"><c t="str"><v>Ann</v></c></row></sheetData></worksheet>`
+		got, records, err := read(sheettest.Workbook(worksheet).Zip(), options{})
+		if err != nil || len(records) != 1 || !slices.Equal(got.HiddenColumns, c.want) {
+			t.Errorf("%s: %v of %d rows are hidden, want %v (error %v)", name, got.HiddenColumns, len(records), c.want, err)
+		}
 	}
 }

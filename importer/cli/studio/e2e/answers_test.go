@@ -51,8 +51,7 @@ func TestAnswers(t *testing.T) {
 		t.Error("something was saved without what was typed")
 	}
 	answer(`null`)
-	h.inPanel("Use this")
-	h.said("Campaign name ← once-more")
+	h.use("Use this", "Campaign name ← once-more")
 	at := h.state().Mapping.At
 	answer(`(url, ask) => ask().then(() => { throw new TypeError("Failed to fetch") })`)
 	h.press("z", ctrl)

@@ -49,6 +49,9 @@ func (h hand) column(letter string) {
 	h.see(`tr.chosen[data-column="`+letter+`"]`, "")
 }
 
+// use pushes a button of the details, and waits for what the page says that it has done.
+func (h hand) use(button, said string) { h.t.Helper(); h.inPanel(button); h.said(said) }
+
 // inPanel pushes a button of the details.
 func (h hand) inPanel(name string) { h.t.Helper(); h.push("button", name, ".panel") }
 

@@ -26,24 +26,19 @@ func TestMistakes(t *testing.T) {
 	}
 	mend("has no workflow template identifier") // 2
 	h.write("Workflow template identifier", "WF-2026")
-	h.inPanel("Use this")
-	h.said("Workflow template identifier ← WF-2026")
+	h.use("Use this", "Workflow template identifier ← WF-2026")
 	mend("expression ends before it is complete") // 3
 	h.write("Formula", `col("Addr 1") + ", " + col("Town")`)
 	h.see(".preview", "1 High Street, Leeds")
-	h.inPanel("Use this")
-	h.said("Home address · Your details ←")
+	h.use("Use this", "Home address · Your details ←")
 	mend("has no column “Postcode”") // 4
 	h.pick("Column", "post code", "M · Post code…")
-	h.inPanel("Use this")
-	h.said("Postcode · Your details ← Post code")
+	h.use("Use this", "Postcode · Your details ← Post code")
 	mend("has 2 columns called “Notes”") // 5
 	h.pick("Column", "source", "C · Source…")
-	h.inPanel("Use this")
-	h.said("Source · Your details ← Source")
+	h.use("Use this", "Source · Your details ← Source")
 	mend("has no attribute “Reg number”") // 6
-	h.inPanel("Take away")
-	h.said("Reg number · Vehicle details taken away")
+	h.use("Take away", "Reg number · Vehicle details taken away")
 	h.view("Columns")
 	h.push("button", "Accept: Vehicle reg goes to Registration…", `tr[data-column="V"]`)
 	h.said("Registration · Vehicle details ← Vehicle reg")
@@ -54,8 +49,7 @@ func TestMistakes(t *testing.T) {
 	h.see(".editor [role=status]", "5 clients with rows that disagree")
 	h.inPanel("Remove Surname")
 	h.pick("Column", "lead", "A · Lead ref…")
-	h.inPanel("Use this")
-	h.said("Identifies the client ← Lead ref")
+	h.use("Use this", "Identifies the client ← Lead ref")
 	h.see(".editor [role=status]", "41 rows → 20 clients")
 	h.gone(".editor [role=status] .warn-text")
 
@@ -63,26 +57,20 @@ func TestMistakes(t *testing.T) {
 	h.push("button", "With errors…", ".choice")
 	h.column("I") // 8: phone numbers without a country
 	h.write("Country of numbers without one", "GB")
-	h.inPanel("Use this")
-	h.said("phone ← Tel (mobile)")
+	h.use("Use this", "phone ← Tel (mobile)")
 	h.column("AD") // 9: dates that can be read in two ways
 	h.see(`[aria-label="dd/mm/yyyy"]`, "every row can be read so")
 	h.see(`[aria-label="mm/dd/yyyy"]`, "every row can be read so")
-	h.inPanel("Dates are dd/mm/yyyy")
-	h.said("Settled on · Agreement details: dates are dd/mm/yyyy")
+	h.use("Dates are dd/mm/yyyy", "Settled on · Agreement details: dates are dd/mm/yyyy")
 	h.column("Y") // 10: a text that is neither yes nor no
 	h.choose("“maybe” means", "No, not ticked")
-	h.inPanel("Use it")
-	h.said("Consent to contact · Your details: 1 text explained")
+	h.use("Use it", "Consent to contact · Your details: 1 text explained")
 	h.column("O") // 11: a text that is not in the table
 	h.write("“BARC” means", "Barclays")
-	h.inPanel("Use it")
-	h.said("Lender · Agreement details: 1 text explained")
+	h.use("Use it", "Lender · Agreement details: 1 text explained")
 	h.column("G") // 12: the wrong date format, and a day that no calendar has
-	h.inPanel("Dates are dd/mm/yyyy")
-	h.said("Date of birth · Your details: dates are dd/mm/yyyy")
-	h.inPanel("Leave empty: 31/02/1984")
-	h.said("“31/02/1984” counts as empty")
+	h.use("Dates are dd/mm/yyyy", "Date of birth · Your details: dates are dd/mm/yyyy")
+	h.use("Leave empty: 31/02/1984", "“31/02/1984” counts as empty")
 
 	h.see(".sum", "40 of 40 rows usable · 1 left out · 20 clients")
 	h.button("Save")

@@ -44,8 +44,7 @@ func TestTexts(t *testing.T) {
 	h.inPanel("Use this")
 	h.has(`empty: ["-", "~", "no"]`)
 	h.typing("Texts, one in each line", " ")
-	h.inPanel("Use this")
-	h.said("Texts that count as empty taken away")
+	h.use("Use this", "Texts that count as empty taken away")
 	h.press("z", ctrl)
 	h.said("Undone.")
 
@@ -54,8 +53,7 @@ func TestTexts(t *testing.T) {
 	for text, means := range map[string]string{"yes": "Yes Bank", "a, b; c": `A "B"; C`, "007": "Bond", "constructor": "C"} {
 		h.typing("“"+text+"” means", means)
 	}
-	h.inPanel("Use these 4")
-	h.said("Lender · Agreement details: 4 texts explained")
+	h.use("Use these 4", "Lender · Agreement details: 4 texts explained")
 	h.has(`"yes": Yes Bank`)
 	h.has(`"a, b; c": 'A "B"; C'`)
 	h.has(`"007": Bond`)
@@ -64,8 +62,7 @@ func TestTexts(t *testing.T) {
 	h.typing("“007” means", " ")
 	h.press("a", ctrl)
 	h.do(chromedp.KeyEvent("\b"))
-	h.inPanel("Use it")
-	h.said("Lender · Agreement details: 1 text explained")
+	h.use("Use it", "Lender · Agreement details: 1 text explained")
 	if text := h.state().Mapping.Text; strings.Contains(text, "007") {
 		t.Errorf("what was taken out of the table is still there:\n%s", text)
 	}
