@@ -40,42 +40,37 @@ func storedPart(t *testing.T, path, name string) string {
 // A property is set in a workbook whichever program wrote it, and nothing else in it changes.
 func TestMark(t *testing.T) {
 	t.Parallel()
-	const names = `="http://schemas.openxmlformats.org/officeDocument/2006/custom-properties" xmlns:`
-	const types = `="http://schemas.openxmlformats.org/officeDocument/2006/docPropsVTypes">`
-	for name, custom := range map[string]string{
-		"excelize": `<Properties xmlns` + names + `vt` + types +
-			`<property fmtid="{D5CDD505-2E9C-101B-9397-08002B2CF9AE}" pid="2" name="claimsheet.kind"><vt:lpwstr>results</vt:lpwstr></property></Properties>`,
-		"prefixed": `<p:Properties xmlns:p` + names + `v` + types +
-			"\n <p:property pid=\"7\" name=\"claimsheet.kind\" fmtid=\"{D5CDD505-2E9C-101B-9397-08002B2CF9AE}\">\n  <v:lpwstr>results</v:lpwstr>\n </p:property>\n</p:Properties>\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			path := archiveOf(t, "_rels/.rels", `<Relationships><Relationship Id="r1" Type="http://x/custom-properties" Target="docProps/custom.xml"/></Relationships>`,
-				"docProps/custom.xml", `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+custom, "xl/sheet.xml", strings.Repeat("cells ", 1000))
-			sheet := storedPart(t, path, "xl/sheet.xml")
-			refused := errors.New("no")
-			if err := reports.Mark(path, map[string]string{"claimsheet.open": "first"}, func(string) error { return refused }); !errors.Is(err, refused) {
-				t.Errorf("%v", err)
-			}
-			if property, _, _ := reports.IsOurs(path); property["claimsheet.open"] != "" {
-				t.Error("it was marked although that was refused")
-			}
-			for _, value := range []string{"first", "a <second> & last"} {
-				var said string
-				noError(t, reports.Mark(path, map[string]string{"claimsheet.open": value, "claimsheet.gone": ""}, func(digest string) error { said = digest; return nil }))
-				same(t, "digest", must(safefile.Digest(path))(t), said)
-				property, _, err := reports.IsOurs(path)
-				noError(t, err)
-				same(t, "properties", map[string]string{"claimsheet.open": value, "claimsheet.kind": "results"}, property)
-			}
-			if storedPart(t, path, "xl/sheet.xml") != sheet {
-				t.Error("the sheet has changed")
-			}
-			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
-				t.Errorf("mode %v, %v", info.Mode(), err)
-			}
-			same(t, "files", 1, len(inFolder(t, filepath.Dir(path))))
-		})
+	path := archiveOf(t, "_rels/.rels", `<Relationships><Relationship Id="r1" Type="http://x/custom-properties" Target="docProps/custom.xml"/></Relationships>`,
+		"docProps/custom.xml", `<?xml version="1.0" encoding="UTF-8"?>
+<p:Properties xmlns:p="http://schemas.openxmlformats.org/officeDocument/2006/custom-properties" xmlns:v="http://schemas.openxmlformats.org/officeDocument/2006/docPropsVTypes">
+ <p:property pid="7" name="claimsheet.kind" fmtid="{D5CDD505-2E9C-101B-9397-08002B2CF9AE}">
+  <v:lpwstr>results</v:lpwstr>
+ </p:property>
+</p:Properties>
+`, "xl/sheet.xml", strings.Repeat("cells ", 1000))
+	sheet := storedPart(t, path, "xl/sheet.xml")
+	refused := errors.New("no")
+	if err := reports.Mark(path, map[string]string{"claimsheet.open": "first"}, func(string) error { return refused }); !errors.Is(err, refused) {
+		t.Errorf("%v", err)
 	}
+	if property, _, _ := reports.IsOurs(path); property["claimsheet.open"] != "" {
+		t.Error("it was marked although that was refused")
+	}
+	for _, value := range []string{"first", "a <second> & last"} {
+		var said string
+		noError(t, reports.Mark(path, map[string]string{"claimsheet.open": value, "claimsheet.gone": ""}, func(digest string) error { said = digest; return nil }))
+		same(t, "digest", must(safefile.Digest(path))(t), said)
+		property, _, err := reports.IsOurs(path)
+		noError(t, err)
+		same(t, "properties", map[string]string{"claimsheet.open": value, "claimsheet.kind": "results"}, property)
+	}
+	if storedPart(t, path, "xl/sheet.xml") != sheet {
+		t.Error("the sheet has changed")
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	same(t, "files", 1, len(inFolder(t, filepath.Dir(path))))
 	for name, text := range map[string]string{"docProps/custom.xml": "<a>", "xl/sheet.xml": "<a/>"} { // damaged properties; no properties
 		if err := reports.Mark(archiveOf(t, name, text), map[string]string{"x": "y"}, func(string) error { return nil }); err == nil {
 			t.Errorf("a workbook of %s alone was marked", name)

@@ -10,15 +10,51 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
 
 	"claimsheet/importer/result"
+	"claimsheet/importer/testform"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
+
+func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
+
+// must is the value of a call that must succeed: must(os.ReadFile(path))(t).
+func must[V any](value V, err error) func(fatal) V {
+	return func(t fatal) V {
+		t.Helper()
+		noError(t, err)
+		return value
+	}
+}
+
+// noError ends a test that an error makes pointless.
+func noError(t fatal, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fatal is a test, rapid's or Go's.
+type fatal interface {
+	Helper()
+	Fatal(...any)
+	Fatalf(string, ...any)
+}
+
+// same expects that two values are equal.
+func same(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
 
 // each yields values that nothing is wrong with.
 func each[T any](values ...T) iter.Seq2[T, error] {

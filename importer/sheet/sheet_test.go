@@ -76,6 +76,12 @@ func TestKinds(t *testing.T) {
 			t.Errorf("%s: its sheet is of %s", tt.name, s.File)
 		}
 	}
+	dir := t.TempDir()
+	for path, want := range map[string]string{dir: "not-a-file", filepath.Join(dir, "none.xlsx"): "no-file"} {
+		if _, _, err := read(path, sheet.Options{}); code(t, err, path) != want {
+			t.Errorf("%s: got %v, want %q", path, err, want)
+		}
+	}
 }
 
 // The file is named as the user named it, wherever its copy is.
@@ -97,16 +103,6 @@ func TestAs(t *testing.T) {
 	}
 	if got := r.Sheet().At(2, 7).String(); got != "leads.csv!C7" {
 		t.Errorf("a cell is called %s", got)
-	}
-}
-
-func TestNoFile(t *testing.T) {
-	dir := t.TempDir()
-	for path, want := range map[string]string{dir: "not-a-file", filepath.Join(dir, "none.xlsx"): "no-file"} {
-		_, err := sheet.Open(path, sheet.Options{})
-		if got := code(t, err, path); got != want {
-			t.Errorf("%s: got %q, want %q", path, got, want)
-		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package studio_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -19,9 +18,12 @@ import (
 
 	"claimsheet/apiclient/serve"
 	"claimsheet/importer/cli/studio"
+	"claimsheet/importer/testform"
 	"claimsheet/mapping"
 	"claimsheet/mapping/convert"
 )
+
+func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
 
 const mappingText = `# made by hand
 name: spring   # the campaign
@@ -246,13 +248,11 @@ func expect(t *testing.T, what string, got, want any) {
 }
 
 func encode(v any) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	data, err := json.Marshal(v)
+	if err != nil {
 		return err.Error()
 	}
-	return strings.TrimSpace(b.String())
+	return string(data)
 }
 
 // A request is answered only with the cookie of the link, from the page itself.

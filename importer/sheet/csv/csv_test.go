@@ -55,7 +55,6 @@ func TestCSV(t *testing.T) {
 	}{
 		{"texts as they stand", []byte("No,Day,Sum\n00123,1/2/2026,=1+1\n 7.7E9 ,TRUE,#N/A\n"), csv.Options{},
 			[]string{"No", "Day", "Sum"}, "2 | A text \"00123\" | B text \"1/2/2026\" | C text \"=1+1\"\n3 | A text \" 7.7E9 \" | B text \"TRUE\" | C error \"#N/A\"\n"},
-		{"tags", []byte("<b>Name</b>,Link\n<a href='x'>Ann</a>,<5\n"), csv.Options{}, []string{"<b>Name</b>", "Link"}, "2 | A text \"<a href='x'>Ann</a>\" | B text \"<5\"\n"},
 		{"semicolons", []byte("Name;Sum\nAnn;1,50\n"), csv.Options{}, []string{"Name", "Sum"}, "2 | A text \"Ann\" | B text \"1,50\"\n"},
 		{"tabs", []byte("Name\tSum\nAnn\t1,50\n"), csv.Options{}, []string{"Name", "Sum"}, "2 | A text \"Ann\" | B text \"1,50\"\n"},
 		{"tab declared", []byte("Name, first\tSum\nAnn\t1\n"), csv.Options{Delimiter: "\t"}, []string{"Name, first", "Sum"}, "2 | A text \"Ann\" | B text \"1\"\n"},
@@ -78,7 +77,6 @@ func TestCSV(t *testing.T) {
 		{"shrinking rows", []byte("a,b,c\n1,2,3\n,5\n,,6\n"), csv.Options{}, []string{"a", "b", "c"},
 			"2 | A text \"1\" | B text \"2\" | C text \"3\"\n3 | B text \"5\"\n4 | C text \"6\"\n"},
 		{"header alone", []byte("a,b"), csv.Options{}, []string{"a", "b"}, ""},
-		{"UTF-8", []byte("Näme,b\nAñn 😀,€\n"), csv.Options{}, []string{"Näme", "b"}, "2 | A text \"Añn 😀\" | B text \"€\"\n"},
 		{"byte order mark", []byte("\xEF\xBB\xBF\"Näme\",b\nAnn,1\n"), cp1252, []string{"Näme", "b"}, "2 | A text \"Ann\" | B text \"1\"\n"},
 		{"UTF-16, little end first", inUTF16(unicode.LittleEndian, "Näme\tb\r\n😀\tਊ\r\n"), csv.Options{}, []string{"Näme", "b"}, "2 | A text \"😀\" | B text \"ਊ\"\n"},
 		{"UTF-16, big end first", inUTF16(unicode.BigEndian, "Näme\tb\r\n😀\t1\r\n"), csv.Options{}, []string{"Näme", "b"}, "2 | A text \"😀\" | B text \"1\"\n"},
@@ -100,7 +98,6 @@ func TestCSVRefused(t *testing.T) {
 		options csv.Options
 		want    string
 	}{
-		{"code page 850", []byte("a,b\nAndr\x82,2\n"), csv.Options{}, "a.csv!A2: is not UTF-8; expected"},
 		{"code page 850 declared as Windows-1252", []byte("a,b\nM\x81ller,2\n"), csv.Options{Encoding: "windows-1252"}, "a.csv!A2: is not in the encoding of the file; it may be in code page 850"},
 		{"letters of code page 850 that Windows-1252 has too", []byte("a,b\nAndr\x82,2\n"), csv.Options{Encoding: "windows-1252"}, "a.csv!A2: is not in the encoding of the file; it may be in code page 850"},
 		{"Latin-1 undeclared", []byte("a,b\n1,2\nx\ty,caf\xE9\n"), csv.Options{}, "a.csv!B3: is not UTF-8"},

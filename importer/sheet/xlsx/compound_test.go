@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"claimsheet/importer/sheet/sheettest"
+	"claimsheet/importer/testform"
 )
 
 func testdata(t testing.TB, name string) []byte {
@@ -67,7 +68,7 @@ func TestEncrypted(t *testing.T) {
 	if err != nil || !strings.Contains(want, `3 | A text "bob@example.com" | B text "Baker" | C text "03/04/1981" {@}`) {
 		t.Fatalf("%v\n%s", err, want)
 	}
-	for n := 0; n < len(whole); n += longOr(397, 9_973) {
+	for n := 0; n < len(whole); n += testform.LongOr(397, 9_973) {
 		damaged := bytes.Clone(whole)
 		damaged[n] ^= 1 << (n % 8)
 		if _, all, err := read(damaged, o); err == nil && sheettest.Dump(all) != want {

@@ -92,7 +92,9 @@ func hostileFiles() map[string]map[string][]byte {
 			"row with more than 16 MiB of text":               row(`<row r="2">` + strings.Repeat(`<c t="str"><v>`+digits(30_000)+`</v></c>`, 600) + `</row>`),
 			"more merged cells over a row than 1,000":         inSheet(merged(1_001, func(i int) string { return fmt.Sprintf("%[1]s1:%[1]s9", cell.ColumnName(i)) })),
 			"more sheets than parts":                          good.With("xl/workbook.xml", `<workbook xmlns:r="x"><sheets>`+strings.Repeat(`<sheet name="s" r:id="x" state="hidden"/>`, 10_001)+`</sheets></workbook>`).Zip(),
-			"more relations than parts":                       good.With("xl/_rels/workbook.xml.rels", `<Relationships>`+strings.Repeat(`<Relationship Id="r" Type="x" Target="y"/>`, 10_001)+`</Relationships>`).Zip(),
+			"more relations than parts": good.With("xl/_rels/workbook.xml.rels", `<Relationships>`+times(10_001, func(i int) string {
+				return fmt.Sprintf(`<Relationship Id="r%d" Type="x" Target="y"/>`, i)
+			})+`</Relationships>`).Zip(),
 		},
 		"not-a-workbook": {
 			"a zip file":      sheettest.Parts{"a.txt": "a"}.Zip(),
@@ -163,12 +165,18 @@ func digits(n int) string {
 
 // merged is a worksheet of two rows with n merged cells.
 func merged(n int, ref func(int) string) string {
+	return strings.Replace(sheettest.Rows(`<row r="2"><c r="A2"><v>1</v></c></row>`), "</worksheet>", "<mergeCells>"+times(n, func(i int) string {
+		return `<mergeCell ref="` + ref(i) + `"/>`
+	})+"</mergeCells></worksheet>", 1)
+}
+
+// times joins n parts of an XML text.
+func times(n int, part func(int) string) string {
 	var xml strings.Builder
-	xml.WriteString(strings.TrimSuffix(sheettest.Rows(`<row r="2"><c r="A2"><v>1</v></c></row>`), "</worksheet>") + "<mergeCells>")
 	for i := range n {
-		xml.WriteString(`<mergeCell ref="` + ref(i) + `"/>`)
+		xml.WriteString(part(i))
 	}
-	return xml.String() + "</mergeCells></worksheet>"
+	return xml.String()
 }
 
 // A message about damage names the part and the place, never what is there.

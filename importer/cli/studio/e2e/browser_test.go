@@ -158,6 +158,9 @@ func (b *browser) at(hash string) {
 	b.see("h1", "")
 }
 
+// shows goes to a place of the page, and waits until an element shows a text.
+func (b *browser) shows(hash, selector, text string) { b.t.Helper(); b.at(hash); b.see(selector, text) }
+
 // see waits until an element shows a text.
 func (b *browser) see(selector, text string) {
 	b.t.Helper()
@@ -203,9 +206,7 @@ type state struct {
 		Dirty bool
 		At    int
 	}
-	Judgement struct{ Usable, Errors, Clients, Skipped, Rows int }
-	Columns   []struct{ Letter, Header string }
-	Job       *struct{ Pages, Workbook string }
+	Job *struct{ Pages, Workbook string }
 }
 
 // download fetches a file of the page's server, as a click on its link does.
@@ -217,24 +218,14 @@ func (b *browser) download(path string) []byte {
 	return data
 }
 
-// windows are those in which every view is looked at; more of them with -every-window.
-var windows = []struct {
-	width, height int64
-	scheme        string
-	more          bool
-}{
-	{1280, 900, "light", false}, {1280, 900, "dark", false}, {1024, 768, "light", false}, {360, 740, "dark", false},
-	{1024, 768, "dark", true}, {360, 740, "light", true},
-}
-
 // look looks at the page wide and narrow, light and dark: nothing may stick out, and
 // axe-core must find no barrier. With -pictures it keeps what it saw.
 func (b *browser) look(name string) {
 	b.t.Helper()
-	for _, w := range windows {
-		if w.more && !*everyWindow {
-			continue
-		}
+	for _, w := range []struct {
+		width, height int64
+		scheme        string
+	}{{1280, 900, "light"}, {1280, 900, "dark"}, {1024, 768, "light"}, {360, 740, "dark"}} {
 		b.size(w.width, w.height)
 		call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: w.scheme}}})
 		evaluate[bool](b, "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")

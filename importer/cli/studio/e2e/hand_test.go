@@ -22,15 +22,22 @@ func (h hand) view(words string) {
 	h.see("nav [aria-current]", words)
 }
 
+// to goes to a thing: by a click on it, or with Tab.
+func (h hand) to(kind, name, within string) {
+	h.t.Helper()
+	if h.keys {
+		h.reach(kind, name, within)
+	} else {
+		h.click(kind, name, within)
+	}
+}
+
 // push pushes a button, or follows a link.
 func (h hand) push(kind, name, within string) {
 	h.t.Helper()
-	if !h.keys {
-		h.click(kind, name, within)
-		return
+	if h.to(kind, name, within); h.keys {
+		h.press(kb.Enter)
 	}
-	h.reach(kind, name, within)
-	h.press(kb.Enter)
 }
 
 func (h hand) button(name string) { h.t.Helper(); h.push("button", name, "") }
@@ -58,11 +65,7 @@ func (h hand) inPanel(name string) { h.t.Helper(); h.push("button", name, ".pane
 // write replaces the text of a field.
 func (h hand) write(name, text string) {
 	h.t.Helper()
-	if h.keys {
-		h.reach("field", name, "")
-	} else {
-		h.click("field", name, "")
-	}
+	h.to("field", name, "")
 	h.press("a", ctrl)
 	h.press(text)
 	if got := evaluate[string](h.browser, "studioFound.value"); got != text {
@@ -74,27 +77,21 @@ func (h hand) write(name, text string) {
 // its name.
 func (h hand) pick(field, part, option string) {
 	h.t.Helper()
-	if h.keys {
-		h.reach("field", field, "")
-		h.press("a", ctrl)
-		h.press(part)
-		h.see("[role=option][aria-selected=true]", strings.TrimSuffix(option, "…"))
-		h.press(kb.Enter)
+	if h.to("field", field, ""); !h.keys {
+		h.click("option", option, "")
 		return
 	}
-	h.click("field", field, "")
-	h.click("option", option, "")
+	h.press("a", ctrl)
+	h.press(part)
+	h.see("[role=option][aria-selected=true]", strings.TrimSuffix(option, "…"))
+	h.press(kb.Enter)
 }
 
 // choose chooses a line of a closed list, by typing its beginning as browsers allow.
 func (h hand) choose(field, option string) {
 	h.t.Helper()
-	if h.keys {
-		h.reach("select", field, "")
-		h.press(option)
-	} else {
-		h.click("select", field, "")
-		h.press(option)
+	h.to("select", field, "")
+	if h.press(option); !h.keys {
 		h.press(kb.Enter)
 	}
 	got := evaluate[string](h.browser, "(e => e.selectedOptions[0].textContent)(studioFound)")
@@ -108,12 +105,7 @@ const ctrl = chromedp.ModifierCtrl
 // mark marks one of several choices, or ticks a box.
 func (h hand) mark(kind, name, within string) {
 	h.t.Helper()
-	if !h.keys {
-		h.click(kind, name, within)
-		return
-	}
-	h.reach(kind, name, within)
-	if kind == "checkbox" {
+	if h.to(kind, name, within); h.keys && kind == "checkbox" {
 		h.press(" ")
 	}
 }

@@ -21,8 +21,7 @@ func TestOptions(t *testing.T) {
 		"  - template: Agreement\n    attributes:\n      Lender: Lender\n      Kind: {column: Kind, values: {C: Card, L: Loans}}\n      Agreed: {value: true}\n")
 	h := p.page("--templates", "templates.json", "leads.csv")
 
-	h.at("#targets?at=/activities/0/attributes/Kind")
-	h.see(".allowed", "The service takes: “Card”, “Loan”.")
+	h.shows("#targets?at=/activities/0/attributes/Kind", ".allowed", "The service takes: “Card”, “Loan”.")
 	h.see(".panel", "Kind")
 	h.choose("“L” means", "Loan")
 	h.use("Use it", "Kind · Agreement: 1 text explained")
@@ -31,8 +30,7 @@ func TestOptions(t *testing.T) {
 	h.use("Use this", "Kind · Agreement ← Kind")
 	h.has("default: Card")
 
-	h.at("#targets?at=/activities/0/attributes/Lender")
-	h.see(".values", "2 texts not matched")
+	h.shows("#targets?at=/activities/0/attributes/Lender", ".values", "2 texts not matched")
 	for _, text := range []string{"Lloyds Bank", "Lloyds bank"} {
 		h.find("select", "“"+text+"” means", "")
 		evaluate[bool](h.browser, `(studioFound.value = '"Lloyds"', studioFound.dispatchEvent(new Event("change", {bubbles: true})), true)`)
@@ -47,8 +45,7 @@ func TestOptions(t *testing.T) {
 	h.press(kb.Enter)
 	h.inPanel("Use this")
 	h.has("Agreed: {value: false}")
-	h.at("#targets?at=/client/existing")
-	h.see(".choices", "No client is created twice")
+	h.shows("#targets?at=/client/existing", ".choices", "No client is created twice")
 	h.mark("radio", "Leave them out skip", ".panel")
 	h.use("Use this", "What to do with known clients ← Leave them out")
 	h.has("existing: skip")
@@ -107,8 +104,7 @@ func TestWays(t *testing.T) {
 			t.Errorf("the activities are\n%s", got)
 		}
 	}
-	h.at("#targets?at=/activities/0/status")
-	h.see(".entry [aria-disabled=true]", "Send it earlier")
+	h.shows("#targets?at=/activities/0/status", ".entry [aria-disabled=true]", "Send it earlier")
 	h.use("Send it later", "Your details later")
 	templates("Agreement details", "Your details", "Sign your claim")
 	h.see(`tr.chosen[data-path="/activities/1/status"]`, "")
@@ -124,8 +120,7 @@ func TestNullTables(t *testing.T) {
 		"Postcode: Post code", "Postcode: {column: Post code, type: Checkbox, checked: , unchecked: }"))
 	h := p.page("leads.xlsx")
 	for path, column := range map[string]string{"/activities/1/attributes/Lender": "Lender", "/activities/0/attributes/Postcode": "Post code"} {
-		h.at("#targets?at=" + path)
-		h.see(".panel .problems", "has no value")
+		h.shows("#targets?at="+path, ".panel .problems", "has no value")
 		h.see(".panel .values", "What the texts mean")
 		h.find("field", "Column", ".panel")
 		h.see(".panel input", column)
@@ -138,8 +133,7 @@ func TestFaultAtField(t *testing.T) {
 	p := first(t)
 	p.write("mapping.yaml", replaceOnce(t, p.read("mapping.yaml"), "Postcode: Post code", "Postcode: Postal code"))
 	h := p.page("leads.xlsx")
-	h.at("#targets?at=/activities/0/attributes/Postcode")
-	h.see(".panel .problems", "Postal code")
+	h.shows("#targets?at=/activities/0/attributes/Postcode", ".panel .problems", "Postal code")
 	h.pick("Column", "post", "E · Post code…")
 	h.use("Use this", "Postcode · Your details ← Post code")
 	h.gone(".panel .problems")

@@ -89,8 +89,7 @@ func TestTwoTabs(t *testing.T) {
 	h.at("#columns?at=E")
 	h.inPanel("Take away")
 	h.see("[role=alert]", "another tab")
-	h.at("#targets?at=/name")
-	h.see(".panel input", "of-the-other-tab")
+	h.shows("#targets?at=/name", ".panel input", "of-the-other-tab")
 	if text := other.state().Mapping.Text; !strings.Contains(text, "Postcode: Post code") || !strings.Contains(text, "of-the-other-tab") {
 		t.Errorf("the late change was taken:\n%s", text)
 	}
@@ -159,8 +158,7 @@ func TestKilled(t *testing.T) {
 	h.see("[role=alert]", "open the link that it prints")
 	h.open(other.link)
 	h.see(".notices", "These changes were left unsaved last time.")
-	h.at("#targets?at=/name")
-	h.see(".panel input", "not-saved-yet")
+	h.shows("#targets?at=/name", ".panel input", "not-saved-yet")
 	h.see(".notices .warn", "another program has written the file meanwhile")
 	h.button("Keep mine")
 	h.said("Saved to mapping.yaml.")
@@ -183,8 +181,7 @@ func TestNamesAreText(t *testing.T) {
 	h.pick("Send it to", "home address", "Home address…")
 	h.said("Home address · Your details ← " + header)
 	for view, shown := range map[string]string{"#targets?at=/client/fields/firstName": cell, "#rows": cell, "#client?row=2": cell, "#file": "<img src=x onerror="} {
-		h.at(view)
-		h.see("main, main textarea", shown)
+		h.shows(view, "main, main textarea", shown)
 		if n := h.count("main img, main script, main i"); n > 0 {
 			t.Errorf("%s: %d elements came from a cell or a header", view, n)
 		}

@@ -65,19 +65,8 @@ func (p *place) sheet(name string, rows [][]string) {
 	p.t.Helper()
 	f := excelize.NewFile()
 	defer f.Close()
-	w, err := f.NewStreamWriter("Sheet1")
-	must(p.t, err)
 	for i, row := range rows {
-		cells := make([]any, len(row))
-		for j, text := range row {
-			if text != "" {
-				cells[j] = text
-			}
-		}
-		at, err := excelize.CoordinatesToCellName(1, i+1)
-		must(p.t, err)
-		must(p.t, w.SetRow(at, cells))
+		must(p.t, f.SetSheetRow("Sheet1", fmt.Sprint("A", i+1), &row))
 	}
-	must(p.t, w.Flush())
 	must(p.t, f.SaveAs(p.path(name)))
 }

@@ -108,8 +108,7 @@ func TestTyped(t *testing.T) {
 	h.at("#targets?at=/activities/0/attributes/Postcode")
 	h.mark("radio", "Formula", ".panel")
 	h.see(".panel textarea", `col("Post code")`)
-	h.at("#columns")
-	h.see("h1", "Columns")
+	h.shows("#columns", "h1", "Columns")
 	if text := h.state().Mapping.Text; !strings.Contains(text, "Postcode: Post code") {
 		t.Errorf("looking at another way changed the mapping:\n%s", text)
 	}

@@ -24,7 +24,6 @@ var (
 	needAxe        = flag.Bool("axe", false, "fail without axe-core instead of leaving it out")
 	patience       = flag.Duration("patience", time.Minute, "how `LONG` the page may take for a step; it costs nothing when the page is right")
 	updatePictures = flag.Bool("update-pictures", false, "make the pictures of docs/studio.md again")
-	everyWindow    = flag.Bool("every-window", false, "look at every view in light and dark in each width, not only in one of them")
 	update         = flag.Bool("update", false, "write the golden mappings again")
 )
 
