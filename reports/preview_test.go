@@ -59,13 +59,11 @@ func TestPreviewIsThatOfTheWorkbook(t *testing.T) {
 					r.Fatalf("column %d of row %d is said to be at %+v, where %q is (error %v)", c, record.Row, at, shown, err)
 				}
 			}
-			last := len(sheet.Header) - len(own) + len(cell.ResultHeaders("contactId", false)) - 1
-			place := cell.ColumnName(last) + preview.At(-1, record.Row).Place
-			if shown, err := f.GetCellValue("Results", place); err != nil || shown != strconv.Itoa(source) {
-				r.Fatalf("the source row in %s is %q, want %d (error %v)", place, shown, source, err)
-			}
-			if at := preview.At(-1, record.Row); at.Sheet != "Results" || at.Place != preview.At(0, record.Row).Place[1:] {
-				r.Fatalf("row %d is said to be at %+v", record.Row, at)
+			last := cell.ColumnName(len(sheet.Header) - len(own) + len(cell.ResultHeaders("contactId", false)) - 1)
+			at := preview.At(-1, record.Row)
+			shown, err := f.GetCellValue("Results", last+at.Place)
+			if err != nil || shown != strconv.Itoa(source) || at.Sheet != "Results" || at.Place != preview.At(0, record.Row).Place[1:] {
+				r.Fatalf("row %d is said to be at %+v, where the source row is %q, want %d (error %v)", record.Row, at, shown, source, err)
 			}
 		}
 		for _, nowhere := range []int{0, sheet.HeaderRow, row + 1} {

@@ -342,22 +342,16 @@ func TestTokenOnce(t *testing.T) {
 	s := session(t, 0)
 	server := httptest.NewServer(s.Handler())
 	defer server.Close()
-	visit := func(cookie *http.Cookie) *http.Response {
-		r, err := http.NewRequest("GET", s.Link(server.Listener), nil)
-		if err != nil {
-			t.Fatal(err)
+	visit := func(cookies ...*http.Cookie) *http.Response {
+		r := httptest.NewRequest("GET", s.Link(server.Listener), nil)
+		for _, c := range cookies {
+			r.AddCookie(c)
 		}
-		if cookie != nil {
-			r.AddCookie(cookie)
-		}
-		response, err := http.DefaultTransport.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response.Body.Close()
-		return response
+		answer := httptest.NewRecorder()
+		s.Handler().ServeHTTP(answer, r)
+		return answer.Result()
 	}
-	first := visit(nil)
+	first := visit()
 	if len(first.Cookies()) != 1 || first.StatusCode != 303 || first.Header.Get("Location") != "/" {
 		t.Fatalf("the link answers %d with %v", first.StatusCode, first.Header)
 	}
@@ -365,7 +359,7 @@ func TestTokenOnce(t *testing.T) {
 	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode {
 		t.Errorf("the cookie is %v", c)
 	}
-	if second := visit(nil); second.StatusCode != 403 || len(second.Cookies()) != 0 {
+	if second := visit(); second.StatusCode != 403 || len(second.Cookies()) != 0 {
 		t.Errorf("the link answers a second browser with %d", second.StatusCode)
 	}
 	if again := visit(c); again.StatusCode != 303 {

@@ -54,10 +54,7 @@ func TestTexts(t *testing.T) {
 		h.typing("“"+text+"” means", means)
 	}
 	h.use("Use these 4", "Lender · Agreement details: 4 texts explained")
-	h.has(`"yes": Yes Bank`)
-	h.has(`"a, b; c": 'A "B"; C'`)
-	h.has(`"007": Bond`)
-	h.has(`constructor: C`)
+	h.has(`"yes": Yes Bank`, `"a, b; c": 'A "B"; C'`, `"007": Bond`, `constructor: C`)
 	h.see(".values", "all matched")
 	h.typing("“007” means", " ")
 	h.press("a", ctrl)

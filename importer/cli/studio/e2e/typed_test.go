@@ -18,28 +18,28 @@ func (h hand) typing(name, text string) {
 	h.do(chromedp.KeyEvent(text))
 }
 
-// has waits until the mapping has a text.
-func (h hand) has(text string) {
+// has waits until the mapping has texts.
+func (h hand) has(texts ...string) {
 	h.t.Helper()
-	if !evaluate[bool](h.browser, `(async () => {
-		for (const end = Date.now() + %s; Date.now() < end; await new Promise(done => setTimeout(done, 30)))
-			if ((await fetch("/api/state").then(r => r.json())).mapping.text.includes(%s)) return true
-		return false
-	})()`, (*patience).Milliseconds(), text) {
-		h.t.Fatalf("the mapping does not have %q:\n%s", text, h.state().Mapping.Text)
-	}
+	waitFor(h.t, func() string { return h.state().Mapping.Text }, texts)
 }
 
 // saved waits until the file has texts.
 func (p *place) saved(texts ...string) {
 	p.t.Helper()
+	waitFor(p.t, func() string { return p.read("mapping.yaml") }, texts)
+}
+
+// waitFor waits until a text has texts.
+func waitFor(t *testing.T, read func() string, texts []string) {
+	t.Helper()
 	for end := time.Now().Add(*patience); ; time.Sleep(30 * time.Millisecond) {
-		text := p.read("mapping.yaml")
+		text := read()
 		if !slices.ContainsFunc(texts, func(want string) bool { return !strings.Contains(text, want) }) {
 			return
 		}
 		if time.Now().After(end) {
-			p.t.Fatalf("the saved file does not have %q:\n%s", texts, text)
+			t.Fatalf("%q is not in:\n%s", texts, text)
 		}
 	}
 }
