@@ -68,18 +68,6 @@ func TestUsualNumbersAreTheLibrarys(t *testing.T) {
 	}
 }
 
-func FuzzUsualNumbers(f *testing.F) {
-	for _, digits := range []string{"07911123456", "+447911123456", "+4407911123456", "00447911123456", "447911123456", "0", "+", "+44", "2125550123", "12125550123", "+8001234567"} {
-		for _, region := range []string{"GB", "DE", "US", "IT", "GG", "RU", "BR", ""} {
-			f.Add(digits, region)
-		}
-	}
-	f.Fuzz(func(t *testing.T, text, region string) {
-		digits, _ := dialled(text)
-		checkUsual(t, digits, region)
-	})
-}
-
 // A number tells its region only where the region's plan assigns it.
 func TestIsPhoneIn(t *testing.T) {
 	t.Parallel()
