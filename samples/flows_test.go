@@ -69,30 +69,22 @@ func callsOf(t *testing.T, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls := &recorder{service: service, names: map[string]string{}}
+	calls := &recorder{service: service, names: map[string]string{sandbox.CaseID: "{caseId}"}}
 	server := httptest.NewServer(calls)
 	defer server.Close()
 	folder := t.TempDir()
 	copySample(t, name, folder)
-	environment := fmt.Sprintf("environments:\n  recorded:\n    base_url: %s\n    case_id: %s\n"+
-		"    claim_types: {loans: {workflow_template_identifier: WF-LOANS}}\n", server.URL, sandbox.CaseID)
+	environment := fmt.Sprintf("environments: {recorded: {base_url: '%s', case_id: %s}}\n", server.URL, sandbox.CaseID)
 	if err := os.WriteFile(filepath.Join(folder, "environments.yaml"), []byte(environment), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	header, row := "E-mail", 2
-	if name == "first" {
-		header, row = "Lead no", 3
-	}
-	sheet := filepath.Join(folder, sheetOf(folder))
-	rows := readSource(t, sheet)
-	key := rows[row-1][slices.Index(rows[0], header)]
+	client := map[string]string{"first": "00002", "v1-resume": "aisha.dvorak@example.com"}[name]
 	var out bytes.Buffer
-	code := cli.Main(context.Background(), []string{"run", "-m", filepath.Join(folder, "mapping.yaml"), "-e", "recorded", "--only", key, sheet}, cli.IO{
-		In: bytes.NewReader(nil), Out: &out, Err: &out, Env: func(string) string { return "" }})
-	if code > 1 {
+	args := []string{"run", "-m", filepath.Join(folder, "mapping.yaml"), "-e", "recorded", "--only", client, filepath.Join(folder, "leads.xlsx")}
+	if code := cli.Main(context.Background(), args, cli.IO{In: bytes.NewReader(nil), Out: &out, Err: &out, Env: func(string) string { return "" }}); code > 1 {
 		t.Fatalf("%s: exit code %d\n%s", name, code, &out)
 	}
-	return calls.String()
+	return strings.Join(calls.lines, "\n") + "\n"
 }
 
 // recorder writes down the calls to a service, with names in the place of ids.
@@ -100,110 +92,65 @@ type recorder struct {
 	service http.Handler
 	mu      sync.Mutex
 	names   map[string]string // what to write for an id
+	claims  int
 	lines   []string
 }
-
-func (c *recorder) String() string { return strings.Join(c.lines, "\n") + "\n" }
 
 func (c *recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
+	body, _ := io.ReadAll(r.Body) // one that is cut short is not JSON
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	answered := httptest.NewRecorder()
 	c.service.ServeHTTP(answered, r)
-	line := r.Method + " " + c.named(r.URL.RequestURI())
-	if sent := c.sent(body); sent != "" {
-		line = fmt.Sprintf("%-62s  %s", line, sent)
+	call, payload := r.Method+" "+address.ReplaceAllString(r.URL.RequestURI(), "by-$1/{$1}"), sent(body)
+	for id, name := range c.names {
+		call, payload = strings.ReplaceAll(call, id, name), strings.ReplaceAll(payload, id, name)
 	}
-	c.lines = append(c.lines, line)
-	c.learn(answered.Body.Bytes())
-	w.Header().Set("Content-Type", answered.Header().Get("Content-Type"))
+	c.lines = append(c.lines, strings.TrimRight(fmt.Sprintf("%-62s  %s", call, payload), " "))
+	c.learn(answered.Body.String())
+	maps.Copy(w.Header(), answered.Header())
 	w.WriteHeader(answered.Code)
 	_, _ = w.Write(answered.Body.Bytes())
 }
 
-var address = regexp.MustCompile(`by-(email|phone)/[^/?]+`)
+var (
+	address  = regexp.MustCompile(`by-(email|phone)/[^/?]+`)
+	created  = regexp.MustCompile(`"(clientId|contactId|claimId)": ?"([^"]+)"`)
+	template = regexp.MustCompile(`"id": ?"([^"]+)",\s*"name": ?"([^"]+)"`)
+)
 
-// named replaces ids and addresses by what they stand for.
-func (c *recorder) named(text string) string {
-	text = strings.ReplaceAll(text, sandbox.CaseID, "{caseId}")
-	for id, name := range c.names {
-		text = strings.ReplaceAll(text, id, name)
+// learn takes names for the ids in an answer. A client of the samples has several claims.
+func (c *recorder) learn(answer string) {
+	for _, found := range template.FindAllStringSubmatch(answer, -1) {
+		c.names[found[1]] = found[2]
 	}
-	return address.ReplaceAllString(text, "by-$1/{$1}")
+	for _, found := range created.FindAllStringSubmatch(answer, -1) {
+		if c.names[found[2]] = "{" + found[1] + "}"; found[1] == "claimId" {
+			c.claims++
+			c.names[found[2]] = fmt.Sprintf("{claimId %d}", c.claims)
+		}
+	}
 }
 
-// sent says what a payload asks for. An activity is named; of a
-// claim the contacts are shown, and of other payloads the fields.
-func (c *recorder) sent(body []byte) string {
+// sent says what a payload asks for: an activity and its status, a claim's contacts, the names of a client's fields.
+func sent(body []byte) string {
 	var payload struct {
-		TemplateID, ActivityTemplateID string
-		Status                         string
-		Attributes                     []any
-		AdministratorID                string
-		Claimants                      []string
-		ClaimName                      string
+		TemplateID, ActivityTemplateID, Status, AdministratorID string
+		Claimants                                               []string
+		Attributes                                              []any
 	}
-	if json.Unmarshal(body, &payload) != nil {
+	var fields map[string]any
+	if json.Unmarshal(body, &payload) != nil || json.Unmarshal(body, &fields) != nil {
 		return ""
 	}
 	switch {
 	case payload.AdministratorID != "":
-		return c.named(fmt.Sprintf("administratorId %s, claimants %s", payload.AdministratorID, strings.Join(payload.Claimants, " and ")))
+		return fmt.Sprintf("administratorId %s, claimants %s", payload.AdministratorID, strings.Join(payload.Claimants, " and "))
 	case payload.Status == "":
-		return fieldsOf(body)
+		return strings.Join(slices.Sorted(maps.Keys(fields)), ", ")
+	case len(payload.Attributes) == 0:
+		return fmt.Sprintf("“%s”, %s", payload.TemplateID+payload.ActivityTemplateID, payload.Status)
 	}
-	text := fmt.Sprintf("“%s”, %s", c.named(payload.TemplateID+payload.ActivityTemplateID), payload.Status)
-	if len(payload.Attributes) > 0 {
-		text += fmt.Sprintf(", %d attributes", len(payload.Attributes))
-	}
-	return text
-}
-
-// fieldsOf lists the fields of an object.
-func fieldsOf(body []byte) string {
-	var fields map[string]any
-	if json.Unmarshal(body, &fields) != nil {
-		return ""
-	}
-	return strings.Join(slices.Sorted(maps.Keys(fields)), ", ")
-}
-
-// learn takes names for the ids in an answer.
-func (c *recorder) learn(answer []byte) {
-	var templates []struct{ ID, Name string }
-	if json.Unmarshal(answer, &templates) == nil {
-		for _, template := range templates {
-			c.names[template.ID] = template.Name
-		}
-		return
-	}
-	var created struct{ ClientID, ContactID, ClaimID string }
-	if json.Unmarshal(answer, &created) != nil {
-		return
-	}
-	for kind, id := range map[string]string{"clientId": created.ClientID, "contactId": created.ContactID, "claimId": created.ClaimID} {
-		if id != "" {
-			c.name(kind, id)
-		}
-	}
-}
-
-// name gives an id a name with a number, unless it is the first of its kind and not a
-// claim's: most clients have one contact.
-func (c *recorder) name(kind, id string) {
-	number := 1
-	for _, name := range c.names {
-		if strings.HasPrefix(name, "{"+kind) {
-			number++
-		}
-	}
-	if c.names[id] = "{" + kind + "}"; number > 1 || kind == "claimId" {
-		c.names[id] = fmt.Sprintf("{%s %d}", kind, number)
-	}
+	return fmt.Sprintf("“%s”, %s, %d attributes", payload.TemplateID+payload.ActivityTemplateID, payload.Status, len(payload.Attributes))
 }

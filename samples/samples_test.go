@@ -47,6 +47,8 @@ type summary struct {
 	Results       string
 }
 
+func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
+
 func TestSamples(t *testing.T) {
 	for _, name := range names(t) {
 		if short := []string{"first", "v1-step-1", "v2-several-claims", "v2-csv"}; !*testform.Long && !slices.Contains(short, name) {
