@@ -5,6 +5,8 @@ import (
 	"flag"
 	"iter"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,6 +15,7 @@ import (
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
+	"claimsheet/mapping/problem/yamltree"
 	"claimsheet/mapping/yamlpatch"
 )
 
@@ -122,6 +125,48 @@ func valueOf(file []byte) string {
 	}
 	value, _ := d.Value()
 	return string(value)
+}
+
+// answers returns the mapping with one of the proposals that are comments in use, as a
+// person does it who takes the # away; each of them once.
+func answers(p *Proposal) (all []string) {
+	lines := strings.Split(strings.TrimSuffix(string(p.YAML()), "\n"), "\n")
+	take := func(beginning string) {
+		for i, line := range lines {
+			if strings.HasPrefix(line, beginning) {
+				made := slices.Clone(lines)
+				made[i] = strings.Replace(line, "# ", "", 1)
+				all = append(all, strings.Join(made, "\n"))
+			}
+		}
+	}
+	take("    # on: ")
+	for _, t := range p.live {
+		for _, l := range t.links {
+			if l.idle {
+				take("      # " + yamltree.Quote(l.to) + ":")
+			}
+		}
+	}
+	return all
+}
+
+// takes expects that check finds no mistake in mappings.
+func takes(t interface {
+	Helper()
+	Errorf(string, ...any)
+}, p *Proposal, headers []string, mappings ...string) {
+	t.Helper()
+	sheet := cell.Sheet{Name: "Leads", HeaderRow: 1, Header: usable(headers)}
+	for _, yaml := range mappings {
+		m, found := mapping.Parse("mapping.yaml", []byte(yaml))
+		if len(found) == 0 {
+			_, found = mapping.Bind(m, &sheet, p.request.Service, "2026-01-02")
+		}
+		if len(found) > 0 {
+			t.Errorf("check finds\n%v\nin\n%s", found, yaml)
+		}
+	}
 }
 
 // anyCell draws what people write into cells.

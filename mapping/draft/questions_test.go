@@ -147,7 +147,7 @@ func TestQuestions(t *testing.T) {
 				}
 			}
 			passes(t, made, headers)
-			takesAnswers(t, made, headers)
+			takes(t, made, headers, answers(made)...)
 		})
 	}
 }
@@ -302,6 +302,13 @@ func TestLines(t *testing.T) {
 				"  empty: [n/a]   # n/a in 1 cell\n",
 			}, nil,
 		},
+		"the country of the numbers says the timezone of times, and the phone number finds a client without an e-mail address": {
+			service("Signed at:DateTime"), []string{"Ref", "Email", "Mobile", "Post code", "Signed at"},
+			many(func(i int) []any {
+				return []any{fmt.Sprint("R", i), []any{mailOf("Ann", i), nil}[i%5/4], fmt.Sprintf("07911 %06d", 123456+i), "M1 1AE", "2020-05-17 10:15"}
+			}),
+			[]string{"  timezone: Europe/London", "region: GB}   # where there is no e-mail address\n"}, nil,
+		},
 		"no text of a cell by which a person may be known is repeated, and the columns that no mapping can use are named": {
 			lender, []string{"Email", "Agent Name", "Handled by", "Comment", "Town", "Status", "Amount", "amount"},
 			many(func(i int) []any {
@@ -324,7 +331,7 @@ func TestLines(t *testing.T) {
 					t.Errorf("%q is in it %t:\n%s", part, strings.Contains(yaml, part), yaml)
 				}
 			}
-			takesAnswers(t, made, c.headers)
+			takes(t, made, c.headers, answers(made)...)
 		})
 	}
 }
