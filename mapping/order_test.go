@@ -2,6 +2,7 @@ package mapping_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,17 +29,12 @@ func TestOrder(t *testing.T) {
 		want       []string // lines count from the first activity, 1
 	}{
 		"use case 2": {version2 + oneClaim, []string{"{template: A, " + done, "{template: B, on: claim, status: Accepted, " + done, "{template: C, " + open}, nil},
-		"use case 3": {version2 + oneClaim, []string{"{template: A, " + done, "{template: B, on: claim, " + done, "{template: C, " + open}, nil},
 		"flow B":     {version1, []string{"{template: A, " + done, "{template: B, " + done, "{template: C, " + open}, nil},
 		"flow A":     {version1, nil, nil},
-		"use case 1": {version2 + oneClaim, []string{"{template: A, on: claim, " + done}, nil},
 
 		"never Open in version 2":            {version2, []string{"{template: A, " + done, "{template: B, " + done}, []string{"~never-open 1"}},
 		"Open first":                         {version2, []string{"{template: A, " + open, "{template: B, " + done, "{template: C, " + done}, []string{"~open-before 2", "~open-before 3"}},
-		"Open before an assigned one":        {version2, []string{"{template: A, " + open, "{template: B, assigned: true, " + done}, nil},
-		"Open under a condition":             {version2, []string{"{template: A, when: has(\"X\"), " + open, "{template: B, " + done}, []string{"~open-before 2"}},
 		"Open on the client, then on claims": {version2 + oneClaim, []string{"{template: A, " + open, "{template: B, on: claim, " + done}, []string{"~open-before 2"}},
-		"Open on claims, then on the client": {version2 + oneClaim, []string{"{template: A, on: loan, " + open, "{template: B, " + done}, []string{"~open-before 2"}},
 		"entries in two orders": {version2 + twoClaims, []string{"{template: A, on: loan, " + done, "{template: B, on: loan, " + open,
 			"{template: C, on: card, " + done, "{template: D, on: card, " + open}, nil},
 		"two Open":                  {version2, []string{"{template: A, " + open, "{template: B, " + open}, []string{"two-open 2"}},
@@ -51,22 +47,13 @@ func TestOrder(t *testing.T) {
 		"version 1: only an assigned Open": {version1, []string{"{template: A, " + done, "{template: R, " + assigned}, []string{"~never-open 1"}},
 
 		"Accepted on the client":                   {version2 + oneClaim, []string{"{template: A, status: Accepted, " + done, "{template: B, on: claim, " + open}, []string{"~accepted-on-client 1"}},
-		"Accepted and assigned on the client":      {version2 + oneClaim, []string{"{template: A, assigned: true, status: Accepted, " + done}, []string{"~accepted-on-client 1"}},
 		"Accepted on the client without any claim": {version2, []string{"{template: A, status: Accepted, " + done, "{template: B, " + open}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			source, first := tc.head, 0
-			for _, c := range tc.head {
-				if c == '\n' {
-					first++
-				}
-			}
+			source, first := tc.head, strings.Count(tc.head, "\n")
 			if len(tc.activities) > 0 {
-				source += "activities:\n"
+				source += "activities:\n  - " + strings.Join(tc.activities, "\n  - ") + "\n"
 				first++
-			}
-			for _, a := range tc.activities {
-				source += "  - " + a + "\n"
 			}
 			m, problems := mapping.Parse("m.yaml", []byte(source))
 			var got []string

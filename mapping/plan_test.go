@@ -1,7 +1,7 @@
 package mapping_test
 
 import (
-	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -219,16 +219,6 @@ func TestPlanResume(t *testing.T) {
 				`Leads!D3: Next differs from Leads!D2, and the rows of one client must agree on where it resumes [conflict]`,
 			},
 		},
-		{
-			name: "by column, a row that does not tell", mapping: byColumn, sheet: []string{header, "1 | x | y | C", "1 | x | y |"},
-			want: []string{`1 n "1" [2 3]`, `Leads!D3: Next is empty; the client's next step was expected [unknown-activity]`},
-		},
-		{
-			name: "version 1: the step to resume at comes first", mapping: version1 + "resume_at: C\n" +
-				"activities:\n  - {template: A, attributes: {x: X}}\n  - {template: B, attributes: {y: Y}}\n  - template: C",
-			sheet: []string{header, "1 | x | y |"},
-			want:  []string{`1 n "1" [2]`, `client [2] no="1"`, `activity/C@client [2] Open`, `activity/A@client [2] Submitted x="x"`, `activity/B@client [2] Submitted y="y"`},
-		},
 	})
 }
 
@@ -323,7 +313,7 @@ workflow: {name: "{{x}} {sheet} {run.date} {Brand}"}
 activities:
   - {template: A, status: Open}
   - {template: B, assigned: true, status: Open, workflow: {name: "Only {run.date}"}}
-  - {template: C, assigned: true, status: Open, workflow: {name: "{ brand }", template_identifier: OWN}}
+  - {template: C, assigned: true, status: Open, workflow: {name: "{ brand }", template_identifier: "OWN-{Brand}"}}
 `, sheet, service(template("A"), template("B"), template("C")))
 	plans := planAll(b, records)
 	var got []mapping.Workflow
@@ -332,11 +322,12 @@ activities:
 			got = append(got, s.Activity.Workflow)
 		}
 	}
-	want := []mapping.Workflow{{Name: "{x} Leads 2026-11-20 Acme", TemplateIdentifier: "WF"}, {Name: "Only 2026-11-20", TemplateIdentifier: "WF"}, {Name: "Acme", TemplateIdentifier: "OWN"}}
+	want := []mapping.Workflow{{Name: "{x} Leads 2026-11-20 Acme", TemplateIdentifier: "WF"}, {Name: "Only 2026-11-20", TemplateIdentifier: "WF"}, {Name: "Acme", TemplateIdentifier: "OWN-Acme"}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("workflows (-want +got):\n%s", d)
 	}
-	if d := cmp.Diff([]string{`2 n "2" [3]`, `Results!B3: Brand is empty, and “workflow name” is required [required]`}, outline(plans[1])); d != "" {
+	if d := cmp.Diff([]string{`2 n "2" [3]`, `Results!B3: Brand is empty, and “workflow name” is required [required]`,
+		`Results!B3: Brand is empty, and “workflow template identifier” is required [required]`}, outline(plans[1])); d != "" {
 		t.Errorf("an empty column in the name (-want +got):\n%s", d)
 	}
 }
@@ -351,8 +342,6 @@ func TestPlanLookup(t *testing.T) {
 		rows   []string
 		want   mapping.Lookup
 	}{
-		"e-mail alone": {"lookup: {email: Mail}", []string{"1 | Sam@Example.com | 020 7946 0018"},
-			mapping.Lookup{Email: "Sam@example.com", EmailAddress: email("sam@example.com")}},
 		"both": {"lookup: {email: Mail, phone: {column: Tel, type: Phone, region: GB}}", []string{"1 | | 020 7946 0018", "1 | a@b.example |"},
 			mapping.Lookup{Email: "a@b.example", Phone: "+442079460018", EmailAddress: email("a@b.example"), PhoneNumber: phone("+442079460018")}},
 		"phone in another format": {"lookup: {phone: {column: Tel, type: Phone, region: GB, format: national}}", []string{"1 | | +44 20 7946 0018"},
@@ -373,22 +362,15 @@ func TestPlanLookup(t *testing.T) {
 	}
 }
 
-// The identifier of the workflow's template is replaced like the name; braces in the
-// environment's are a mistake, because nothing replaces them.
-func TestWorkflowTemplateIdentifier(t *testing.T) {
-	const source = "name: n\napi: v2\nclient: {key: No, existing: create, fields: {no: No}}\nworkflow: {name: w%s}\nactivities: [{template: T, attributes: {x: Lender}}]\n"
-	sheet, records := leads("No | Lender", "1 | LLOY", "2 | BARC", "2 | ")
-	plans := planAll(mustBind(t, fmt.Sprintf(source, ", template_identifier: \"WF-{Lender}\""), sheet, service(template("T", "x:Text"))), records)
-	for i, want := range []string{"WF-LLOY", "WF-BARC"} {
-		if got := plans[i].Steps[1].Activity.Workflow.TemplateIdentifier; got != want {
-			t.Errorf("client %d has %q, want %q", i+1, got, want)
-		}
-	}
-	to := service(template("T", "x:Text"))
+// Braces in the environment's identifier are a mistake, because nothing replaces them.
+func TestWorkflowTemplateIdentifierOfTheEnvironment(t *testing.T) {
+	sheet, _ := leads("No")
+	to := service(template("T"))
 	to.WorkflowTemplateIdentifier = "WF-{Lender}"
 	const want = "mapping.yaml:5:25: the environment “uat” has the workflow template identifier “WF-{Lender}”, and nothing replaces its braces [braces]\n" +
 		"    hint: write it as workflow.template_identifier in the mapping: there {Column} is replaced by the cell's text\n"
-	if _, problems := mapping.Bind(mustParse(t, fmt.Sprintf(source, "")), &sheet, to, runDate); report(problems) != want {
+	source := strings.Replace(version2, ", template_identifier: t", "", 1) + "activities: [{template: T, status: Open}]\n"
+	if _, problems := mapping.Bind(mustParse(t, source), &sheet, to, runDate); report(problems) != want {
 		t.Errorf("problems:\n%s", report(problems))
 	}
 }
