@@ -73,6 +73,13 @@ func TestBindRefusesResultColumns(t *testing.T) {
 			}
 		}
 	}
+	// The workbook has a column contacts where the mapping has contacts.
+	sheet, _ := leads("E | C | P | S | B | T | M | Contacts")
+	with := family + "claims: [{key: C, name: '{C}', claimants: [client, partner, broker]}]\n"
+	if _, problems := mapping.Bind(mustParse(t, with), &sheet, nil, runDate); len(problems) != 1 || problems[0].Code != "reserved-column" {
+		t.Errorf("the source column Contacts beside contacts: %v", problems)
+	}
+	mustBind(t, "name: n\napi: v2\nclient: {key: E, lookup: {email: E}, fields: {email: E}}\n", sheet, nil)
 }
 
 // An exact header wins over one that differs in case or white space.

@@ -82,19 +82,6 @@ func TestPlanContacts(t *testing.T) {
 	})
 }
 
-// TestContactsColumnIsReserved: the results workbook adds a column contacts where the
-// mapping has contacts, and only there.
-func TestContactsColumnIsReserved(t *testing.T) {
-	const without = "name: n\napi: v2\nclient: {key: E, lookup: {email: E}, fields: {email: E}}\n"
-	for text, want := range map[string]int{without: 0, family + "claims: [{key: C, name: '{C}', claimants: [client, partner, broker]}]\n": 1} {
-		sheet, _ := leads("E | C | P | S | B | T | M | Contacts")
-		_, problems := mapping.Bind(mustParse(t, text), &sheet, nil, runDate)
-		if len(problems) != want || want > 0 && problems[0].Code != "reserved-column" {
-			t.Errorf("a source column Contacts: %v, want %d problems", problems, want)
-		}
-	}
-}
-
 // TestContactsThatCannotBe refuses, before anything is sent, one person in two
 // places of a client's claims, claims that nobody administers or claims, and rows
 // of a claim that do not agree.
@@ -107,8 +94,6 @@ func TestContactsThatCannotBe(t *testing.T) {
 	}{
 		"the client as its own partner": {"claimants: [client, partner, broker]", []string{"a@x.org | c1 | A@X.org | | | |"},
 			[]string{`Leads!C2: the contact “partner” has the e-mail address of the client or of another of the client's contacts, and would be taken for that one [contact-shared]`}},
-		"one person in two entries": {"claimants: [client, partner, broker, witness]", []string{"a@x.org | c1 | p@x.org | | | | | p@x.org"},
-			[]string{`Leads!H2: the contact “witness” has the e-mail address of the client or of another of the client's contacts, and would be taken for that one [contact-shared]`}},
 		"the client's phone": {"claimants: [client, partner, broker]", []string{"a@x.org | c1 | | | Firm | 02079460001 | +442079460001"},
 			[]string{`Leads!E2: the contact “broker” has the phone number of the client or of another of the client's contacts, and would be taken for that one [contact-shared]`}},
 		"another contact's address": {"claimants: [client, partner, broker]", []string{"a@x.org | c1 | | | Firm | 02079460001 |", "a@x.org | c2 | | | Other | 02079460001 |"},
@@ -127,12 +112,8 @@ func TestContactsThatCannotBe(t *testing.T) {
 			[]string{`Leads!C2: P is not an e-mail address; expected one bare address, name@domain [not-email]`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			witness := ""
-			if strings.Contains(c.claims, "witness") {
-				witness = "  - {id: witness, key: W, when: has(\"W\"), lookup: {email: W}, fields: {email: W}}\n"
-			}
-			sheet, records := leads(append([]string{"E | C | P | S | B | T | M | W"}, c.rows...)...)
-			b := mustBind(t, strings.Replace(family, "workflow:", witness+"workflow:", 1)+"claims: [{key: C, name: '{C}', "+c.claims+"}]\n", sheet, nil)
+			sheet, records := leads(append([]string{"E | C | P | S | B | T | M"}, c.rows...)...)
+			b := mustBind(t, family+"claims: [{key: C, name: '{C}', "+c.claims+"}]\n", sheet, nil)
 			plan := planAll(b, records)[0]
 			var got []string
 			for _, p := range plan.Problems {

@@ -10,11 +10,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"claimsheet/importer/testform"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 )
+
+func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
 
 var update = flag.Bool("update", false, "write the golden files of testdata again")
 

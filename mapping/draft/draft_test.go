@@ -12,12 +12,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"claimsheet/importer/testform"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem/yamltree"
 	"claimsheet/mapping/yamlpatch"
 )
+
+func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
 
 var update = flag.Bool("update", false, "write the golden files")
 

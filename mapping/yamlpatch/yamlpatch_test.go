@@ -3,7 +3,6 @@ package yamlpatch_test
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,8 +11,11 @@ import (
 	"go.yaml.in/yaml/v4"
 	"pgregory.net/rapid"
 
+	"claimsheet/importer/testform"
 	"claimsheet/mapping/yamlpatch"
 )
+
+func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
 
 var style = yamlpatch.Style{"client", "fields", "attributes"}
 
@@ -133,56 +135,6 @@ func TestRefused(t *testing.T) {
 		}
 	}
 }
-
-// TestEveryPlace applies every operation at every place of the samples' mappings: each
-// must succeed, keep all other lines, and be undone by its opposite, byte for byte.
-func TestEveryPlace(t *testing.T) {
-	t.Parallel()
-	for _, sample := range []string{"first", "v2-wide", "v2-joint-claimants"} {
-		name := filepath.Join("../../samples", sample, "mapping.yaml")
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		walk(t, data, func(path []string, n *yaml.Node) {
-			at := yamlpatch.Pointer(path...)
-			apply := func(data []byte, op yamlpatch.Operation) []byte {
-				t.Helper()
-				changed, err := yamlpatch.Apply(data, style, op)
-				if err != nil {
-					t.Fatalf("%s: %+v: %v", name, op, err)
-				}
-				return changed
-			}
-			if n.Kind == yaml.MappingNode && len(n.Content) > 0 {
-				for _, value := range []string{`"a: b"`, `{"column":"X","type":"Date"}`, `{"a":{"b":{"c":["d",1]}}}`} {
-					added := apply(data, yamlpatch.Operation{Op: "add", Path: at + "/zz", Value: json.RawMessage(value)})
-					for line := range strings.Lines(string(data)) { // no comment is lost, whatever stands beside it
-						if at := strings.Index(line, "#"); at >= 0 && !strings.Contains(string(added), strings.TrimRight(line[at:], "\r\n")) {
-							t.Errorf("%s: %q is gone", name, line[at:])
-						}
-					}
-					if undone := apply(added, yamlpatch.Operation{Op: "remove", Path: at + "/zz"}); string(undone) != string(data) {
-						t.Errorf("%s: added to %s and removed (-before +after):\n%s", name, at, cmp.Diff(string(data), string(undone)))
-					}
-				}
-			}
-			if len(path) == 0 {
-				return
-			}
-			apply(data, yamlpatch.Operation{Op: "replace", Path: at, Value: json.RawMessage(`{"column":"X"}`)})
-			apply(data, yamlpatch.Operation{Op: "remove", Path: at})
-			if n.Kind == yaml.ScalarNode {
-				changed := apply(data, yamlpatch.Operation{Op: "replace", Path: at, Value: json.RawMessage(`"other"`)})
-				if lines(changed) != lines(data) {
-					t.Errorf("%s: %s replaced on other lines", name, at)
-				}
-			}
-		})
-	}
-}
-
-func lines(data []byte) int { return strings.Count(string(data), "\n") }
 
 // walk calls do with every value of a file.
 func walk(t *testing.T, data []byte, do func(path []string, n *yaml.Node)) {
