@@ -29,21 +29,6 @@ func TestPlanContacts(t *testing.T) {
 	const joint = family + "claims: [{key: C, name: '{C}', claimants: [client, partner, broker]}]\n"
 	runPlans(t, []planCase{
 		{
-			name:    "a contact comes before the first claim that needs it, once for all rows that name it",
-			mapping: joint + "activities: [{template: A, attributes: {x: {value: v}}}, {template: B, on: claim, attributes: {x: C}}]",
-			sheet:   []string{"E | C | P | S | B | T | M", "a@x.org | c1 | | | | |", "a@x.org | c2 | P@x.org | Poe | | |", "a@x.org | c3 | p@X.org | | Firm | 02079460001 |"},
-			want: []string{
-				`1 email "a@x.org" [2 3 4]`, `client [2 3 4] email="a@x.org"`,
-				`activity/A@client [2 3 4] Submitted x="v"`,
-				`claim/claim/c1 [2] c1 by client for [client]`, `activity/B@claim/c1 [2] Submitted x="c1"`,
-				`contact/email/p@x.org [3 4] no administrator email="P@x.org" lastName="Poe"`,
-				`claim/claim/c2 [3] c2 by client for [client contact/email/p@x.org]`, `activity/B@claim/c2 [3] Submitted x="c2"`,
-				`contact/n:broker/Firm [4] firm="Firm"`,
-				`claim/claim/c3 [4] c3 by client for [client contact/email/p@x.org contact/n:broker/Firm]`, `activity/B@claim/c3 [4] Submitted x="c3"`,
-				`link [2 3 4]`,
-			},
-		},
-		{
 			name:    "another contact administers, and is created before all activities where the claim is",
 			mapping: family + "claims: [{key: C, name: '{C}', administrator: broker, claimants: partner, create: first}]\nactivities: [{template: B, on: claim, attributes: {x: C}}]",
 			sheet:   []string{"E | C | P | S | B | T | M", "a@x.org | c1 | p@x.org | | Firm | 02079460001 |"},

@@ -31,18 +31,13 @@ func TestKnownIDs(t *testing.T) {
 		client, claim string // the ids of the first client and of its first claim
 		problems      []string
 	}{
-		"none":               {[]string{"a@x.example | | A | "}, "", "", nil},
-		"both":               {[]string{"a@x.example | " + idOne + " | A | " + idTwo}, idOne, idTwoOf, nil},
-		"in another row":     {[]string{"a@x.example | | A | ", "a@x.example | " + idTwo + " | A | " + idOne}, idTwoOf, idOne, nil},
-		"one in two letters": {[]string{"a@x.example | " + idTwo + " | A | ", "a@x.example | " + idTwoOf + " | A | "}, idTwoOf, "", nil},
+		"both":           {[]string{"a@x.example | " + idOne + " | A | " + idTwo}, idOne, idTwoOf, nil},
+		"in another row": {[]string{"a@x.example | | A | ", "a@x.example | " + idTwo + " | A | " + idOne}, idTwoOf, idOne, nil},
 		"not an id": {[]string{"a@x.example | TBC | A | 17"}, "", "", []string{
 			"Leads!B2: Contact is not an id of the service; expected a UUID such as 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11",
 			"Leads!D2: Claim is not an id of the service; expected a UUID such as 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"}},
 		"what stands for no id": {[]string{"a@x.example | 00000000-0000-0000-0000-000000000000 | A | FFFFFFFF-ffff-ffff-ffff-ffffffffffff"}, "", "", []string{
 			"Leads!B2: Contact is a UUID that stands for no id; expected a UUID such as", "Leads!D2: Claim is a UUID that stands for no id; expected a UUID such as"}},
-		"two for one client": {[]string{"a@x.example | " + idOne + " | A | ", "a@x.example | " + idTwo + " | B | "}, "", "", []string{
-			"Leads!B2: Contact differs from Leads!B3, and the rows of one client must agree on “known_id”",
-			"Leads!B3: Contact differs from Leads!B2, and the rows of one client must agree on “known_id”"}},
 		"two for one claim": {[]string{"a@x.example | | A | " + idOne, "a@x.example | | A | " + idTwo}, "", "", []string{
 			"Leads!D2: Claim differs from Leads!D3, and the rows of one client must agree on “the claim's known_id”",
 			"Leads!D3: Claim differs from Leads!D2, and the rows of one client must agree on “the claim's known_id”"}},
@@ -69,34 +64,6 @@ func TestKnownIDs(t *testing.T) {
 				t.Errorf("the claim's id is %q, want %q", got.KnownID, test.claim)
 			}
 		})
-	}
-}
-
-// TestKnownIDColumns: a column that is not there is reported where it is named, and
-// claims entries of a wide sheet have a column each.
-func TestKnownIDColumns(t *testing.T) {
-	sheet, records := leads("E-mail | Contact | No 1 | Claim 1 | No 2 | Claim 2", "a@x.example | | A | "+idOne+" | B | "+idTwo)
-	_, problems := mapping.Bind(mustParse(t, knownMapping), &sheet, nil, runDate)
-	want := []string{"mapping.yaml:5:", "mapping.yaml:5:", "mapping.yaml:5:"}
-	for i, p := range problems {
-		if i < len(want) {
-			expectOne(t, problems[i:i+1], want[i])
-		}
-		if p.Code != "unknown-column" {
-			t.Errorf("found %v", p)
-		}
-	}
-	wide := `
-name: m
-api: v2
-client: {key: E-mail, lookup: {email: E-mail}, fields: {email: E-mail}}
-claims:
-  - {id: loan, key: no, known_id: id, name: "Loan {no}", columns: {no: No 1, id: Claim 1}}
-  - {id: loan, key: no, known_id: id, name: "Loan {no}", columns: {no: No 2, id: Claim 2}}
-`
-	plan := planAll(mustBind(t, wide, sheet, nil), records)[0]
-	if len(plan.Steps) != 4 || plan.Steps[1].KnownID != idOne || plan.Steps[2].KnownID != idTwoOf {
-		t.Errorf("the steps are %+v", plan.Steps)
 	}
 }
 

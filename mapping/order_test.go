@@ -31,6 +31,7 @@ func TestOrder(t *testing.T) {
 		"use case 2": {version2 + oneClaim, []string{"{template: A, " + done, "{template: B, on: claim, status: Accepted, " + done, "{template: C, " + open}, nil},
 		"flow B":     {version1, []string{"{template: A, " + done, "{template: B, " + done, "{template: C, " + open}, nil},
 		"flow A":     {version1, nil, nil},
+		"use case 1": {version2 + oneClaim, []string{"{template: A, on: claim, " + done}, nil},
 
 		"never Open in version 2":            {version2, []string{"{template: A, " + done, "{template: B, " + done}, []string{"~never-open 1"}},
 		"Open first":                         {version2, []string{"{template: A, " + open, "{template: B, " + done, "{template: C, " + done}, []string{"~open-before 2", "~open-before 3"}},

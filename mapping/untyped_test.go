@@ -65,6 +65,9 @@ func TestTypedCellsNeedAType(t *testing.T) {
 	for source, want := range map[string][]string{
 		"Word":                                nil,
 		"Day":                                 {said("C2", "a date"), "say what it is: A: {column: Day, type: Date}"},
+		"Moment":                              {said("D2", "a date"), "say what it is: A: {column: Moment, type: DateTime}"},
+		"{first_of: [Word, Number]}":          nil,
+		`{text: "{Word} and {Word}"}`:         nil,
 		"Number":                              {said("E2", "a number"), "say what it is: A: {column: Number, type: Number}"},
 		"Money":                               {said("F2", "a number"), "say what it is: A: {column: Money, type: Currency}"},
 		"Tick":                                {said("G2", "a boolean"), "say what it is: A: {column: Tick, type: Checkbox}"},

@@ -15,13 +15,11 @@ func TestConvertEmail(t *testing.T) {
 	const bad, domain = "not-email", "email-domain"
 	runConversions(t, []conversionCase{
 		{"plain", c, text("sam.leaf+a@example.com"), `"sam.leaf+a@example.com"`, ""},
-		{"trimmed", c, text("\u00a0sam@example.com\u200b "), `"sam@example.com"`, ""},
 		{"domain in lower case", c, text("Sam@Example.COM"), `"Sam@example.com"`, ""},
 		{"international domain", c, text("sam@Bücher.example"), `"sam@xn--bcher-kva.example"`, ""},
 		{"local part that is not ASCII", c, text("zoë@example.com"), "", bad},
 		{"two addresses", c, text("a@example.com; b@example.com"), "", bad},
 		{"display name", c, text("Sam <sam@example.com>"), "", bad},
-		{"no @", c, text("sam.example.com"), "", bad},
 		{"nothing after @", c, text("sam@"), "", domain},
 		{"space inside", c, text("sam leaf@example.com"), "", bad},
 		{"dots in a row", c, text("sam..leaf@example.com"), "", bad},
@@ -31,7 +29,6 @@ func TestConvertEmail(t *testing.T) {
 		{"long local part", c, text(strings.Repeat("a", 65) + "@example.com"), "", bad},
 		{"long address", c, text("sam@" + strings.Repeat("abcdefghi.", 26) + "com"), "", bad},
 		{"long label", c, text("sam@" + strings.Repeat("a", 64) + ".com"), "", domain},
-		{"number", c, number("12"), "", bad},
 		{"max_length", convert.Converter{Type: convert.Email, MaxLength: 5}, text("sam@example.com"), "", "too-long"},
 	})
 }
@@ -50,27 +47,21 @@ func TestConvertPhone(t *testing.T) {
 		{"with the trunk zero", c, text("+44 (0)20 7946 0018"), london, ""},
 		{"with 00", c, text("0044 20 7946 0018"), london, ""},
 		{"typographic dash and no-break space", c, text("020\u00a07946–0018"), london, ""},
-		{"full-width digits", c, text("０２０７９４６００１８"), london, ""},
 		{"another country", c, text("+49 30 901820"), `"+4930901820"`, ""},
 		{"Italian zero stays", italy, text("06 698 12345"), `"+390669812345"`, ""},
 		{"no region, with +", anywhere, text("+442079460018"), london, ""},
 		{"no region, no +", anywhere, text("020 7946 0018"), "", "phone-region"},
-		{"national format", with("national"), text("+442079460018"), `"020 7946 0018"`, ""},
 		{"international format", with("international"), text("02079460018"), `"+44 20 7946 0018"`, ""},
 		{"raw", with("raw"), text(" call 07700 "), `"call 07700"`, ""},
 		{"raw of nothing", with("raw"), text("\u200e"), "", bad},
-		{"too short", c, text("07700"), "", bad},
 		{"digits missing behind the trunk zero", c, text("077009001"), "", bad},
 		{"trunk zero and nothing missing", c, text("0800 1111"), `"+448001111"`, ""},
 		{"negative number", c, number("-7700900123"), "", bad},
 		{"a range that nobody has been given yet", c, text("0999 999 9999"), `"+449999999999"`, ""},
 		{"extension", c, text("020 7946 0018 x5"), "", bad},
 		{"label", c, text("home: 020 7946 0018"), "", bad},
-		{"two numbers", c, text("02079460018 / 02079460019"), "", bad},
-		{"number with a lost zero that is valid", c, number("2079460018"), london, ""},
 		{"number shown with its zero", c, formatted("2079460018", "02079460018", "00000000000"), london, ""},
 		{"number in scientific format", c, formatted("442079460018", "4.42E+11", "0.00E+00"), "", "number-scientific"},
-		{"TRUE", c, boolean(true), "", bad},
 	})
 }
 

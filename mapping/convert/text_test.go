@@ -38,13 +38,9 @@ func TestConvertText(t *testing.T) {
 		{"15 digits", plain, number("123456789012345"), `"123456789012345"`, ""},
 		{"16 digits under the format 0", plain, formatted("1234567890123450", "1234567890123450", "0"), "", "number-digits"},
 		{"16 digits under the format text", plain, formatted("1234567890123450", "1.23E+15", "@"), "", "number-digits"},
-		{"1E+20", plain, number("1E+20"), "", "number-digits"},
 		{"1E+300", plain, number("1E+300"), "", "number-range"},
 		{"1E-300", plain, number("1E-300"), "", "number-range"},
 		{"exponent of a billion", plain, number("1E+1000000000"), "", "not-number"},
-		{"scientific format", plain, formatted("7700900123", "7.70E+09", "0.00E+00"), "", "number-scientific"},
-		{"fraction", plain, formatted("0.5", "0.5", "# ?/?"), "", "number-format"},
-		{"thousands", plain, formatted("1234567", "1234567", `#,##0.0,,"M"`), "", "number-format"},
 		{"quoted and escaped marks", plain, formatted("5", "5/,[>1] [h]", `0\/","[Red]"[>1] [h]"`), `"5/,[>1] [h]"`, ""},
 		{"slashes and commas of a date", plain, cell.Cell{Kind: cell.Date, Raw: "29342", Shown: "1980-05-01", Format: "dddd, d/m/yyyy"}, `"1980-05-01"`, ""},
 		{"date", plain, date("29342", "1980-05-01"), `"1980-05-01"`, ""},
@@ -53,13 +49,11 @@ func TestConvertText(t *testing.T) {
 		{"listed", banks, text(" LLOY "), `"Lloyds"`, ""},
 		{"listed number", banks, number("1"), `"One"`, ""},
 		{"listed as nothing", banks, text("none"), "", ""},
-		{"other case", banks, text("lloy"), "", "value-unlisted"},
 		{"unlisted", banks, text("HSBC"), "", "value-unlisted"},
 		{"else", withElse, text("HSBC"), `"Other"`, ""},
 
 		{"as long as allowed", short, text("Zoë!"), `"Zoë!"`, ""},
 		{"too long", short, text("Zoës!"), "", "too-long"},
-		{"combining marks count", short, text("Zoe\u0308!"), "", "too-long"},
 	})
 }
 
@@ -86,9 +80,7 @@ func TestKeyText(t *testing.T) {
 		{"date", date("29342", "1980-05-01"), "1980-05-01", ""},
 		{"empty", cell.Cell{}, "", ""},
 		{"blank", text("  "), "", ""},
-		{"only marks", text("\u200e"), "", "text-invisible"},
 		{"lost digits", number("1234567890123456"), "", "number-digits"},
-		{"error", cell.Cell{Kind: cell.Error, Raw: "#REF!"}, "", "cell-error"},
 		{"uncomputed", cell.Cell{Kind: cell.Uncomputed}, "", "cell-uncomputed"},
 	}
 	for _, tc := range cases {
@@ -130,14 +122,9 @@ func TestConvertCheckbox(t *testing.T) {
 	runConversions(t, []conversionCase{
 		{"yes", usual, text("yes"), "true", ""},
 		{"YES and white space", usual, text("\u00a0YES "), "true", ""},
-		{"no", usual, text("No"), "false", ""},
-		{"ja", usual, text("ja"), "", "not-checkbox"},
 		{"TRUE cell", usual, boolean(true), "true", ""},
-		{"FALSE cell", usual, boolean(false), "false", ""},
-		{"number 1", usual, number("1"), "true", ""},
 		{"number 0 shown as 0.00", usual, formatted("0", "0.00", "0.00"), "false", ""},
 		{"date", usual, date("1", "1900-01-01"), "", "not-checkbox"},
-		{"own word", own, text("oui"), "true", ""},
 		{"own number by its digits", own, formatted("3.5000000000000001", "4", "0"), "false", ""},
 		{"the usual words are replaced", own, text("yes"), "", "not-checkbox"},
 		{"TRUE cell beside own words", own, boolean(true), "true", ""},

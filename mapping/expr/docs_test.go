@@ -11,8 +11,6 @@ import (
 	"github.com/expr-lang/expr/builtin"
 
 	"claimsheet/mapping/cell"
-	"claimsheet/mapping/convert"
-	"claimsheet/mapping/expr"
 	"claimsheet/mapping/problem/yamltree/yamltest"
 )
 
@@ -115,21 +113,11 @@ func TestReference(t *testing.T) {
 // gives is the value of an expression on the page's row, as the page shows it.
 func gives(t *testing.T, source string, r cell.Record) string {
 	t.Helper()
-	e, problems := expr.Compile(source, expr.Options{
-		Cells: convert.Converter{Numbers: convert.Numbers{Decimal: ".", Group: ","}},
-		Column: func(name string, _ int) (int, bool) {
-			for i, c := range shownRow {
-				if c.header == name {
-					return i, true
-				}
-			}
-			return 0, false
-		},
-	})
-	if len(problems) > 0 {
-		t.Fatalf("%s: %v", source, problems)
+	var header []string
+	for _, c := range shownRow {
+		header = append(header, c.header)
 	}
-	out, failed := e.Value(r)
+	out, failed := mustCompile(t, source, false, header...).Value(r)
 	if failed != nil {
 		t.Fatalf("%s: %s", source, failed.Message)
 	}
