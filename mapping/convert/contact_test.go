@@ -1,12 +1,16 @@
 package convert_test
 
 import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/nyaruka/phonenumbers"
-	"pgregory.net/rapid"
 
+	"claimsheet/importer/testform"
 	"claimsheet/mapping/convert"
 )
 
@@ -65,29 +69,42 @@ func TestConvertPhone(t *testing.T) {
 	})
 }
 
-// TestPhoneWithoutPunctuation: a number means the same with and
-// without what people write between its digits: the library, asked about the
-// cell as it stands, must agree.
-func TestPhoneWithoutPunctuation(t *testing.T) {
-	between := []string{"", "", "", " ", "-", "(", ")", ".", "/", "\u00a0", "–", "\u2212", "\u200b", "(0)", "  "}
-	digits := strings.Split("0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 ٤ ４", " ")
-	rapid.Check(t, func(t *rapid.T) {
-		s := rapid.SampledFrom([]string{"", "0", "+44", "＋44 ", "+39 0", "＋1", "0044", "(020) ", "+"}).Draw(t, "start")
-		for range rapid.IntRange(6, 12).Draw(t, "digits") {
-			s += rapid.SampledFrom(digits).Draw(t, "digit") + rapid.SampledFrom(between).Draw(t, "between")
+// TestPhonesAreTheLibrarys: the library, asked about the cell as it stands, must agree about numbers of every region, of every length, with
+// and without what is dialled before them and what people write between their digits.
+func TestPhonesAreTheLibrarys(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	pick := func(texts ...string) string { return texts[random.IntN(len(texts))] }
+	regions := slices.Sorted(maps.Keys(phonenumbers.GetSupportedRegions()))
+	compared := 0
+	for range testform.LongOr(40_000, 6_000) {
+		region := pick(append(regions, "GB", "IT", "US", "DE")...)
+		code, trunk := strconv.Itoa(phonenumbers.GetCountryCodeForRegion(region)), phonenumbers.GetNddPrefixForRegion(region, true)
+		digits := ""
+		for range random.IntN(14) {
+			digits += strconv.Itoa(random.IntN(10))
 		}
-		region := rapid.SampledFrom([]string{"GB", "IT", "US", "DE"}).Draw(t, "region")
+		kind := phonenumbers.PhoneNumberType(random.IntN(int(phonenumbers.VOICEMAIL) + 1))
+		if example := phonenumbers.GetExampleNumberForType(region, kind); example != nil && random.IntN(2) == 0 {
+			digits = phonenumbers.GetNationalSignificantNumber(example)
+		}
+		s := pick("", trunk, "0", "1", "8", "00", "011", code, code+trunk, "00"+code, "+"+code, "＋"+code+" ", "+"+code+trunk, "+", "("+trunk+") ")
+		for _, digit := range digits {
+			s += string(digit) + pick("", "", "", "", "", " ", "-", "(", ")", ".", "/", "\u00a0", "–", "\u2212", "\u200b", "(0)", "  ")
+		}
 		want := ""
 		number, err := phonenumbers.Parse(s, region)
 		if err == nil && number.GetItalianLeadingZero() && number.GetCountryCode() != 39 {
-			return
+			continue
 		}
 		if err == nil && phonenumbers.IsPossibleNumberWithReason(number) == phonenumbers.IS_POSSIBLE {
 			want = phonenumbers.Format(number, phonenumbers.E164)
+			compared++
 		}
-		got, _ := (&convert.Converter{Type: convert.Phone, Region: region}).Convert(text(s))
-		if got.Literal != want {
-			t.Errorf("%q in %s is %q without what is between its digits and %q with it", s, region, got.Literal, want)
+		if got, _ := (&convert.Converter{Type: convert.Phone, Region: region}).Convert(text(s)); got.Literal != want {
+			t.Errorf("%q in %s is %q, and the library reads %q", s, region, got.Literal, want)
 		}
-	})
+	}
+	if compared < 1000 {
+		t.Errorf("only %d were numbers", compared)
+	}
 }
