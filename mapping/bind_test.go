@@ -221,26 +221,17 @@ func TestIgnoredColumns(t *testing.T) {
 		t.Errorf("the names are %q", names)
 	}
 	for _, eol := range []string{"\n", "\r\n"} {
-		file := []byte(strings.ReplaceAll(text+"\n", "\n", eol))
-		one := mapping.Ignore(file, names[0], true)
-		two := mapping.Ignore(append(one, []byte("# end")...), names[1], true)
-		want := strings.ReplaceAll(text+"\n# ignored: Agent name\n# end\n# ignored: column E\n", "\n", eol)
-		if string(two) != want {
+		file := strings.ReplaceAll(text+"\n", "\n", eol)
+		one := mapping.Ignore([]byte(file), names[0], true)
+		two := string(mapping.Ignore(append(one, []byte("# end")...), names[1], true))
+		if want := strings.ReplaceAll(text+"\n# ignored: Agent name\n# end\n# ignored: column E\n", "\n", eol); two != want {
 			t.Errorf("the file is %q, want %q", two, want)
 		}
-		m, found := mapping.Parse("m.yaml", two)
-		if len(found) > 0 {
-			t.Fatal(found)
-		}
-		b, found := mapping.Bind(m, &sheet, nil, "2026-01-01")
-		if len(found) > 0 {
-			t.Fatal(found)
-		}
-		warnings := b.UnusedColumns()
+		warnings := mustBind(t, two, sheet, nil).UnusedColumns()
 		if len(warnings) != 1 || !strings.HasSuffix(warnings[0].Message, "columns “Twice” (D), “Town” (F)") {
 			t.Errorf("the warnings are %v", warnings)
 		}
-		if back := mapping.Ignore(one, " AGENT name", false); string(back) != string(file) {
+		if back := mapping.Ignore(one, " AGENT name", false); string(back) != file {
 			t.Errorf("without it again the file is %q", back)
 		}
 	}

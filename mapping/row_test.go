@@ -73,16 +73,6 @@ func TestReadKeys(t *testing.T) {
 			},
 		},
 		{
-			name: "phone numbers are one however they are written", mapping: "name: n\napi: v1\nclient: {key: Tel, lookup: {phone: {column: Tel, type: Phone, region: GB}}, fields: {tel: Name}}",
-			sheet: []string{"Tel | Name", "020 7946 0018 | a", "+44 20 7946 0018 | a"},
-			want:  []string{`1 phone "+442079460018" [2 3]`, `client [2 3] tel="a"`},
-		},
-		{
-			name: "other keys keep their case, their space is the mapping's name", mapping: fields("no: No"),
-			sheet: []string{"No", "x 1", "X 1", "x\u00a0 1"},
-			want:  []string{`1 n "x 1" [2 4]`, `client [2 4] no="x 1"`, `2 n "X 1" [3]`, `client [3] no="X 1"`},
-		},
-		{
 			name: "key_space, also when part of the key is an e-mail address", mapping: "name: n\napi: v1\nclient: {key: [Mail, Name], key_space: crm, lookup: {email: Mail}, fields: {name: Name}}",
 			sheet: []string{"Mail | Name", `A@b.example | S|m\`},
 			want:  []string{`1 crm "A@b.example|S" [2]`, `client [2] name="S"`},
