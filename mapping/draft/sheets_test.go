@@ -223,33 +223,26 @@ func (s leadSheet) answered(t *testing.T, yaml []byte) []byte {
 // dryRun plans all clients of the sheet, and returns what is wrong with their rows.
 func (s leadSheet) dryRun(t *testing.T, yaml []byte, service *mapping.Service) (clients int, wrong []string) {
 	t.Helper()
+	var b *mapping.Binding
 	m, found := mapping.Parse("mapping.yaml", yaml)
-	sheet := cell.Sheet{Name: "Leads", HeaderRow: 1, Header: s.headers}
 	if len(found) == 0 {
-		var b *mapping.Binding
-		if b, found = mapping.Bind(m, &sheet, service, "2026-11-20"); len(found) == 0 {
-			rows, order := map[mapping.Identity][]mapping.ConvertedRow{}, []mapping.Identity{}
-			for _, record := range s.records() {
-				row := b.Convert(record)
-				if row.Skipped != "" {
-					continue
-				}
-				who := row.Client
-				if rows[who] == nil {
-					order = append(order, who)
-				}
-				rows[who] = append(rows[who], row)
-			}
-			for i, who := range order {
-				for _, p := range b.Plan(i+1, rows[who]).Problems {
-					wrong = append(wrong, fmt.Sprintf("%v %s: %s [%s]", p.Where, p.Code, p.Message, p.Seen))
-				}
-			}
-			return len(order), wrong
+		b, found = mapping.Bind(m, &cell.Sheet{Name: "Leads", HeaderRow: 1, Header: s.headers}, service, "2026-11-20")
+	}
+	if len(found) > 0 {
+		t.Fatalf("check finds\n%v\n%s", found, yaml)
+	}
+	rows := map[mapping.Identity][]mapping.ConvertedRow{}
+	for _, record := range s.records() {
+		if row := b.Convert(record); row.Skipped == "" {
+			rows[row.Client] = append(rows[row.Client], row)
 		}
 	}
-	t.Fatalf("check finds\n%v\n%s", found, yaml)
-	return 0, nil
+	for _, leads := range rows {
+		for _, p := range b.Plan(1, leads).Problems {
+			wrong = append(wrong, fmt.Sprintf("%v %s: %s [%s]", p.Where, p.Code, p.Message, p.Seen))
+		}
+	}
+	return len(rows), wrong
 }
 
 // TestProposalOfSheets compares the proposals for sheets as people send them with what a person approved of. Each passes a check; when the
