@@ -81,6 +81,8 @@ func TestContactsThatCannotBe(t *testing.T) {
 			[]string{`Leads!C2: the contact “partner” has the e-mail address of the client or of another of the client's contacts, and would be taken for that one [contact-shared]`}},
 		"the client's phone": {"claimants: [client, partner, broker]", []string{"a@x.org | c1 | | | Firm | 02079460001 | +442079460001"},
 			[]string{`Leads!E2: the contact “broker” has the phone number of the client or of another of the client's contacts, and would be taken for that one [contact-shared]`}},
+		"another contact's address": {"claimants: [client, partner, broker]", []string{"a@x.org | c1 | | | Firm | 02079460001 |", "a@x.org | c2 | | | Other | 02079460001 |"},
+			[]string{`Leads!E3: the contact “broker” has the phone number of the client or of another of the client's contacts, and would be taken for that one [contact-shared]`}},
 		"no administrator": {"administrator: broker, claimants: [client, partner]", []string{"a@x.org | c1 | p@x.org | | | |"},
 			[]string{`Leads!2: the claim “claim” has no administrator: the contact “broker” is left out [no-administrator]`}},
 		"no claimant": {"administrator: broker, claimants: [partner]", []string{"a@x.org | c1 | | | Firm | 02079460001 |"},

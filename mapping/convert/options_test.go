@@ -76,27 +76,15 @@ func TestCheck(t *testing.T) {
 }
 
 func TestCheckNumbers(t *testing.T) {
-	cases := []struct {
-		n    convert.Numbers
-		want []string
-	}{
-		{convert.Numbers{}, nil},
-		{convert.Numbers{Decimal: "."}, nil},
-		{convert.Numbers{Decimal: ",", Group: " "}, nil},
-		{convert.Numbers{Decimal: ",", Group: "."}, nil},
-		{convert.Numbers{Decimal: ",", Group: ","}, []string{"group"}},
-		{convert.Numbers{Group: "."}, []string{"group"}},
-		{convert.Numbers{Decimal: "::", Group: "5"}, []string{"decimal", "group"}},
-		{convert.Numbers{Decimal: " ", Group: ","}, []string{"decimal"}},
-		{convert.Numbers{Decimal: "-", Group: ","}, []string{"decimal"}},
-	}
-	for _, tc := range cases {
-		var got []string
-		for _, wrong := range tc.n.Check() {
-			got = append(got, wrong.Option)
+	for n, want := range map[convert.Numbers]string{
+		{}: "", {Decimal: ",", Group: " "}: "", {Group: "."}: "group ", {Decimal: "::", Group: "5"}: "decimal group ", {Decimal: " ", Group: ","}: "decimal ",
+	} {
+		got := ""
+		for _, wrong := range n.Check() {
+			got += wrong.Option + " "
 		}
-		if !slices.Equal(got, tc.want) {
-			t.Errorf("wrong of %+v are %q, want %q", tc.n, got, tc.want)
+		if got != want {
+			t.Errorf("wrong of %+v are %q, want %q", n, got, want)
 		}
 	}
 }

@@ -37,6 +37,14 @@ func TestSuggestion(t *testing.T) {
 	}
 }
 
+func TestOrList(t *testing.T) {
+	for want, words := range map[string][]string{"": nil, "a": {"a"}, "a or b": {"a", "b"}, "a, b or c": {"a", "b", "c"}} {
+		if got := problem.OrList(words); got != want {
+			t.Errorf("%q: %q, want %q", words, got, want)
+		}
+	}
+}
+
 // Cause keeps paths, which may name people, out of messages.
 func TestCause(t *testing.T) {
 	full := &fs.PathError{Op: "write", Path: "/home/jane.doe/x", Err: syscall.ENOSPC}
