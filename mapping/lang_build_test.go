@@ -185,10 +185,8 @@ func sent(v mapping.Value) string {
 	if v.Value.IsZero() {
 		return ""
 	}
-	return " " + v.Name + "=" + literal(v.Value)
+	return " " + v.Name + "=" + string(v.Value.JSON())
 }
-
-func literal(v cell.Value) string { return string(v.JSON()) }
 
 func text(s string) cell.Cell { return cell.Cell{Kind: cell.Text, Raw: s, Shown: s} }
 
