@@ -26,7 +26,6 @@ workflow: {name: w, template_identifier: t}
 `
 
 func TestPlanContacts(t *testing.T) {
-	const joint = family + "claims: [{key: C, name: '{C}', claimants: [client, partner, broker]}]\n"
 	runPlans(t, []planCase{
 		{
 			name:    "another contact administers, and is created before all activities where the claim is",

@@ -198,7 +198,3 @@ func number(raw string) cell.Cell {
 func formatted(raw, shown, format string) cell.Cell {
 	return cell.Cell{Kind: cell.Number, Raw: raw, Shown: shown, Format: format}
 }
-
-func date(serial, shown string) cell.Cell {
-	return cell.Cell{Kind: cell.Date, Raw: serial, Shown: shown, Format: "dd/mm/yyyy"}
-}
