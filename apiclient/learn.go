@@ -22,25 +22,18 @@ import (
 // has, if it can be read there, else the one with the best name. sure is the id, where it is known
 // from another answer; "" else. ok is false when no place, or several with different ids, fit.
 func (c *Client) LearnID(r Request, a Answer, sure string) (place, id string, ok bool) {
-	kind, usual, walk, own := string(r.Kind), c.cfg.Wire.ActivityID, follow, c.urlOf(r)
+	kind, usual, own := string(r.Kind), c.cfg.Wire.ActivityID, c.urlOf(r)
 	if n := c.needs(r.Kind); n.id != nil {
 		usual = *n.id
 	}
 	if r.Kind == FindClient {
-		usual, walk = c.lookupPlace(), followMatch
+		usual = c.lookupPlace()
 	}
 	if r.Kind == FindClient || r.Kind == CreateClient {
 		kind = strings.TrimSuffix(c.Routes().clients(), "s")
 	}
 	read := func(place string) (string, error) {
-		f, err := locate(a, place, walk, own)
-		if err == nil && f.crowded {
-			err = errCrowded
-		}
-		if err != nil {
-			return "", err
-		}
-		id, err := f.only(place, readID)
+		id, err := idAt(r.Kind, a, place, own)
 		if err == nil && (!idText.MatchString(id) || dateText.MatchString(id) && !uuidText.MatchString(id)) {
 			err = fmt.Errorf("has no id at %s", placeName(place))
 		}

@@ -48,7 +48,7 @@ func (c *Client) Find(ctx context.Context, by By, value string) (Found, error) {
 	if err != nil || absent {
 		return Found{Absent: err == nil, Body: a.Body}, err
 	}
-	id, err := c.readMatch(r, a)
+	id, err := idAt(FindClient, a, c.lookupPlace(), c.urlOf(r))
 	if err != nil {
 		return Found{}, &Failure{Retry: unlessJSON(a), Reason: "the look-up by " + string(by) + " got " + statusText(a.Status) + ", but the answer " + err.Error()}
 	}
@@ -103,22 +103,6 @@ func (c *Client) refusal(what string, a Answer) error {
 		f.Retry = Now
 	}
 	return f
-}
-
-// errCrowded completes the sentence "the answer …".
-var errCrowded = errors.New("has more than one match")
-
-// readMatch returns the id of the one client in the answer to a look-up r.
-func (c *Client) readMatch(r Request, a Answer) (string, error) {
-	place := c.lookupPlace()
-	f, err := locate(a, place, followMatch, c.urlOf(r))
-	if err == nil && f.crowded {
-		err = errCrowded
-	}
-	if err != nil {
-		return "", err
-	}
-	return f.only(place, readID)
 }
 
 // hasID reports whether an answer holds an id or several.
@@ -261,7 +245,7 @@ func (c *Client) learnAbsent(ctx context.Context, by By) (a Answer, _ error) {
 			c.absent[by] = shapeOf(a)
 			return a, nil
 		}
-		if _, err := c.readMatch(r, a); err != nil {
+		if _, err := idAt(FindClient, a, c.lookupPlace(), c.urlOf(r)); err != nil {
 			break
 		}
 	}

@@ -288,7 +288,7 @@ func (c *Client) read(v *Verdict, r Request, a Answer) {
 	n := c.needs(r.Kind)
 	var noID, noURL error
 	if n.id != nil {
-		v.ID, noID = idAt(a, *n.id, c.urlOf(r))
+		v.ID, noID = idAt(r.Kind, a, *n.id, c.urlOf(r))
 	}
 	if n.url != nil {
 		v.URL, noURL = linkAt(a, *n.url, c.urlOf(r))

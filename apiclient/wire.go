@@ -165,12 +165,16 @@ func placeName(place string) string {
 	return place
 }
 
-// idAt returns the id at a place of an answer to a creating request, whose url is own. The first of several
-// things need not be the one that was created.
-func idAt(a Answer, place string, own *url.URL) (string, error) {
-	f, err := locate(a, place, follow, own)
+// idAt returns the id at a place of the answer to a request of kind k, whose url is own. The first of several
+// things need not be the one that was created, or sought.
+func idAt(k Kind, a Answer, place string, own *url.URL) (string, error) {
+	walk, crowded := follow, "has a list of several where the id of one is expected, at "+placeName(place)
+	if k == FindClient {
+		walk, crowded = followMatch, "has more than one match"
+	}
+	f, err := locate(a, place, walk, own)
 	if err == nil && f.crowded {
-		err = errors.New("has a list of several where the id of one is expected, at " + placeName(place))
+		err = errors.New(crowded)
 	}
 	if err != nil {
 		return "", err
