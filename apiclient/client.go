@@ -189,7 +189,7 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, err
 	if err := slot.enter(ctx); err != nil {
 		return Answer{}, err
 	}
-	if err := slot.takePlace(ctx); err != nil {
+	if err := slot.Await(ctx); err != nil {
 		return Answer{}, err
 	}
 	if err := c.setHeaders(ctx, req); err != nil {
@@ -214,7 +214,8 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, err
 		left = time.Now()
 		return err
 	}
-	res, err := c.roundTrip(ctx, proof, req)
+	res, end, err := c.roundTrip(ctx, proof, req)
+	defer end()
 	var f *Failure
 	if err != nil {
 		f = proof.failure(err)
@@ -352,12 +353,12 @@ func (c *Client) authorize(ctx context.Context, req *http.Request) error {
 }
 
 // roundTrip gives a request to the network. From here on a POST has a time limit
-// of its own and ignores that ctx was cancelled.
+// of its own and ignores that ctx was cancelled. The caller calls end when it has read the body, or has none.
 //
 // When a reused connection turns out to be closed, net/http sends a request again that
 // has no body or can rewind it (GetBody). A POST cannot leave on a second connection: see
 // evidence.
-func (c *Client) roundTrip(ctx context.Context, proof *evidence, req *http.Request) (*http.Response, error) {
+func (c *Client) roundTrip(ctx context.Context, proof *evidence, req *http.Request) (res *http.Response, end func(), err error) {
 	limit := min(getTimeout, c.cfg.Timeout)
 	if req.Method != http.MethodGet {
 		ctx = context.WithoutCancel(ctx)
@@ -365,29 +366,12 @@ func (c *Client) roundTrip(ctx context.Context, proof *evidence, req *http.Reque
 	}
 	ctx, expire := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(limit, func() { expire(os.ErrDeadlineExceeded) })
-	end := func() { timer.Stop(); expire(nil) }
+	end = func() { timer.Stop(); expire(nil) }
 	req = req.WithContext(proof.watch(ctx, end)) // a copy
 	req.GetBody = nil
-	res, err := c.transport.RoundTrip(req)
-	if err != nil {
-		end()
-		return nil, err
-	}
-	if req.Method != http.MethodGet { // however much of the body still drips in
+	res, err = c.transport.RoundTrip(req)
+	if err == nil && req.Method != http.MethodGet { // however much of the body still drips in
 		timer.Reset(min(bodyTimeout, c.cfg.Timeout))
 	}
-	res.Body = closing{res.Body, end}
-	return res, nil
-}
-
-// closing is the body of an answer, which ends the request's context when it is closed.
-type closing struct {
-	io.ReadCloser
-	end func()
-}
-
-// Close closes the body.
-func (b closing) Close() error {
-	defer b.end()
-	return b.ReadCloser.Close()
+	return res, end, err
 }

@@ -6,11 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-
 	"net"
 	"net/http"
 	"net/url"
-
 	"time"
 
 	"claimsheet/apiclient/rate"

@@ -65,11 +65,6 @@ func (c *Client) slot(ctx context.Context, guard func() bool) *Slot {
 // no, the request is not sent.
 func (s *Slot) Guard(leave func() bool) { s.guard = leave }
 
-// Await waits until fewer than Config.Concurrency requests are in flight, and takes
-// a place among them for the slot's request. Where ctx ends before that,
-// CreateReserved says so.
-func (s *Slot) Await(ctx context.Context) { _ = s.takePlace(ctx) }
-
 // Release gives back what a slot has; a second time it does nothing.
 func (s *Slot) Release() {
 	if s == nil {
@@ -93,7 +88,10 @@ func (s *Slot) enter(ctx context.Context) error {
 	return err
 }
 
-func (s *Slot) takePlace(ctx context.Context) error {
+// Await waits until fewer than Config.Concurrency requests are in flight, and takes
+// a place among them for the slot's request. The error, a *Failure, means that ctx has
+// ended; CreateReserved returns it too.
+func (s *Slot) Await(ctx context.Context) error {
 	if s.place || s.client.flight == nil {
 		return nil
 	}
