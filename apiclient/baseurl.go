@@ -1,6 +1,7 @@
 package apiclient
 
 import (
+	"cmp"
 	"errors"
 	"net"
 	"net/netip"
@@ -43,6 +44,7 @@ func hostAndPort(scheme, host, port string) string {
 }
 
 func checkBase(u *url.URL, host string) error {
+	port, err := strconv.ParseUint(cmp.Or(u.Port(), "443"), 10, 16)
 	switch {
 	case u.Scheme != "https" && u.Scheme != "http":
 		return errors.New("the base url must begin with https://")
@@ -56,7 +58,7 @@ func checkBase(u *url.URL, host string) error {
 		return errors.New("the base url must not have a query")
 	case u.Fragment != "":
 		return errors.New("the base url must not have a fragment")
-	case u.Port() != "" && !isPort(u.Port()):
+	case err != nil || port == 0:
 		return errors.New("the base url's port must be between 1 and 65535")
 	}
 	if path := strings.Trim(u.Path, "/"); path != "" {
@@ -67,11 +69,6 @@ func checkBase(u *url.URL, host string) error {
 		}
 	}
 	return nil
-}
-
-func isPort(text string) bool {
-	n, err := strconv.Atoi(text)
-	return err == nil && n >= 1 && n <= 65535
 }
 
 // IsLoopback reports whether traffic to a host stays on this machine.

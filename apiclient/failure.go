@@ -70,8 +70,9 @@ func failureOf(peer string, err error, notSent bool) *Failure {
 	isTimeout := errors.As(err, &timeout) && timeout.Timeout()
 	_, isDNS := errors.AsType[*net.DNSError](err)
 	_, isTLS := errors.AsType[tls.RecordHeaderError](err)
+	_, isUntrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	switch {
-	case untrusted(err):
+	case isUntrusted: // before the end of the handshake
 		f.NotSent = true
 		stop("the service's certificate is not trusted", certificateHint(err))
 	case notSent && outdatedTLS(err):
@@ -107,13 +108,6 @@ func failureOf(peer string, err error, notSent bool) *Failure {
 func closed(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
-}
-
-// untrusted reports whether we refused the service's certificate. Then the
-// handshake was not finished, so no request was sent.
-func untrusted(err error) bool {
-	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
-	return ok
 }
 
 // outdatedTLS reports whether the two sides have no version of TLS in common.

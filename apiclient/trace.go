@@ -24,13 +24,10 @@ type Exchange struct {
 	Failure   string    `json:"failure,omitempty"`   // why there is no whole answer, the Reason of a Failure
 	Sent      int       `json:"sent"`                // bytes of the request's body
 	Received  int       `json:"received"`            // bytes of the answer's body
-	Took      Durations `json:"ms"`
-}
-
-// Durations are parts of the time that an Exchange took, in milliseconds.
-type Durations struct {
-	Wait  float64 `json:"wait"`  // for a place among the requests in flight, the rate and the end of a pause
-	Whole float64 `json:"whole"` // since the request left, until the answer was read or had failed
+	Took      struct {  // milliseconds
+		Wait  float64 `json:"wait"`  // for a place among the requests in flight, the rate and the end of a pause
+		Whole float64 `json:"whole"` // since the request left, until the answer was read or had failed
+	} `json:"ms"`
 }
 
 // WithRow returns a context for the requests of one client. Their Exchanges name the
@@ -50,8 +47,8 @@ func (c *Client) trace(ctx context.Context, r Request, req *http.Request, slot *
 	}
 	whose, _ := ctx.Value(tracedRow{}).(tracedRow)
 	e := Exchange{Time: left.UTC(), Sheet: whose.sheet, Row: whose.row, Kind: r.Kind, Method: r.Method, Path: r.Route,
-		RequestID: c.tracedID(req.Header.Get("X-Request-Id")), Status: a.Status, Sent: len(r.Body), Received: len(a.Body),
-		Took: Durations{Wait: milliseconds(slot.waited), Whole: milliseconds(time.Since(left))}}
+		RequestID: c.tracedID(req.Header.Get("X-Request-Id")), Status: a.Status, Sent: len(r.Body), Received: len(a.Body)}
+	e.Took.Wait, e.Took.Whole = milliseconds(slot.waited), milliseconds(time.Since(left))
 	if id := c.tracedID(cmp.Or(a.Header.Get("X-Request-Id"), a.Header.Get("X-Correlation-Id"))); id != e.RequestID {
 		e.AnswerID = id
 	}
