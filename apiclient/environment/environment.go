@@ -44,17 +44,10 @@ const SandboxCaseID = "0b7c2c55-6a4e-4f0e-9a53-2f3f1f6f5c10"
 // defaults filled in. Secrets are not resolved and files not read before
 // Config. It may be used by several goroutines as long as none changes it.
 type Environment struct {
-	Name    string
-	Sandbox bool   // the embedded service; nothing goes over the network
-	BaseURL string // normalised, see apiclient.NormaliseBaseURL
-	CaseID  string // version 1; "" when the entry has none
-
-	Limits     Limits
-	Wire       apiclient.Wire
-	NotFound   apiclient.NotFound
-	Rules      []apiclient.Rule
-	Repeatable []apiclient.Kind
-	Tracking   Tracking
+	Name     string
+	Sandbox  bool // the embedded service; nothing goes over the network
+	Tracking Tracking
+	settings
 
 	// WorkflowTemplateIdentifier is the default for mappings that name none
 	// (version 2; service document, "Activity, request shape for v2").
@@ -73,13 +66,10 @@ type Environment struct {
 	where      problem.Where // the entry's place; zero for a sandbox without one
 }
 
-// Limits is how much an environment can take. The service document shows no
-// limits (section "Limits"), so these are the operator's to set.
-type Limits struct {
-	RequestsPerSecond float64       // 0 means no ceiling; the default
-	Concurrency       int           // requests in flight at the service; default 8
-	Timeout           time.Duration // how long a POST may wait for its answer; default 120 s
-}
+// settings are those of the client that the file gives as they are: the base url, normalised; the case; the limits,
+// by default 8 requests in flight, 120 s for an answer to a POST and no ceiling; and how answers are read.
+// Environment.Config fills in the rest.
+type settings = apiclient.Config
 
 // claimType is what differs between the claim types of one environment.
 type claimType struct {
@@ -92,9 +82,7 @@ type claimType struct {
 func newEnvironment(name string) Environment {
 	e := Environment{
 		Name:        name,
-		Limits:      Limits{Concurrency: 8, Timeout: 120 * time.Second},
-		Wire:        apiclient.DefaultWire(),
-		NotFound:    apiclient.DefaultNotFound(),
+		settings:    settings{Concurrency: 8, Timeout: 120 * time.Second, Wire: apiclient.DefaultWire(), NotFound: apiclient.DefaultNotFound()},
 		TemplateIDs: map[string]string{},
 	}
 	if name == sandbox {
@@ -171,21 +159,9 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 		r.note(problem.At(e.where, "no-case", "environment “%s” has no “case_id”, and version 1 needs one in every path", e.Name).
 			Hinted("set case_id in the environment, or in the claim type that the mapping names"))
 	}
-	cfg := apiclient.Config{
-		BaseURL:           e.BaseURL,
-		Version:           version,
-		CaseID:            e.CaseID,
-		Headers:           http.Header{},
-		TLS:               e.tls.load(r),
-		Timeout:           e.Limits.Timeout,
-		Concurrency:       e.Limits.Concurrency,
-		RequestsPerSecond: e.Limits.RequestsPerSecond,
-		Wire:              e.Wire,
-		NotFound:          e.NotFound,
-		Rules:             e.Rules,
-		Repeatable:        e.Repeatable,
-	}
-	cfg.Proxy = e.proxy.resolve(r)
+	cfg := e.settings
+	cfg.Version, cfg.Headers = version, http.Header{}
+	cfg.TLS, cfg.Proxy = e.tls.load(r), e.proxy.resolve(r)
 	e.authenticate(r, &cfg)
 	if len(r.secrets) > 0 {
 		cfg.Secrets = func() (values []string) {

@@ -346,14 +346,16 @@ func TestConfigReportsEverythingAtOnce(t *testing.T) {
 func TestLoadReadsEverySetting(t *testing.T) {
 	e := must(must(environment.Load("testdata/ok/full.yaml"))(t).Choose(""))(t)
 	type settings struct {
-		Limits     environment.Limits
+		PerSecond  float64
+		InFlight   int
+		Timeout    time.Duration
 		Wire       apiclient.Wire
 		NotFound   apiclient.NotFound
 		Rules      []apiclient.Rule
 		Repeatable []apiclient.Kind
 	}
 	want := settings{
-		environment.Limits{RequestsPerSecond: 50, Concurrency: 16, Timeout: 90 * time.Second},
+		50, 16, 90 * time.Second,
 		apiclient.Wire{
 			ClientID: "/data/id", ContactID: "/data/0/id", ClaimID: "/claim~1id", RedirectURL: "/url",
 			DataTypes: map[string]string{"Money": "Currency"}, Options: "/meta/options", LookupClientID: new("/client/id"), LookupContactID: new(""),
@@ -367,7 +369,7 @@ func TestLoadReadsEverySetting(t *testing.T) {
 		},
 		[]apiclient.Kind{apiclient.CreateLink, apiclient.CreateClient},
 	}
-	same(t, "settings", want, settings{e.Limits, e.Wire, e.NotFound, e.Rules, e.Repeatable})
+	same(t, "settings", want, settings{e.RequestsPerSecond, e.Concurrency, e.Timeout, e.Wire, e.NotFound, e.Rules, e.Repeatable})
 }
 
 func TestConfigOfAPlainEntryHasTheDefaults(t *testing.T) {
@@ -381,8 +383,8 @@ func TestConfigOfAPlainEntryHasTheDefaults(t *testing.T) {
 		Wire: apiclient.DefaultWire(), NotFound: apiclient.DefaultNotFound(),
 	}
 	same(t, "Config", want, c)
-	if e.Limits.Concurrency != 8 {
-		t.Errorf("concurrency %d, want 8", e.Limits.Concurrency)
+	if e.Concurrency != 8 {
+		t.Errorf("concurrency %d, want 8", e.Concurrency)
 	}
 }
 

@@ -176,7 +176,7 @@ func environmentKeys(k *yamltree.Keys, e *Environment) {
 	yamltree.To(k, "tls", &e.tls, yamltree.Object(tlsKeys).Then(checkTLS), "client certificate and own certificate authority, PEM files")
 	yamltree.To(k, "proxy", &e.proxy, proxy, "the HTTP proxy: "+proxyWants+", or url, username and password; default: none")
 	yamltree.To(k, "headers", &e.headers, headers, "headers of every request; a value may be a secret")
-	yamltree.To(k, "limits", &e.Limits, yamltree.Object(limitKeys), "how much the service can take")
+	yamltree.To(k, "limits", &e.settings, yamltree.Object(limitKeys), "how much the service can take")
 	yamltree.To(k, "ledger", &e.ledger, ledgerURL,
 		"the PostgreSQL database that keeps the ledger: "+ledgerWants+" without a password, or a secret; default: a file in the state folder; see docs/scale.md")
 	yamltree.To(k, "wire", &e.Wire, yamltree.Object(wireKeys), "where answers carry what the service document leaves open")
@@ -200,7 +200,9 @@ func claimTypeKeys(k *yamltree.Keys, c *claimType) {
 	yamltree.To(k, "workflow_template_identifier", &c.workflowTemplateIdentifier, yamltree.Text, "in place of the environment's")
 }
 
-func limitKeys(k *yamltree.Keys, l *Limits) {
+// limitKeys are how much a service can take. The service document shows no limits (section "Limits"), so these are
+// the operator's to set.
+func limitKeys(k *yamltree.Keys, l *settings) {
 	yamltree.To(k, "requests_per_second", &l.RequestsPerSecond, rate, "a ceiling over all requests; default: none")
 	yamltree.To(k, "concurrency", &l.Concurrency, yamltree.Int(1, 256), "how many requests may be in flight at the service; default 8")
 	yamltree.To(k, "timeout", &l.Timeout, timeout, "how long a request that creates something may wait for its answer; default 120s")

@@ -440,7 +440,7 @@ func (r *importRun) makeJob() error {
 	o, s := r.options, r.session
 	concurrency := o.concurrency
 	if concurrency == 0 {
-		concurrency = s.Env.Limits.Concurrency
+		concurrency = s.Env.Concurrency
 	}
 	var runs []string
 	var drafts []*spool.Results

@@ -124,7 +124,7 @@ func (w *worker) session(ctx context.Context) error {
 	w.opened, w.opensAgain = true, false
 	env := w.ledger.session.Env
 	if w.concurrency == 0 {
-		w.concurrency = env.Limits.Concurrency
+		w.concurrency = env.Concurrency
 	}
 	w.say("works for runs in the environment “%s” with %s", env.Name, w.ledger)
 	var watching sync.WaitGroup
