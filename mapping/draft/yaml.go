@@ -148,12 +148,13 @@ func (w *writer) link(indent string, l link) {
 	if l.idle {
 		indent += "# "
 	}
-	w.commented(indent, yamltree.Quote(l.to)+": "+l.value.yaml(), l.why, l.ask)
+	w.commented(indent, yamltree.Quote(l.to)+": "+l.value.written(yamltree.Quote), l.why, l.ask)
 }
 
-// pairs returns the value as keys of the mapping file. quote quotes a text.
-func (v value) pairs(quote func(string) string) (keys, values []string) {
-	add := func(key, value string) { keys, values = append(keys, key), append(values, value) }
+// written returns the value on one line, in YAML or JSON: a column alone, or pairs in braces. quote quotes a text.
+func (v value) written(quote func(string) string) string {
+	var pairs []string
+	add := func(key, value string) { pairs = append(pairs, quote(key)+": "+value) }
 	if v.parts != nil {
 		var names []string
 		for _, c := range v.parts {
@@ -187,7 +188,10 @@ func (v value) pairs(quote func(string) string) (keys, values []string) {
 		add("checked", list(v.checked, quote))
 		add("unchecked", list(v.unchecked, quote))
 	}
-	return keys, values
+	if len(pairs) == 1 && v.parts == nil {
+		return quote(v.column.name)
+	}
+	return "{" + strings.Join(pairs, ", ") + "}"
 }
 
 func list(texts []string, quote func(string) string) string {
@@ -196,18 +200,6 @@ func list(texts []string, quote func(string) string) string {
 		all = append(all, quote(t))
 	}
 	return "[" + strings.Join(all, ", ") + "]"
-}
-
-// yaml returns a value on one line: a column alone, or pairs in braces.
-func (v value) yaml() string {
-	keys, values := v.pairs(yamltree.Quote)
-	if len(keys) == 1 && v.parts == nil {
-		return values[0]
-	}
-	for i, key := range keys {
-		keys[i] = key + ": " + values[i]
-	}
-	return "{" + strings.Join(keys, ", ") + "}"
 }
 
 func (w *writer) claims(p *Proposal) {
@@ -329,7 +321,7 @@ func (p *Proposal) Suggestions() []Suggestion {
 	list := []Suggestion{{Path: []string{"client", "key"}, Value: json.RawMessage(quoteJSON(c.key.name)), Column: c.key.name,
 		Certainty: Fuzzy, Reason: c.keyWhy, Ask: "does it identify a client?"}}
 	add := func(s Suggestion, l link) {
-		s.Value, s.Certainty, s.Reason, s.Ask = l.value.json(), l.certainty, l.why, l.ask
+		s.Value, s.Certainty, s.Reason, s.Ask = json.RawMessage(l.value.written(quoteJSON)), l.certainty, l.why, l.ask
 		if l.value.column != nil {
 			s.Column = l.value.column.name
 		}
@@ -355,15 +347,3 @@ func (p *Proposal) Suggestions() []Suggestion {
 }
 
 func quoteJSON(s string) string { return string(cell.QuoteJSON(s)) }
-
-// json returns the value as yaml does.
-func (v value) json() json.RawMessage {
-	keys, values := v.pairs(quoteJSON)
-	if len(keys) == 1 && v.parts == nil {
-		return json.RawMessage(values[0])
-	}
-	for i, key := range keys {
-		keys[i] = quoteJSON(key) + ": " + values[i]
-	}
-	return json.RawMessage("{" + strings.Join(keys, ", ") + "}")
-}
