@@ -108,8 +108,10 @@ func (r *rowConverter) convert() {
 			row.claims = append(row.claims, c)
 		}
 	}
-	row.Problems = row.Problems.Unique() // a column may be mapped more than once
-	if !r.isLead() {
+	row.Problems = row.Problems.Unique()                 // a column may be mapped more than once
+	if label, isTotals := TotalsLabel(r.own); isTotals { // sent, it would create a client of that name
+		row.Problems = nil // what the row lacks as a lead's says nothing
+		r.refuse(label, convert.CellError{Code: totalsCode, Message: "labels a row of totals, not a lead", Hint: "delete the row, or let sheet.when leave such rows out"})
 		row.client.activities, row.claims = nil, nil
 	}
 	slices.SortStableFunc(row.Readings, func(a, b Reading) int { return a.Target - b.Target })
@@ -340,17 +342,6 @@ const totalsCode = "totals-row"
 
 // IsTotals reports whether a problem is that of a row of totals.
 func IsTotals(p problem.Problem) bool { return p.Code == totalsCode }
-
-// isLead refuses a row of totals, whose only text says so: sent, it would create a client
-// of that name. It is the only problem of such a row: what the row lacks as a lead's says nothing.
-func (r *rowConverter) isLead() bool {
-	c, isTotals := TotalsLabel(r.own)
-	if isTotals {
-		r.row.Problems = nil
-		r.refuse(c, convert.CellError{Code: totalsCode, Message: "labels a row of totals, not a lead", Hint: "delete the row, or let sheet.when leave such rows out"})
-	}
-	return !isTotals
-}
 
 // TotalsLabel returns the column of the word that marks a row of totals, such as
 // Total or Summe; it is not ok for other rows. A row of totals has nothing else but

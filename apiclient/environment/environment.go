@@ -20,6 +20,8 @@ import (
 	"context"
 	"maps"
 	"net/http"
+	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -202,7 +204,9 @@ func (e *Environment) Secrets() []string {
 func (e *Environment) Warnings() []problem.Problem {
 	var warnings []problem.Problem
 	warn := func(where problem.Where, path string) {
-		if path = beside(e.dir, path); isWorldReadable(path) {
+		path = beside(e.dir, path)
+		info, err := os.Stat(path)
+		if err == nil && info.Mode().Perm()&0o004 != 0 && runtime.GOOS != "windows" { // which has no such bits
 			warnings = append(warnings, problem.At(where, "world-readable", "every user of this machine can read %s", path).
 				Hinted("chmod o-r %s", path))
 		}

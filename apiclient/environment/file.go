@@ -223,7 +223,12 @@ func checkEntry(r *yamltree.Reader, n *yamltree.Node, e *Environment) {
 	if e.Sandbox {
 		// Such an entry was most likely meant to be a real environment, which must
 		// not be mistaken for a sandbox.
-		refuseSandboxKeys(r, n, networkKeys...)
+		for v := range n.Values() {
+			if slices.Contains(networkKeys, v.Key()) {
+				r.WrongAt(v.KeyAt(), "sandbox-key", "%s makes no sense for the sandbox, which is part of this program", v.Name()).
+					Hint = "remove it, or give the environment another name"
+			}
+		}
 		return
 	}
 	if n.Given("base_url") == nil {
@@ -235,15 +240,6 @@ func checkEntry(r *yamltree.Reader, n *yamltree.Node, e *Environment) {
 	if given := n.Given("proxy"); given != nil && strings.HasPrefix(e.BaseURL, "http:") {
 		r.WrongAt(given.KeyAt(), "proxy-loopback", "a service on this machine that is reached by http cannot be behind a proxy").
 			Hint = "leave “proxy” out, or correct “base_url”"
-	}
-}
-
-func refuseSandboxKeys(r *yamltree.Reader, n *yamltree.Node, keys ...string) {
-	for v := range n.Values() {
-		if slices.Contains(keys, v.Key()) {
-			r.WrongAt(v.KeyAt(), "sandbox-key", "%s makes no sense for the sandbox, which is part of this program", v.Name()).
-				Hint = "remove it, or give the environment another name"
-		}
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"time"
 
@@ -295,13 +294,6 @@ func beside(dir, path string) string {
 		return path
 	}
 	return filepath.Join(dir, path)
-}
-
-// isWorldReadable reports whether other users of this machine may read a file.
-// Windows has no such permission bits.
-func isWorldReadable(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o004 != 0
 }
 
 // resolver fetches secrets and collects what is wrong with them.

@@ -124,7 +124,7 @@ func (c *Converter) literal(in cell.Cell) (string, *CellError) {
 	case Phone:
 		return c.convertPhone(in)
 	case ID:
-		return c.convertID(in)
+		return ParseID(token(in))
 	}
 	return c.convertText(in)
 }

@@ -1,21 +1,15 @@
 package convert
 
 import (
-	"claimsheet/mapping/cell"
 	"regexp"
 	"strings"
 )
 
 var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// convertID reads an id of the service: a UUID (service document, "Endpoints").
-// It is returned in lower case, so that two spellings are one id. The two UUIDs that
+// ParseID reads an id of the service: a UUID (service document, "Endpoints"). It is
+// returned in lower case, so that two spellings are one id. The two UUIDs that
 // programs write where there is no id are refused.
-func (c *Converter) convertID(in cell.Cell) (string, *CellError) {
-	return ParseID(token(in))
-}
-
-// ParseID returns an id of the service in lower case, or why the text is none.
 func ParseID(s string) (string, *CellError) {
 	if !uuid.MatchString(s) {
 		return "", refuse("not-id", "is not an id of the service; expected a UUID such as 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11",

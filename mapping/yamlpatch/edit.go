@@ -111,7 +111,8 @@ func (e *edit) set(u unit, value *yaml.Node) (string, error) {
 	old, beside := u.value(), e.comment(u.first)
 	line := strings.TrimRight(e.lines[u.first], "\r\n")
 	head := line[:len(line)-len(beside)]
-	if !isAbsent(old) && old.Line-1 == u.first {
+	isAbsent := isNull(old) && old.Value == "" // nothing stands behind the colon
+	if !isAbsent && old.Line-1 == u.first {
 		head = e.before(old)
 	}
 	head = strings.TrimRight(head, " \t")

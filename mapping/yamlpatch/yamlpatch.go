@@ -162,9 +162,6 @@ func unwritten(n *yaml.Node) *yaml.Node {
 	return bare
 }
 
-// isAbsent reports whether a value has no text: a key with nothing behind its colon.
-func isAbsent(n *yaml.Node) bool { return isNull(n) && n.Value == "" }
-
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
 // same reports whether two values say the same; how they are written does not count. What an alias says is not looked for.
