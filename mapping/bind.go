@@ -163,7 +163,7 @@ type binder struct {
 // It is nil when there are problems.
 func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Binding, problem.List) {
 	b := &binder{checker: checker{file: m.File}, service: service, runDate: runDate, keyColumns: map[int]bool{}, usedAliases: map[yamltree.Place]bool{},
-		Binding: &Binding{mapping: m, named: map[string]string{}, used: map[int]bool{}}}
+		Binding: &Binding{mapping: m, empty: map[string]bool{}, named: map[string]string{}, used: map[int]bool{}}}
 	if m.Sheet.Timezone.Text != "" {
 		b.zone, _ = time.LoadLocation(m.Sheet.Timezone.Text) // checked by Parse
 	}
@@ -173,9 +173,6 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 		b.problems = b.index.reserved(len(m.Contacts) > 0)
 	}
 	for _, w := range m.Sheet.Empty {
-		if b.empty == nil {
-			b.empty = map[string]bool{}
-		}
 		b.empty[w.Text] = true
 	}
 	b.columns(m.Sheet.FillDown)

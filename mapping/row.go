@@ -186,7 +186,7 @@ func (r *rowConverter) contacts() []rowPart {
 // what a person reads, of any kind of cell, so that a workbook and its CSV
 // export mean the same.
 func (b *Binding) clear(record cell.Record) cell.Record {
-	if b.empty == nil {
+	if len(b.empty) == 0 {
 		return record
 	}
 	own := false
