@@ -111,7 +111,8 @@ func (r *rowConverter) convert() {
 	row.Problems = row.Problems.Unique()                 // a column may be mapped more than once
 	if label, isTotals := TotalsLabel(r.own); isTotals { // sent, it would create a client of that name
 		row.Problems = nil // what the row lacks as a lead's says nothing
-		r.refuse(label, convert.CellError{Code: totalsCode, Message: "labels a row of totals, not a lead", Hint: "delete the row, or let sheet.when leave such rows out"})
+		r.refuse(label, convert.CellError{Code: totalsCode, Message: "labels a row of totals, not a lead",
+			Hint: "delete the row, or let sheet.when leave such rows out"})
 		row.client.activities, row.claims = nil, nil
 	}
 	slices.SortStableFunc(row.Readings, func(a, b Reading) int { return a.Target - b.Target })
