@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// Answer is what the service said: any status, with the whole body (up to 1 MiB,
-// 64 MiB of templates).
+// Answer is what the service said: any status, with the whole body (up to 1 MiB, 64 MiB of templates).
 type Answer struct {
 	Status      int
 	ContentType string
@@ -28,8 +27,7 @@ type Answer struct {
 	Early bool // of a 408: a part of the request had not been sent, and never will be, so the service cannot have processed it
 }
 
-// statusText names a status in a reason: "HTTP 400 Bad Request". The phrase is
-// the standard's, not the answer's.
+// statusText names a status in a reason: "HTTP 400 Bad Request". The phrase is the standard's, not the answer's.
 func statusText(status int) string {
 	if text := http.StatusText(status); text != "" {
 		return fmt.Sprintf("HTTP %d %s", status, text)
@@ -59,8 +57,7 @@ func notJSON(a Answer) string {
 
 const maxDetail = 300 // characters
 
-// messageKeys are the fields in which services put their own words, the most
-// informative first.
+// messageKeys are the fields in which services put their own words, the most informative first.
 var messageKeys = []string{"detail", "message", "error_description", "title", "error"}
 
 // detail returns what the service itself said, for people who may see personal
@@ -142,8 +139,7 @@ func forStorage(a Answer) []byte {
 	return slices.Concat([]byte(storedHead), head.Bytes(), []byte("\r\n"), a.Body)
 }
 
-// StoredAnswer returns the answer from which Verdict.Answer was made, for
-// Client.Judge. Only a 2xx is complete.
+// StoredAnswer returns the answer from which Verdict.Answer was made, for Client.Judge. Only a 2xx is complete.
 func StoredAnswer(status int, stored []byte) Answer {
 	a := Answer{Status: status, Body: stored}
 	if json.Valid(stored) {

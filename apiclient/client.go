@@ -45,8 +45,7 @@ const (
 	maxTemplates = 64 << 20 // bytes of the answer with the activity templates
 )
 
-// Client sends requests to the service of one environment. It is safe for
-// concurrent use.
+// Client sends requests to the service of one environment. It is safe for concurrent use.
 type Client struct {
 	cfg       Config
 	base      *url.URL
@@ -140,20 +139,17 @@ func (c *Client) CreateReserved(ctx context.Context, slot *Slot, r Request) Verd
 	return c.Judge(r, a, err)
 }
 
-// Queues reports whether Reserve may wait: there is a rate, or the service asks
-// to wait.
+// Queues reports whether Reserve may wait: there is a rate, or the service asks to wait.
 func (c *Client) Queues() bool { return c.meter.Queues() }
 
 // PauseEnd returns when the last pause that the service has asked for ends, or has ended; over
 // is false before that. It is zero, and over, when the service has asked for none.
 func (c *Client) PauseEnd() (end time.Time, over bool) { return c.meter.PauseEnd() }
 
-// Waiting says why the service asks to wait and until when, in one line without personal data; "" when
-// it does not.
+// Waiting says why the service asks to wait and until when, in one line without personal data; "" when it does not.
 func (c *Client) Waiting() (reason string, until time.Time) { return c.meter.Waiting() }
 
-// Spacing returns the time between two requests at the present rate; 0 for no
-// rate.
+// Spacing returns the time between two requests at the present rate; 0 for no rate.
 func (c *Client) Spacing() time.Duration { return c.meter.Spacing() }
 
 // Do sends one request, once, and reads its answer, whatever the status. The
@@ -274,8 +270,7 @@ func (c *Client) asksToWait(a Answer) bool {
 	return rule.Means == "retry" && (busy || a.RetryAfter > 0 || a.Status == http.StatusServiceUnavailable)
 }
 
-// build makes the HTTP request. Its errors are failures before anything was
-// sent.
+// build makes the HTTP request. Its errors are failures before anything was sent.
 func (c *Client) build(r Request) (*http.Request, error) {
 	if c.cfg.ReadOnly && r.Method != http.MethodGet {
 		return nil, unsent("a dry run sends nothing but look-ups", nil)

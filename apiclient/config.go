@@ -69,15 +69,13 @@ type Config struct {
 	Repeatable []Kind // creating kinds that may be sent again when uncertain
 }
 
-// Wire says where answers carry what the document leaves open. Ids and the
-// redirect url are read at a place:
+// Wire says where answers carry what the document leaves open. Ids and the redirect url are read at a place:
 //
 //	/data/id              a JSON Pointer (RFC 6901) into the body; "" is the whole JSON document
 //	text                  the whole body as plain text
 //	header:X-Client-Id    a header; of Location and Content-Location, an id is the last segment of the url's path
 //
-// A redirect url that begins with a slash, a dot or a question mark is resolved
-// against the url of the request.
+// A redirect url that begins with a slash, a dot or a question mark is resolved against the url of the request.
 type Wire struct {
 	ClientID        string // v1 client create
 	ContactID       string // v2 contact create
@@ -168,8 +166,7 @@ func check(cfg Config) (*url.URL, error) {
 	return base, nil
 }
 
-// checkHeader refuses the headers that make net/http send a POST again when the connection
-// breaks.
+// checkHeader refuses the headers that make net/http send a POST again when the connection breaks.
 func checkHeader(name string) error {
 	switch name = http.CanonicalHeaderKey(name); name {
 	case "Idempotency-Key", "X-Idempotency-Key":

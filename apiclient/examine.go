@@ -88,8 +88,7 @@ func (c *Client) examineConnection(ctx context.Context) []Finding {
 		" until " + leaf.NotAfter.UTC().Format(time.DateOnly) + through, ""}}
 }
 
-// examineTemplates reads the reference data. That also shows whether the service accepts
-// the credentials.
+// examineTemplates reads the reference data. That also shows whether the service accepts the credentials.
 func (c *Client) examineTemplates(ctx context.Context) []Finding {
 	const check, authentication = "templates", "authentication"
 	a, err := c.Do(ctx, c.Routes().Templates())

@@ -52,8 +52,7 @@ func unsent(reason string, err error) *Failure {
 	return &Failure{NotSent: true, Reason: reason, Err: err}
 }
 
-// classify turns an error of the transport into a Failure in our own words.
-// notSent is what the evidence proves.
+// classify turns an error of the transport into a Failure in our own words. notSent is what the evidence proves.
 func classify(err error, notSent bool) *Failure {
 	if f, ok := errors.AsType[*Failure](err); ok {
 		return f

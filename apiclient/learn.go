@@ -104,8 +104,7 @@ var (
 	uuidText = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 	idText   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._~=+-]{0,199}$`)
 	dateText = regexp.MustCompile(`^\d{4}-\d\d-\d\d`)
-	// plainName matches what a programmer would call a field, and plainCode an error: other
-	// texts may be personal data.
+	// plainName matches what a programmer would call a field, and plainCode an error: other texts may be personal data.
 	plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,30}$`)
 	plainCode = regexp.MustCompile(`^[A-Za-z]+([_.-]?[A-Za-z0-9]+)*$`)
 )

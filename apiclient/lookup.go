@@ -274,8 +274,7 @@ func gotPage(what string, a Answer) error {
 		Hint: "check the environment's base_url and auth"}
 }
 
-// asLearnt refuses an answer that means nobody by Config.NotFound but does not
-// look like the learnt one.
+// asLearnt refuses an answer that means nobody by Config.NotFound but does not look like the learnt one.
 func (c *Client) asLearnt(by By, a Answer) error {
 	got := shapeOf(a)
 	c.mu.Lock()

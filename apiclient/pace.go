@@ -14,8 +14,7 @@ import (
 // maxRetryAfter limits what is read from Retry-After.
 const maxRetryAfter = 365 * 24 * time.Hour
 
-// Slot is one request's way to the service; Reserve returns it for one CreateReserved. A Slot is for
-// one goroutine.
+// Slot is one request's way to the service; Reserve returns it for one CreateReserved. A Slot is for one goroutine.
 //
 // A request enters, takes a place among those in flight, and leaves on its connection. The first and the last
 // of these wait for the rate and for the end of a pause.
@@ -61,8 +60,7 @@ func (c *Client) slot(ctx context.Context, guard func() bool) *Slot {
 	return &Slot{client: c, guard: guard, ticket: rate.Ticket{Ahead: other != nil && !other.over}}
 }
 
-// Guard has leave asked just before the first byte of the slot's request. Where it says
-// no, the request is not sent.
+// Guard has leave asked just before the first byte of the slot's request. Where it says no, the request is not sent.
 func (s *Slot) Guard(leave func() bool) { s.guard = leave }
 
 // Release gives back what a slot has; a second time it does nothing.

@@ -141,8 +141,7 @@ func endOfValue(text []byte) int {
 	return len(text)
 }
 
-// form returns the kind of a JSON value: object, array, string, number, boolean
-// or null; "" for nothing.
+// form returns the kind of a JSON value: object, array, string, number, boolean or null; "" for nothing.
 func form(value []byte) string {
 	value = bytes.TrimLeft(value, jsonSpace)
 	if len(value) == 0 {
@@ -163,8 +162,7 @@ func form(value []byte) string {
 	return "number"
 }
 
-// scalar returns the text of a string, number or boolean; a number as it was
-// written, to the last digit.
+// scalar returns the text of a string, number or boolean; a number as it was written, to the last digit.
 func scalar(value []byte) (string, bool) {
 	switch form(value) {
 	case "string":
@@ -197,6 +195,5 @@ func At(document []byte, pointer string) (value json.RawMessage, ok bool) {
 	return bytes.TrimSpace(f.value), f.value != nil && !f.repeated
 }
 
-// ScalarText returns the text of a JSON string, number or boolean; a number as it was
-// written, to the last digit.
+// ScalarText returns the text of a JSON string, number or boolean; a number as it was written, to the last digit.
 func ScalarText(value json.RawMessage) (string, bool) { return scalar(value) }

@@ -15,16 +15,14 @@ import (
 )
 
 const (
-	// minSecret is the length of the shortest secret that is hidden: a shorter one
-	// would be found in unrelated words.
+	// minSecret is the length of the shortest secret that is hidden: a shorter one would be found in unrelated words.
 	minSecret = 6
 	// maxErrorBody is how many bytes of an answer that is not 2xx are stored, and maxRead
 	// of how many its words are taken.
 	maxErrorBody, maxRead = 4 << 10, 64 << 10
 )
 
-// secrets holds the credentials that requests have carried, and the secrets behind
-// them. It is safe for concurrent use.
+// secrets holds the credentials that requests have carried, and the secrets behind them. It is safe for concurrent use.
 type secrets struct {
 	mu      sync.Mutex
 	fixed   []string    // secrets that no request carries, such as a client secret
@@ -68,8 +66,7 @@ func (s *secrets) spell() {
 	s.spelled = slices.Compact(s.spelled)
 }
 
-// hide replaces the secrets in a text, but for those that are part of one of the texts in
-// except.
+// hide replaces the secrets in a text, but for those that are part of one of the texts in except.
 func (s *secrets) hide(text string, except ...string) string {
 	s.mu.Lock()
 	spelled := s.spelled // is replaced, never changed

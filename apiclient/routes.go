@@ -30,8 +30,7 @@ const (
 	ReadTemplates  Kind = "templates"
 )
 
-// Request is one call as plain data. Path and Body hold personal data: a log may
-// have Route only.
+// Request is one call as plain data. Path and Body hold personal data: a log may have Route only.
 type Request struct {
 	Kind   Kind
 	Method string
@@ -51,8 +50,7 @@ type Activity struct {
 	Attributes                 []Attribute // nil for an Open activity: the field is left out. Empty for a back-filled one whose template has none
 }
 
-// Attribute is one attribute of an activity. The versions differ only in the
-// names of its fields on the wire.
+// Attribute is one attribute of an activity. The versions differ only in the names of its fields on the wire.
 type Attribute struct {
 	TemplateID string
 	Field      string // stringValue, boolValue, dateTimeValue or doubleValue
@@ -62,8 +60,7 @@ type Attribute struct {
 // Routes makes the requests of the service document's section "Endpoints", one
 // method for each line of its tables. The zero CaseID is right for v2.
 //
-// The methods check nothing: Client.Do refuses a request whose path or body
-// cannot be sent as it is.
+// The methods check nothing: Client.Do refuses a request whose path or body cannot be sent as it is.
 type Routes struct {
 	Version Version
 	CaseID  string // v1: part of every path
@@ -110,8 +107,7 @@ func (r Routes) FindByPhone(phone string) Request {
 	return r.get(FindClient, "/"+r.clients()+"/by-phone/{phone}", r.clients(), "by-phone", phone)
 }
 
-// CreateClaim creates a claim with a contact as administrator and contacts as
-// claimants. Only v2 has claims.
+// CreateClaim creates a claim with a contact as administrator and contacts as claimants. Only v2 has claims.
 func (r Routes) CreateClaim(administratorID string, claimants []string, name string) Request {
 	return r.post(CreateClaim, "/claims", encode(claim{administratorID, claimants, name}), "claims")
 }
@@ -133,8 +129,7 @@ func (r Routes) CreateActivity(clientID, claimID string, a Activity) Request {
 	return req
 }
 
-// CreateLink creates a magic link for the contact (v2). The document shows no
-// request body: nil sends none.
+// CreateLink creates a magic link for the contact (v2). The document shows no request body: nil sends none.
 func (r Routes) CreateLink(contactID string, body json.RawMessage) Request {
 	req := r.post(CreateLink, "/contacts/{contactId}/magic-link", body,
 		"contacts", contactID, "magic-link")

@@ -33,8 +33,7 @@ type AttributeTemplate struct {
 // with id and name is an error (a *Failure), because a wrong template is worse
 // than none.
 //
-// Each of the notes names one data type of the service that is not known; its
-// attributes get no DataType.
+// Each of the notes names one data type of the service that is not known; its attributes get no DataType.
 func (c *Client) Templates(ctx context.Context) ([]Template, []string, error) {
 	req, what := c.Routes().Templates(), "reading the activity templates"
 	a, err := c.Do(ctx, req)
@@ -212,8 +211,7 @@ func dataType(w Wire, item json.RawMessage) (ours, theirs string) {
 	return ours, theirs
 }
 
-// optionsOf returns the options of an attribute that are texts or have a name; nil
-// without such a list.
+// optionsOf returns the options of an attribute that are texts or have a name; nil without such a list.
 func optionsOf(w Wire, item json.RawMessage) []string {
 	var options []string
 	for _, item := range inside(follow(item, w.Options).value, "array") {

@@ -24,8 +24,7 @@ const (
 	// connection just as a POST goes out, the outcome would be unknown. A part of it
 	// is left for a request that waits on the connection.
 	idleTimeout = 2 * time.Second
-	// maxIdle is above any sensible concurrency, so that every worker can reuse
-	// its connection.
+	// maxIdle is above any sensible concurrency, so that every worker can reuse its connection.
 	maxIdle = 128
 )
 
@@ -113,8 +112,7 @@ func handshake(ctx context.Context, plain net.Conn, cfg *tls.Config, host string
 	return conn, nil
 }
 
-// tlsConfig returns cfg with what is not negotiable: at least TLS 1.2, HTTP/1.1,
-// and verified certificates.
+// tlsConfig returns cfg with what is not negotiable: at least TLS 1.2, HTTP/1.1, and verified certificates.
 func tlsConfig(cfg *tls.Config) *tls.Config {
 	if cfg == nil {
 		cfg = new(tls.Config)
@@ -167,8 +165,7 @@ type countedConn struct {
 	sealed  bool  // no further byte will leave
 }
 
-// Write counts before it writes, so that the count is never too low while the
-// write is under way.
+// Write counts before it writes, so that the count is never too low while the write is under way.
 func (c *countedConn) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	if c.sealed {

@@ -83,8 +83,7 @@ func (c *Client) ReadingRules() string {
 	return fmt.Sprintf("%x", sha256.Sum256(rules))
 }
 
-// Reads reports whether an id or a url is taken from the answers to requests of kind
-// k.
+// Reads reports whether an id or a url is taken from the answers to requests of kind k.
 func (c *Client) Reads(k Kind) bool { return c.needs(k) != need{} }
 
 func (c *Client) judge(r Request, a Answer, err error) Verdict {
@@ -167,8 +166,7 @@ var meanings = map[int]meaning{
 
 	4:                       {effect: Refused},
 	http.StatusUnauthorized: {effect: Refused, stop: true, hint: "check the environment's auth"},
-	// A time-out of the service proves nothing, unless it came before the request
-	// was complete (Answer.Early).
+	// A time-out of the service proves nothing, unless it came before the request was complete (Answer.Early).
 	http.StatusRequestTimeout:     {effect: Uncertain, passes: true},
 	http.StatusMisdirectedRequest: {effect: Refused, retry: Now, passes: true},
 	http.StatusTooEarly:           {effect: Refused, retry: Now, passes: true},

@@ -81,8 +81,7 @@ type boundClaim struct {
 // noContact is the index of the client among the contacts.
 const noContact = -1
 
-// isUsual reports whether the client is the claim's administrator and its only
-// claimant.
+// isUsual reports whether the client is the claim's administrator and its only claimant.
 func (c *boundClaim) isUsual() bool {
 	return c.administratorID == "" && c.administrator == noContact && slices.Equal(c.claimants, []int{noContact})
 }
@@ -233,8 +232,7 @@ func (b *Binding) HasColumn(name string, row cell.Row) bool {
 	return slices.Contains(b.table(row.Table()).headers, convert.FoldHeader(name))
 }
 
-// RowName returns a row's name in messages: its number, or its place in a run
-// of several sheets.
+// RowName returns a row's name in messages: its number, or its place in a run of several sheets.
 func (b *Binding) RowName(row cell.Row) string {
 	at := b.AtRow(row)
 	switch {
@@ -251,8 +249,7 @@ func (b *Binding) header(column int, row cell.Row) string {
 	return b.table(row.Table()).sheet.ColumnLabel(column)
 }
 
-// bindKeys notes the columns that are part of a key. Wherever these are used,
-// rows agree on them in any case.
+// bindKeys notes the columns that are part of a key. Wherever these are used, rows agree on them in any case.
 func (b *binder) bindKeys() {
 	note := func(key []yamltree.Scalar) {
 		for _, c := range b.columns(key) {

@@ -9,8 +9,7 @@ import (
 	"claimsheet/mapping/problem/yamltree"
 )
 
-// checker collects the problems of a mapping file, and what is allowed but most likely a
-// mistake.
+// checker collects the problems of a mapping file, and what is allowed but most likely a mistake.
 type checker struct {
 	file     string
 	problems problem.List
@@ -340,8 +339,7 @@ func (p *checker) checkOrder(m *Mapping) {
 	p.checkNeverOpen(m)
 }
 
-// haveCommonScope reports whether activities on a and on b can be on the same client,
-// claim or contact.
+// haveCommonScope reports whether activities on a and on b can be on the same client, claim or contact.
 func (m *Mapping) haveCommonScope(a, b string) bool {
 	ids := m.claimIDs()
 	return a == b || a == "claim" && slices.Contains(ids, b) || b == "claim" && slices.Contains(ids, a)

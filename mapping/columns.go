@@ -12,8 +12,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// columnIndex finds columns by their headers: by the exact header, else in any
-// case and with any white space.
+// columnIndex finds columns by their headers: by the exact header, else in any case and with any white space.
 type columnIndex struct {
 	sheet  cell.Sheet
 	exact  map[string][]int
@@ -88,8 +87,7 @@ func (x *columnIndex) find(name string) (int, *problem.Problem) {
 	return -1, &p
 }
 
-// FindColumn returns the column of a sheet that a mapping means by a name; -1 for none, or
-// several.
+// FindColumn returns the column of a sheet that a mapping means by a name; -1 for none, or several.
 func FindColumn(sheet cell.Sheet, name string) int {
 	i, _ := indexColumns(sheet).find(name)
 	return i

@@ -77,8 +77,7 @@ func (p *planner) refuseShared(contacts []*planned) {
 	}
 }
 
-// contactCell is the place of the cell that identifies a contact in a row, and
-// its column's name.
+// contactCell is the place of the cell that identifies a contact in a row, and its column's name.
 func (p *planner) contactCell(part *rowPart, row cell.Row) (at problem.Where, label string) {
 	column := first(p.b.table(row.Table()).contacts[part.entry].key)
 	return p.b.At(column, row), p.b.header(column, row)
@@ -106,8 +105,7 @@ func Addresses(of []Identity) []string {
 	return list
 }
 
-// AsksByPhone reports whether somebody may be looked up by phone: without an e-mail address, or
-// where the mode says so.
+// AsksByPhone reports whether somebody may be looked up by phone: without an e-mail address, or where the mode says so.
 func (l Lookup) AsksByPhone() bool { return l.Phone != "" && (l.Email == "" || l.Mode != "") }
 
 // roles settles who administers a claim and who claims, by the rows that ask for
@@ -150,8 +148,7 @@ func (p *planner) roles(c *planned, contacts []*planned) {
 	c.step.RoleSource = p.roleSource(c)
 }
 
-// names reports whether one of the claim's rows has a contact of an entry, also
-// one whose key was refused.
+// names reports whether one of the claim's rows has a contact of an entry, also one whose key was refused.
 func (p *planner) names(c *planned, role int) bool {
 	return slices.ContainsFunc(c.rows, func(row *ConvertedRow) bool { return row.contact(role) != nil })
 }

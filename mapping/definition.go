@@ -51,8 +51,7 @@ func (k definedKey) isForSame(other definedKey) bool {
 	return k.ID == other.ID || slices.Equal(k.Key, other.Key)
 }
 
-// isForSame reports whether two activities have the same template and can be on the same
-// client, claim or contact.
+// isForSame reports whether two activities have the same template and can be on the same client, claim or contact.
 func (a definedActivity) isForSame(b definedActivity) bool {
 	ofClaims := func(on string) bool { return on != ClientRole && on != onContact }
 	overlap := a.On == b.On || ofClaims(a.On) && ofClaims(b.On) && (a.On == "claim" || b.On == "claim")
@@ -220,8 +219,7 @@ type Growth struct {
 	At    yamltree.Place
 }
 
-// Grown returns the activities that a recorded definition did not have, or had on
-// other claims, in the mapping's order.
+// Grown returns the activities that a recorded definition did not have, or had on other claims, in the mapping's order.
 func (b *Binding) Grown(recorded string) []Growth {
 	then := recordedDefinition(recorded)
 	var list []Growth

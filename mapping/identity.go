@@ -26,8 +26,7 @@ const (
 // KeySpace is the Space of every Identity that the binding makes.
 func (b *Binding) KeySpace() string { return b.client.space }
 
-// identity reads the key cells of a client or of a further contact; what names
-// the key in messages.
+// identity reads the key cells of a client or of a further contact; what names the key in messages.
 func (r *rowConverter) identity(p *boundPerson, part *rowPart, what string) Identity {
 	it := part.value(p.email)
 	switch p.space {
@@ -63,8 +62,7 @@ func addressIdentity(t convert.Type, it *fieldValue) Identity {
 	return Identity{}
 }
 
-// Identity returns the client with a key, written as in the sheet or as a
-// workbook shows it.
+// Identity returns the client with a key, written as in the sheet or as a workbook shows it.
 func (b *Binding) Identity(key string) Identity {
 	who := Identity{b.client.space, convert.FoldKey(key)}
 	var v *boundValue
@@ -115,8 +113,7 @@ type Person struct {
 	Asked     []Identity // those by which the person is looked up, and which decide who it is
 }
 
-// People returns the client of a row and the further contacts that it names, also where cells of
-// the row are wrong.
+// People returns the client of a row and the further contacts that it names, also where cells of the row are wrong.
 func (b *Binding) People(row ConvertedRow) []Person {
 	people := []Person{b.client.person(&row.client)}
 	for i := range row.contacts {

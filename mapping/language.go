@@ -83,8 +83,7 @@ var (
 	})
 )
 
-// version is v1 or v2. No other text is read as one of them, because each is as
-// near to the one as to the other.
+// version is v1 or v2. No other text is read as one of them, because each is as near to the one as to the other.
 var version = yamltree.InPlace(yamltree.OneOf("v1", "v2")).Then(func(_ *yamltree.Reader, n *yamltree.Node, s *yamltree.Scalar) {
 	if s.Text != n.Text() {
 		s.Text = ""
@@ -99,8 +98,7 @@ func (m *Mapping) contactIndex(id string) int {
 	return slices.IndexFunc(m.Contacts, func(c ContactRule) bool { return c.ID.Text == id })
 }
 
-// ContactReferences are the places from which the claims take the ids of contacts
-// that the environment has, each once.
+// ContactReferences are the places from which the claims take the ids of contacts that the environment has, each once.
 func (m *Mapping) ContactReferences() []yamltree.Scalar {
 	var list []yamltree.Scalar
 	for _, c := range m.Claims {
@@ -196,8 +194,7 @@ var timezone = text.Then(func(r *yamltree.Reader, n *yamltree.Node, s *yamltree.
 	}
 })
 
-// delimiter separates the fields of a CSV file. A tab may be written as a word
-// or as the character.
+// delimiter separates the fields of a CSV file. A tab may be written as a word or as the character.
 var delimiter = yamltree.Parsed("a text", yamltree.Text.Schema, func(r *yamltree.Reader, n *yamltree.Node) (string, bool) {
 	switch n.Text() {
 	case ",", ";", "\t":
@@ -215,8 +212,7 @@ func numberKeys(k *yamltree.Keys, s *convert.Numbers) {
 		"the separator between groups of three digits, \"\" for none; default , or none where decimal is ,")
 }
 
-// checkNumbers refuses a notation in which a number could be read in two ways: a
-// thousand would be read as one.
+// checkNumbers refuses a notation in which a number could be read in two ways: a thousand would be read as one.
 func checkNumbers(r *yamltree.Reader, n *yamltree.Node, s *convert.Numbers) {
 	if n.Given("group") == nil && s.Group == s.Decimal {
 		s.Group = "" // the default, which decimal takes
@@ -382,8 +378,7 @@ func nameKeys(k *yamltree.Keys, c *ClaimRule) {
 		"a table of what a cell says and what the name says instead; other texts stay")
 }
 
-// AdministratorRule says which contact administers a claim: the client or a
-// further contact, or one of the environment.
+// AdministratorRule says which contact administers a claim: the client or a further contact, or one of the environment.
 type AdministratorRule struct {
 	Contact yamltree.Scalar // client (the default), or the id of a contacts entry
 	ID      yamltree.Scalar // where the id of a contact stands, env:NAME or file:PATH; set instead of Contact
@@ -432,8 +427,7 @@ func workflowKeys(k *yamltree.Keys, w *WorkflowRule) {
 		"workflowTemplateIdentifier, replaced like name; default: the environment's")
 }
 
-// ResumeRule says at which activity the client resumes: a template's name, or
-// a column that holds one.
+// ResumeRule says at which activity the client resumes: a template's name, or a column that holds one.
 type ResumeRule struct {
 	Template yamltree.Scalar
 	Column   yamltree.Scalar // set instead of Template

@@ -18,8 +18,7 @@ type untypedAttribute struct {
 	rule     *FieldRule
 }
 
-// Untyped returns the attributes of unknown type as “Template/Attribute”, each once, in the
-// mapping's order.
+// Untyped returns the attributes of unknown type as “Template/Attribute”, each once, in the mapping's order.
 func (b *Binding) Untyped() []string {
 	var names []string
 	for _, u := range b.untyped {
@@ -84,8 +83,7 @@ func (v *ValueRule) likelyType() convert.Type {
 	return convert.Text
 }
 
-// typedCell says what a cell is that is more than a text, and which type it most likely
-// has; it is not ok for a text.
+// typedCell says what a cell is that is more than a text, and which type it most likely has; it is not ok for a text.
 func typedCell(c cell.Cell) (words string, t convert.Type, ok bool) {
 	switch {
 	case c.Kind == cell.Bool:

@@ -118,8 +118,7 @@ func Ignore(file []byte, name string, ignored bool) []byte {
 // which only the service's operator can supply.
 const ToBeAgreed = "TO-BE-AGREED"
 
-// Placeholders reports what stands in for a text that must be known before anything is
-// sent to a real service.
+// Placeholders reports what stands in for a text that must be known before anything is sent to a real service.
 func (m *Mapping) Placeholders() problem.List {
 	var list problem.List
 	identifiers := []yamltree.Scalar{m.Workflow.TemplateIdentifier}

@@ -131,8 +131,7 @@ func (m *Mapping) leaveOut(path []string) {
 	}
 }
 
-// standInKey returns the first column with a header of its own, which stands in for the
-// client's key; nil for none.
+// standInKey returns the first column with a header of its own, which stands in for the client's key; nil for none.
 func standInKey(sheets []cell.Sheet) []yamltree.Scalar {
 	for i := 0; len(sheets) > 0 && i < len(sheets[0].Header); i++ {
 		if header := sheets[0].Header[i]; convert.FoldHeader(header) != "" && IgnoredName(sheets[0], i) != "column "+cell.ColumnName(i) {

@@ -82,8 +82,7 @@ const (
 //	link
 //	link/<claims id>/<claim key>
 //
-// A plan has the step link only: whether the client gets a fresh link for a new
-// claim depends on what the ledger knows.
+// A plan has the step link only: whether the client gets a fresh link for a new claim depends on what the ledger knows.
 type Step struct {
 	Key   string
 	Kind  StepKind
@@ -110,8 +109,7 @@ type Step struct {
 	RoleSource                     Source   `json:",omitzero"`
 }
 
-// LinkStepOf returns the step with this key that asks for a magic link of a client
-// with these rows.
+// LinkStepOf returns the step with this key that asks for a magic link of a client with these rows.
 func LinkStepOf(key string, rows []cell.Row) Step {
 	return Step{Key: key, Kind: LinkStep, Rows: rows, Title: "magic link"}
 }
@@ -175,8 +173,7 @@ func (s *Step) roles() []Value {
 		{Name: ClaimClaimants, Value: value(slices.Clone(s.Claimants)...), Source: s.RoleSource}}
 }
 
-// Activity is the payload of an activity without the ids that only the run
-// knows.
+// Activity is the payload of an activity without the ids that only the run knows.
 type Activity struct {
 	TemplateID   string
 	TemplateName string
@@ -194,8 +191,7 @@ type Workflow struct {
 	TemplateIdentifier string
 }
 
-// Status is an activity's status on create (service document, "States and
-// transitions").
+// Status is an activity's status on create (service document, "States and transitions").
 type Status string
 
 // The statuses.
@@ -213,7 +209,6 @@ type Source struct {
 	Columns []int    // 0 = A
 	Names   []string // the columns as the mapping names them, in folded form
 	Texts   []string // the cells as a person reads them
-	// FoldCase reports that case makes no difference: an e-mail address, or a
-	// column that is part of a key.
+	// FoldCase reports that case makes no difference: an e-mail address, or a column that is part of a key.
 	FoldCase bool
 }

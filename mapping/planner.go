@@ -184,8 +184,7 @@ func (p *planner) claims() []*planned {
 	return claims
 }
 
-// plannedActivity is the step of an activity and what the order of the steps
-// depends on.
+// plannedActivity is the step of an activity and what the order of the steps depends on.
 type plannedActivity struct {
 	Step
 	of   *planned

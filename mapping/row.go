@@ -13,8 +13,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// ConvertedRow is what one record asks for, with every cell converted. The
-// rows of one client make a Plan.
+// ConvertedRow is what one record asks for, with every cell converted. The rows of one client make a Plan.
 type ConvertedRow struct {
 	Row      cell.Row
 	Client   Identity   // zero when the key cells cannot be read
@@ -40,8 +39,7 @@ type Reading struct {
 	Wrong  *problem.Problem
 }
 
-// rowPart is what one record says of its client, of one entry of claims or contacts, or of an
-// activity on one of these.
+// rowPart is what one record says of its client, of one entry of claims or contacts, or of an activity on one of these.
 type rowPart struct {
 	entry      int          // of the claims or contacts, or of the activities
 	who        Identity     // of a client or contact; zero when the key cells cannot be read
@@ -204,8 +202,7 @@ func (b *Binding) clear(record cell.Record) cell.Record {
 	return record
 }
 
-// accept reads which client the row belongs to. It reports false for a row
-// that is skipped.
+// accept reads which client the row belongs to. It reports false for a row that is skipped.
 func (r *rowConverter) accept() bool {
 	b, row := r.b, r.row
 	switch {
@@ -235,8 +232,7 @@ func (r *rowConverter) refuse(column int, refusal convert.CellError) {
 		refusal.Problem(sheet.At(column, r.record.Row), sheet.ColumnLabel(column), r.record.Cell(column)))
 }
 
-// holds evaluates a condition. One that fails counts as true: the row is
-// invalid and must not look skipped.
+// holds evaluates a condition. One that fails counts as true: the row is invalid and must not look skipped.
 func (r *rowConverter) holds(e *expr.Expression, otherwise []int) bool {
 	yes, refusal := e.Holds(r.record)
 	if refusal != nil {
@@ -250,8 +246,7 @@ func (r *rowConverter) holds(e *expr.Expression, otherwise []int) bool {
 	return yes
 }
 
-// resume returns the order of the activity at which the client resumes; -1
-// when the cell does not say.
+// resume returns the order of the activity at which the client resumes; -1 when the cell does not say.
 func (r *rowConverter) resume() int {
 	at := r.b.resume
 	if !at.isSet || at.column < 0 {
@@ -276,8 +271,7 @@ func (b *Binding) claimStep(c *rowPart) string {
 	return "claim/" + b.claims[c.entry].id + "/" + c.key
 }
 
-// ClaimSteps returns the keys of the claim steps that a row asks for. It
-// leaves out a claim whose key cannot be read.
+// ClaimSteps returns the keys of the claim steps that a row asks for. It leaves out a claim whose key cannot be read.
 func (b *Binding) ClaimSteps(l ConvertedRow) []string {
 	keys := make([]string, len(l.claims))
 	for i := range l.claims {
@@ -334,8 +328,7 @@ func (r *rowConverter) claim(entry int) (part rowPart, ok bool) {
 	return rowPart{entry: entry, key: key, values: r.values(c.values), activities: r.activities(&c.boundPart)}, ok
 }
 
-// totals are the words for a sum of the rows above, in the languages of the
-// exports.
+// totals are the words for a sum of the rows above, in the languages of the exports.
 var totals = []string{"total", "totals", "grand total", "subtotal", "sub total", "sub-total", "sum", "summe", "gesamt", "gesamtsumme", "zwischensumme",
 	"insgesamt", "somme", "totale", "totaal"}
 

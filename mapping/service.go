@@ -18,8 +18,7 @@ type Service struct {
 	ContactIDs                 map[string]string // of the contacts that the mapping names by AdministratorRule.ID
 }
 
-// Template is an activity template of the service's reference data (service
-// document, "Activity template").
+// Template is an activity template of the service's reference data (service document, "Activity template").
 type Template struct {
 	ID         string
 	Name       string

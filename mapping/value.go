@@ -134,8 +134,7 @@ func (v *boundValue) cell(r cell.Record) (cell.Cell, int, *convert.CellError) {
 	return cell.Cell{}, first(v.columns), nil
 }
 
-// isOneCell reports whether the value is that of one cell: of its column, or of the first
-// of several that is filled.
+// isOneCell reports whether the value is that of one cell: of its column, or of the first of several that is filled.
 func (v *boundValue) isOneCell() bool {
 	return v.constant == nil && !v.isComposed() && v.expr == nil
 }
@@ -258,8 +257,7 @@ func (v *ValueRule) optionsAt() yamltree.Place {
 	return v.At
 }
 
-// conversion returns the converter of a rule, with the defaults of its
-// options.
+// conversion returns the converter of a rule, with the defaults of its options.
 func (b *binder) conversion(rule *ValueRule, typ convert.Type) convert.Converter {
 	c := convert.Converter{
 		Type: typ, Format: rule.format().Text, OtherFormats: scalarTexts(rule.Formats[min(1, len(rule.Formats)):]), Region: strings.ToUpper(rule.Region.Text),
@@ -404,8 +402,7 @@ func (b *binder) condition(w yamltree.Scalar) *expr.Expression {
 	return b.expression(w, true)
 }
 
-// expression compiles an expression and finds its columns. It is never nil; after
-// a problem it must not be run.
+// expression compiles an expression and finds its columns. It is never nil; after a problem it must not be run.
 func (b *binder) expression(w yamltree.Scalar, isCondition bool) *expr.Expression {
 	e, problems := expr.Compile(w.Text, expr.Options{
 		Condition: isCondition, Line: w.At.Line, Cells: b.conversion(&ValueRule{}, convert.Text),

@@ -18,8 +18,7 @@ import (
 	"claimsheet/mapping/problem/yamltree"
 )
 
-// The ways to authenticate. The service document shows none (section
-// "Authentication"), so the common ones are offered.
+// The ways to authenticate. The service document shows none (section "Authentication"), so the common ones are offered.
 const (
 	authNone   = "none"
 	authBearer = "bearer"
@@ -58,8 +57,7 @@ func authKeys(k *yamltree.Keys, c *credentials) {
 	yamltree.To(k, "style", &c.style, yamltree.OneOf("header", "params"), "oauth2: where id and secret are sent: header (default) or params")
 }
 
-// keysOfAuth are the keys that each type needs, and those that it may have. api_key has
-// either header or query.
+// keysOfAuth are the keys that each type needs, and those that it may have. api_key has either header or query.
 var keysOfAuth = map[string]struct{ needs, optional []string }{
 	authNone:   {},
 	authBearer: {needs: []string{"token"}},
@@ -106,8 +104,7 @@ var (
 	secretName = regexp.MustCompile(`(?i)(^|[-_])(api)?(key|token|secret|password|cookie)$`)
 )
 
-// refusedHeaders are set by this program or by HTTP itself, and why that must
-// stay so.
+// refusedHeaders are set by this program or by HTTP itself, and why that must stay so.
 var refusedHeaders = map[string]string{
 	"Authorization":       "it belongs to “auth”",
 	"Proxy-Authorization": "it would give a proxy's credentials to the service",
@@ -153,8 +150,7 @@ var headers = yamltree.Value[[]reference]{
 	},
 }
 
-// authHeader is the header that carries an API key. It may be Authorization,
-// which some services use with a bare key.
+// authHeader is the header that carries an API key. It may be Authorization, which some services use with a bare key.
 var authHeader = matching("header-name", "a text", yamltree.Text.Schema, headerName.String(), "the name of a header", headerHint).
 	Then(func(r *yamltree.Reader, n *yamltree.Node, name *string) {
 		*name = http.CanonicalHeaderKey(*name)

@@ -63,8 +63,7 @@ func checkTLS(r *yamltree.Reader, n *yamltree.Node, t *tlsFiles) {
 	}
 }
 
-// load reads the files. The Config is nil when none is named: then the defaults
-// of crypto/tls apply.
+// load reads the files. The Config is nil when none is named: then the defaults of crypto/tls apply.
 func (t tlsFiles) load(r *resolver) *tls.Config {
 	if t.cert == "" && t.ca == "" {
 		return nil
@@ -102,8 +101,7 @@ func (t tlsFiles) load(r *resolver) *tls.Config {
 	return config
 }
 
-// proxySettings is the proxy key: a url, or an object with a url and credentials.
-// The zero value is no proxy.
+// proxySettings is the proxy key: a url, or an object with a url and credentials. The zero value is no proxy.
 type proxySettings struct {
 	url                string
 	username, password reference

@@ -54,8 +54,7 @@ type Environment struct {
 	// WorkflowTemplateIdentifier is the default for mappings that name none
 	// (version 2; service document, "Activity, request shape for v2").
 	WorkflowTemplateIdentifier string
-	// TemplateIDs maps "Template" or "Template/Attribute" to an id, where a
-	// name alone does not tell. Never nil.
+	// TemplateIDs maps "Template" or "Template/Attribute" to an id, where a name alone does not tell. Never nil.
 	TemplateIDs map[string]string
 
 	auth       credentials
@@ -189,8 +188,7 @@ func (e *Environment) references() []reference {
 	return slices.DeleteFunc(append(all, e.ledger), func(ref reference) bool { return ref.source == literal })
 }
 
-// Secrets names what Config, Webhook and Ledger read from elsewhere, such as “token (env:NAME)”,
-// without reading it.
+// Secrets names what Config, Webhook and Ledger read from elsewhere, such as “token (env:NAME)”, without reading it.
 func (e *Environment) Secrets() []string {
 	var names []string
 	for _, ref := range e.references() {
@@ -199,8 +197,7 @@ func (e *Environment) Secrets() []string {
 	return names
 }
 
-// Warnings names the secret files and the private key that every user of this
-// machine may read.
+// Warnings names the secret files and the private key that every user of this machine may read.
 func (e *Environment) Warnings() []problem.Problem {
 	var warnings []problem.Problem
 	warn := func(where problem.Where, path string) {

@@ -20,12 +20,10 @@ import (
 	"claimsheet/mapping/problem/yamltree"
 )
 
-// maxSize is the largest environments file that is read, and the largest TLS
-// file, in bytes.
+// maxSize is the largest environments file that is read, and the largest TLS file, in bytes.
 const maxSize = 1 << 20
 
-// File is an environments file without problems. A nil File means that there is
-// none: it has only the sandbox.
+// File is an environments file without problems. A nil File means that there is none: it has only the sandbox.
 type File struct {
 	Path    string // as the user named it
 	Default string // "" for none; else the name of an entry, or sandbox
@@ -51,8 +49,7 @@ func Find(mappingPath, flag string) (path string, ok bool) {
 	return path, true
 }
 
-// Names returns the names of the file's entries, sorted; sandbox only if it has
-// an entry.
+// Names returns the names of the file's entries, sorted; sandbox only if it has an entry.
 func (f *File) Names() []string {
 	if f == nil {
 		return nil
@@ -221,8 +218,7 @@ func checkEntry(r *yamltree.Reader, n *yamltree.Node, e *Environment) {
 			Hint = "for example uat or live-2"
 	}
 	if e.Sandbox {
-		// Such an entry was most likely meant to be a real environment, which must
-		// not be mistaken for a sandbox.
+		// Such an entry was most likely meant to be a real environment, which must not be mistaken for a sandbox.
 		for v := range n.Values() {
 			if slices.Contains(networkKeys, v.Key()) {
 				r.WrongAt(v.KeyAt(), "sandbox-key", "%s makes no sense for the sandbox, which is part of this program", v.Name()).

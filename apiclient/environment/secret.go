@@ -63,8 +63,7 @@ const (
 	literal     source = ""     // plain text; only where the value need not be secret
 )
 
-// reference is a value of the file that may be kept elsewhere. It holds no
-// secret unless the source is literal.
+// reference is a value of the file that may be kept elsewhere. It holds no secret unless the source is literal.
 type reference struct {
 	key    string // the key of the file that holds it, or a header's name; for messages
 	source source
@@ -105,8 +104,7 @@ func referenceValue(secret bool, schema yamltree.Schema) yamltree.Value[referenc
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// parseReference parses a reference. The error never quotes the text: a secret may stand
-// there by mistake.
+// parseReference parses a reference. The error never quotes the text: a secret may stand there by mistake.
 func parseReference(text string) (reference, error) {
 	scheme, rest, found := strings.Cut(text, ":")
 	ref := reference{source: source(scheme), name: strings.TrimSpace(rest)}
@@ -174,8 +172,7 @@ func ReadSecret(ctx context.Context, flag, text string) (Secret, error) {
 	return newSecret(value), nil
 }
 
-// ReadID reads an id to which another file in dir refers by env:NAME or file:PATH.
-// The error names no value.
+// ReadID reads an id to which another file in dir refers by env:NAME or file:PATH. The error names no value.
 func ReadID(dir, text string) (string, error) {
 	ref, err := parseReference(text)
 	if err == nil && ref.source != fromEnv && ref.source != fromFile {
@@ -237,8 +234,7 @@ func readConfig(path string, limit int64) ([]byte, error) {
 	return data, named(path, err)
 }
 
-// named turns what is wrong with a file into a part of a sentence that names the
-// file.
+// named turns what is wrong with a file into a part of a sentence that names the file.
 func named(path string, err error) error {
 	p, ok := errors.AsType[problem.Problem](err)
 	switch {
@@ -254,8 +250,7 @@ func named(path string, err error) error {
 // folder, and returns what it prints. Its error output is thrown away: such
 // programs may print the secret there.
 func runSecretCommand(ctx context.Context, dir string, words []string) (string, error) {
-	// The path must be absolute: the program starts in dir, where a relative one
-	// would be resolved again.
+	// The path must be absolute: the program starts in dir, where a relative one would be resolved again.
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return "", errors.New("the current folder is unknown")

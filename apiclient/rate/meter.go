@@ -401,8 +401,7 @@ func (m *Meter) PauseEnd() (end time.Time, over bool) {
 	return m.state.PausedUntil, !m.state.PausedUntil.After(m.time())
 }
 
-// Waiting says why the service asks to wait and until when, in one line without personal data; "" when it
-// does not.
+// Waiting says why the service asks to wait and until when, in one line without personal data; "" when it does not.
 func (m *Meter) Waiting() (reason string, until time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

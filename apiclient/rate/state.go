@@ -221,8 +221,7 @@ func (s *State) holdToCeiling(now time.Time, l limits) {
 	}
 }
 
-// departures counts how many requests left in the present second and in the one
-// before.
+// departures counts how many requests left in the present second and in the one before.
 type departures struct{ second, count, before int64 }
 
 // add counts n departures, and returns how many there are in a second at present, at least one.

@@ -1,5 +1,4 @@
-// Package serve answers HTTP requests until it is told to stop: for the sandbox, for
-// studio, and for webhooks.
+// Package serve answers HTTP requests until it is told to stop: for the sandbox, for studio, and for webhooks.
 package serve
 
 import (

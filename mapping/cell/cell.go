@@ -32,8 +32,7 @@ type Cell struct {
 	Format string
 }
 
-// IsEmpty reports whether a reader sees nothing in the cell: a text of white
-// space is empty too.
+// IsEmpty reports whether a reader sees nothing in the cell: a text of white space is empty too.
 func (c Cell) IsEmpty() bool {
 	return c.Kind == Empty || c.Kind == Text && strings.TrimSpace(c.Raw) == ""
 }

@@ -88,8 +88,7 @@ func (s Sheet) AtRow(row int) problem.Where {
 	return where
 }
 
-// Label is the sheet's name in messages: Leads, or [leads.xlsx]Leads in a run of
-// several sheets.
+// Label is the sheet's name in messages: Leads, or [leads.xlsx]Leads in a run of several sheets.
 func (s Sheet) Label() string {
 	if s.Book != "" {
 		return "[" + s.Book + "]" + s.Name
@@ -97,8 +96,7 @@ func (s Sheet) Label() string {
 	return s.Name
 }
 
-// ColumnLabel is a column's name in messages: its header, or "column B" without
-// one.
+// ColumnLabel is a column's name in messages: its header, or "column B" without one.
 func (s Sheet) ColumnLabel(column int) string {
 	if column < len(s.Header) {
 		if words := strings.Fields(s.Header[column]); len(words) > 0 {
@@ -118,8 +116,7 @@ func ColumnName(column int) string {
 	return string(letters)
 }
 
-// Area is a merged cell: it shows the value of its first cell and covers the others.
-// Rows count from 1, columns from 0.
+// Area is a merged cell: it shows the value of its first cell and covers the others. Rows count from 1, columns from 0.
 type Area struct{ Top, Left, Bottom, Right int }
 
 // First is the reference of the cell that the value belongs to, such as B2.
@@ -174,8 +171,7 @@ type Row int64
 // tableBits leaves room for every row number that a spreadsheet can have.
 const tableBits = 32
 
-// ColumnAt returns the index of the column with these letters (A = 0), in upper or lower
-// case; -1 for other texts.
+// ColumnAt returns the index of the column with these letters (A = 0), in upper or lower case; -1 for other texts.
 func ColumnAt(letters string) int {
 	n := 0
 	for _, c := range strings.ToUpper(letters) {
@@ -186,8 +182,7 @@ func ColumnAt(letters string) int {
 	return n - 1
 }
 
-// RowOf returns the Row with a number (1-based) in a sheet of the run (0 = the
-// first).
+// RowOf returns the Row with a number (1-based) in a sheet of the run (0 = the first).
 func RowOf(table, number int) Row { return Row(table)<<tableBits | Row(number) }
 
 // Table is the sheet's position among the sheets of the run; 0 = the first.

@@ -15,8 +15,7 @@ type Value struct {
 	Literal string
 }
 
-// ValueField is the field of an attribute that carries a value (service
-// document, "Activity attribute template").
+// ValueField is the field of an attribute that carries a value (service document, "Activity attribute template").
 type ValueField string
 
 // The value fields.
@@ -39,8 +38,7 @@ func (v Value) JSON() []byte {
 	return QuoteJSON(v.Literal)
 }
 
-// QuoteJSON returns a text as a JSON string, as a person would write it: < > and &
-// are not escaped.
+// QuoteJSON returns a text as a JSON string, as a person would write it: < > and & are not escaped.
 func QuoteJSON(s string) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

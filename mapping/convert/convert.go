@@ -34,8 +34,7 @@ const (
 	ID       Type = "ID"    // known_id only; a mapping cannot name it
 )
 
-// AttributeTypes returns the data types that an attribute may have, in the
-// service document's order.
+// AttributeTypes returns the data types that an attribute may have, in the service document's order.
 func AttributeTypes() []Type {
 	return []Type{Text, TextArea, DropDown, Checkbox, Date, DateTime, Number, Currency}
 }
@@ -64,8 +63,7 @@ type Converter struct {
 	// takes ISO 8601 only. For a Phone it is the format in which the number is
 	// sent: e164 (default), national, international or raw.
 	Format string
-	// OtherFormats are further formats of dates in text cells. A cell that two
-	// formats read differently is refused.
+	// OtherFormats are further formats of dates in text cells. A cell that two formats read differently is refused.
 	OtherFormats []string
 	Years        Years          // which century a year of two digits is of
 	Today        string         // the run's day, such as 2026-11-26
@@ -85,8 +83,7 @@ type Converter struct {
 	MaxLength int    // in characters; 0 means no limit
 }
 
-// Convert returns a cell's value, or why the cell cannot become one. It may be
-// called from several goroutines at once.
+// Convert returns a cell's value, or why the cell cannot become one. It may be called from several goroutines at once.
 //
 // An empty cell, and a text that Values turns into "", becomes the zero Value;
 // whether it may be empty is for the caller to decide.
@@ -138,8 +135,7 @@ type CellError struct {
 	Hint    string
 }
 
-// Problem returns the error as a problem at a place. header is the column's
-// name, c the cell.
+// Problem returns the error as a problem at a place. header is the column's name, c the cell.
 func (r CellError) Problem(where problem.Where, header string, c cell.Cell) problem.Problem {
 	return problem.Problem{
 		Where: where, Code: r.Code, Message: header + " " + r.Message, Hint: r.Hint, Seen: c.Shown,

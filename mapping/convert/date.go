@@ -86,8 +86,7 @@ func (c *Converter) convertDateTime(in cell.Cell) (string, *CellError) {
 	return at.Format(time.RFC3339), nil
 }
 
-// moment reads a date cell, or a number or text by whichever of the formats fits.
-// When several fit, they must agree.
+// moment reads a date cell, or a number or text by whichever of the formats fits. When several fit, they must agree.
 func (c *Converter) moment(in cell.Cell) (found moment, refusal *CellError) {
 	switch {
 	case in.Kind == cell.Date:

@@ -34,8 +34,7 @@ var dateTokenOf = map[string]struct{ unit, layout string }{
 // dateFormats are the formats that were compiled already.
 var dateFormats sync.Map // of dateFormat, by the format
 
-// parseDateFormat compiles a format of the tokens of spreadsheet programs, in
-// upper or lower case:
+// parseDateFormat compiles a format of the tokens of spreadsheet programs, in upper or lower case:
 //
 //	d dd m mm mmm mmmm yy yyyy h hh mm (after h) ss AM/PM
 //

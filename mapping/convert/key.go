@@ -107,16 +107,14 @@ func isUnseen(r rune) bool {
 		!unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 
-// FoldHeader returns a header as headers are compared: without case and
-// without what cannot be seen.
+// FoldHeader returns a header as headers are compared: without case and without what cannot be seen.
 func FoldHeader(s string) string { return strings.ToLower(FoldKey(s)) }
 
 // Composed returns a text with each accented letter as one character (NFC), so that names
 // that look the same are the same.
 func Composed(s string) string { return norm.NFC.String(s) }
 
-// FoldSpace trims a text and replaces each run of white space, also of
-// no-break spaces, by one space.
+// FoldSpace trims a text and replaces each run of white space, also of no-break spaces, by one space.
 func FoldSpace(s string) string {
 	if isSpaceFolded(s) {
 		return s

@@ -47,8 +47,7 @@ const (
 	// significantDigits is how many digits of a number spreadsheet programs
 	// keep. Further digits in a file are the noise of binary fractions.
 	significantDigits = 15
-	// maxNumberDigits limits the digits before and after the point. A longer
-	// number is a mistake: nobody means 1E+300.
+	// maxNumberDigits limits the digits before and after the point. A longer number is a mistake: nobody means 1E+300.
 	maxNumberDigits = 30
 	// maxNumberLiteral limits what is read at all, in bytes.
 	maxNumberLiteral = 80
@@ -164,8 +163,7 @@ func numberFromText(s string, n Numbers, percent bool) (string, *CellError) {
 	return plainDecimal(plain)
 }
 
-// stripSignAndSymbol removes a minus in front and one currency symbol, with
-// the white space around them.
+// stripSignAndSymbol removes a minus in front and one currency symbol, with the white space around them.
 func stripSignAndSymbol(s string) (body string, negative bool) {
 	s, negative = cutMinus(s)
 	first, size := utf8.DecodeRuneInString(s)

@@ -223,6 +223,5 @@ func (c *Converter) E164() *Converter {
 	return &Converter{Type: Phone, Format: phoneE164, Region: c.Region}
 }
 
-// IsVerbatim reports whether the text is sent as it is written: every type
-// except a Phone in a format other than raw.
+// IsVerbatim reports whether the text is sent as it is written: every type except a Phone in a format other than raw.
 func (c *Converter) IsVerbatim() bool { return c.Type != Phone || c.Format == phoneRaw }

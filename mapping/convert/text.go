@@ -52,8 +52,7 @@ func (c *Converter) lookUp(s string) (string, *CellError) {
 // mostWords is the number of words that a message lists at most.
 const mostWords = 10
 
-// someWords lists words for a message: "A, B or C". Of many it lists the
-// first.
+// someWords lists words for a message: "A, B or C". Of many it lists the first.
 func someWords(words []string) string {
 	if more := len(words) - mostWords; more > 0 {
 		return fmt.Sprintf("%s or one of %d more", strings.Join(words[:mostWords], ", "), more)
@@ -61,8 +60,7 @@ func someWords(words []string) string {
 	return problem.OrList(words)
 }
 
-// shownText returns what a person reads in the cell, trimmed and fit to be
-// sent. It is never "" without an error.
+// shownText returns what a person reads in the cell, trimmed and fit to be sent. It is never "" without an error.
 func shownText(c cell.Cell) (string, *CellError) {
 	s := c.Shown
 	if r := refuseFormat(c); r != nil {

@@ -48,8 +48,7 @@ type Expression struct {
 type Options struct {
 	// Condition requires a result of true or false.
 	Condition bool
-	// Cells says how the sheet writes numbers and counts days; its Type is not
-	// used.
+	// Cells says how the sheet writes numbers and counts days; its Type is not used.
 	Cells convert.Converter
 	// Line is where the expression stands in the mapping, for messages.
 	Line int
@@ -152,8 +151,7 @@ func (c *columnCalls) Visit(n *ast.Node) {
 	}
 }
 
-// Columns returns the columns that the expression reads and their names in it, in
-// the sheet's order.
+// Columns returns the columns that the expression reads and their names in it, in the sheet's order.
 func (e *Expression) Columns() (columns []int, names []string) {
 	if e == nil {
 		return nil, nil

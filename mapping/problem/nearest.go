@@ -53,8 +53,7 @@ func OrList(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// Shorten cuts a word of the user's to 60 characters and puts it on one line,
-// so that a message can quote it.
+// Shorten cuts a word of the user's to 60 characters and puts it on one line, so that a message can quote it.
 func Shorten(word string) string {
 	const most = 60
 	runes := []rune(strings.Join(strings.Fields(word), " "))

@@ -1,5 +1,4 @@
-// Package problem has the one type in which Claimsheet reports that something is
-// wrong: where, what, and how to fix it.
+// Package problem has the one type in which Claimsheet reports that something is wrong: where, what, and how to fix it.
 //
 // It is a leaf: every package may import it and it imports nothing of ours.
 // Problems are values. They are collected, sorted and shown together, because a
@@ -136,14 +135,12 @@ func (l List) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Listed returns the list without the problems that are Part of another one. It does not
-// change l.
+// Listed returns the list without the problems that are Part of another one. It does not change l.
 func (l List) Listed() List {
 	return slices.DeleteFunc(slices.Clone(l), func(p Problem) bool { return p.Part })
 }
 
-// Err is l as an error: nil when l is empty. (A nil List in an error
-// interface would not be nil.)
+// Err is l as an error: nil when l is empty. (A nil List in an error interface would not be nil.)
 func (l List) Err() error {
 	if len(l) == 0 {
 		return nil

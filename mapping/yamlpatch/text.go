@@ -168,8 +168,7 @@ func flow(n *yaml.Node) string {
 	return quote(n.Value)
 }
 
-// quote writes a text; one with double quotes in it, such as an expression, in single ones
-// where that needs no escapes.
+// quote writes a text; one with double quotes in it, such as an expression, in single ones where that needs no escapes.
 func quote(s string) string {
 	if strings.Contains(s, `"`) && !strings.ContainsFunc(s, func(r rune) bool { return r == '\'' || r == '\\' || !unicode.IsPrint(r) }) {
 		return "'" + s + "'"

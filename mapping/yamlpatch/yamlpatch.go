@@ -19,19 +19,16 @@ import (
 
 // Operation is one operation of a JSON Patch.
 type Operation struct {
-	// Op is add, remove, replace or move. A move lets an entry of a list change places with
-	// the one beside it.
+	// Op is add, remove, replace or move. A move lets an entry of a list change places with the one beside it.
 	Op string `json:"op"`
 
-	// Path is a JSON Pointer (RFC 6901) to the value; "-" is the end of a list, where alone an
-	// entry can be added.
+	// Path is a JSON Pointer (RFC 6901) to the value; "-" is the end of a list, where alone an entry can be added.
 	Path string `json:"path"`
 
 	// From is where a moved value is now.
 	From string `json:"from,omitempty"`
 
-	// Value is what is added, or what replaces. Its keys keep their order. An added key goes
-	// to the end of its object.
+	// Value is what is added, or what replaces. Its keys keep their order. An added key goes to the end of its object.
 	Value json.RawMessage `json:"value,omitempty"`
 }
 

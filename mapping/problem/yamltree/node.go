@@ -54,8 +54,7 @@ type Node struct {
 	given map[string]*Node // for an object that was read by a table of keys
 }
 
-// Name is what messages call the node: “key”, an entry of “key”, or the
-// language's name for the whole file.
+// Name is what messages call the node: “key”, an entry of “key”, or the language's name for the whole file.
 func (n *Node) Name() string { return n.name }
 
 // At is where the node begins; for a node without a value, where its key does.
@@ -87,8 +86,7 @@ func (n *Node) Key() string {
 // Text is a scalar as it is written, without its quotes: 0012 stays 0012.
 func (n *Node) Text() string { return n.yaml.Value }
 
-// Tag is what YAML takes the node for, such as !!int or !!str; what is in
-// quotes is a !!str.
+// Tag is what YAML takes the node for, such as !!int or !!str; what is in quotes is a !!str.
 func (n *Node) Tag() string { return n.yaml.ShortTag() }
 
 // IsQuoted reports whether a scalar is in single or double quotes.
@@ -99,8 +97,7 @@ func (n *Node) IsQuoted() bool {
 // IsNull reports whether the node has no value.
 func (n *Node) IsNull() bool { return n.Kind() == Nulls }
 
-// Kind is the node's kind: Scalars, Lists, Objects, Nulls, or the kind of an
-// alias, which nothing takes.
+// Kind is the node's kind: Scalars, Lists, Objects, Nulls, or the kind of an alias, which nothing takes.
 func (n *Node) Kind() Kind {
 	if n.yaml.Kind == yaml.ScalarNode && n.Tag() == "!!null" {
 		return Nulls
@@ -108,8 +105,7 @@ func (n *Node) Kind() Kind {
 	return Kind(n.yaml.Kind)
 }
 
-// isBraced reports whether the node is a text in braces, such as {Column}, which YAML
-// takes for keys without values.
+// isBraced reports whether the node is a text in braces, such as {Column}, which YAML takes for keys without values.
 func (n *Node) isBraced() bool {
 	if n.yaml.Kind != yaml.MappingNode || n.yaml.Style&yaml.FlowStyle == 0 {
 		return false

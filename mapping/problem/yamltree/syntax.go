@@ -12,8 +12,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// lineSlips are mistakes that a line shows by itself. The last group of a pattern is where
-// the mistake is.
+// lineSlips are mistakes that a line shows by itself. The last group of a pattern is where the mistake is.
 var lineSlips = []struct {
 	pattern       *regexp.Regexp
 	message, hint string

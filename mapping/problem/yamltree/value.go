@@ -31,8 +31,7 @@ func To[V any](keys *Keys, name string, into *V, value Value[V], doc string) *Ke
 	return k
 }
 
-// ToNew adds a key whose value is read into a new V; into stays nil where the file
-// leaves the key out.
+// ToNew adds a key whose value is read into a new V; into stays nil where the file leaves the key out.
 func ToNew[V any](keys *Keys, name string, into **V, value Value[V], doc string) *Key {
 	k := To(keys, name, nil, value, doc)
 	k.read = func(r *Reader, n *Node) {
@@ -105,8 +104,7 @@ func InPlace(v Value[string]) Value[Scalar] {
 		Parse: func(r *Reader, n *Node, into *Scalar) bool { return v.Parse(r, n, &into.Text) }}
 }
 
-// Parsed is a scalar that parse reads. parse reports what is wrong with it and
-// then returns false.
+// Parsed is a scalar that parse reads. parse reports what is wrong with it and then returns false.
 func Parsed[V any](wants string, schema Schema, parse func(r *Reader, n *Node) (V, bool)) Value[V] {
 	return Value[V]{Kinds: Scalars, Wants: wants, Schema: schema, Parse: func(r *Reader, n *Node, into *V) bool {
 		v, ok := parse(r, n)
@@ -301,8 +299,7 @@ func Object[T any](table func(*Keys, *T)) Value[T] {
 		}}
 }
 
-// TextOr is an object, or a text that stands for one of its fields alone. wants says what
-// is expected, in messages.
+// TextOr is an object, or a text that stands for one of its fields alone. wants says what is expected, in messages.
 func TextOr[T, V any](text Value[V], field func(*T) *V, object Value[T], wants string) Value[T] {
 	return Value[T]{Kinds: Scalars | Objects, Wants: wants, Schema: Schema{"anyOf": []Schema{text.Schema, object.Schema}},
 		Parse: func(r *Reader, n *Node, into *T) bool {

@@ -39,8 +39,7 @@ type Language[T any] struct {
 	// EmptyIsNone makes a list or an object without a value an empty one: all of
 	// its lines may have been commented out. Otherwise every key needs a value.
 	EmptyIsNone bool
-	// Secretive keeps values out of the messages: a secret may be in the file
-	// by mistake.
+	// Secretive keeps values out of the messages: a secret may be in the file by mistake.
 	Secretive bool
 }
 
@@ -72,8 +71,7 @@ type Reader struct {
 	problems               problem.List
 }
 
-// problemLimit bounds the report of a file of another kind; nobody corrects
-// more at a time.
+// problemLimit bounds the report of a file of another kind; nobody corrects more at a time.
 const problemLimit = 200
 
 func (r *Reader) full() bool { return len(r.problems) >= problemLimit }
