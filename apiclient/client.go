@@ -20,7 +20,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -50,7 +49,7 @@ type Client struct {
 	cfg       Config
 	base      *url.URL
 	transport http.RoundTripper
-	dial      func(context.Context) (net.Conn, error) // nil when Config.Transport replaces the network
+	own       *http.Transport // nil when Config.Transport replaces the network
 	rules     []rule
 	meter     *rate.Meter
 	flight    chan struct{} // has room for the requests in flight; nil for any number
@@ -87,9 +86,8 @@ func New(cfg Config) (*Client, error) {
 		c.flight = make(chan struct{}, cfg.Concurrency)
 	}
 	if cfg.Transport == nil {
-		own := NewTransport(cfg)
-		c.transport = own
-		c.dial = func(ctx context.Context) (net.Conn, error) { return dial(ctx, own, base) }
+		c.own = NewTransport(cfg)
+		c.transport = c.own
 	}
 	if cfg.Secrets != nil {
 		c.secrets.fixed = cfg.Secrets()

@@ -61,7 +61,7 @@ func failed(check string, err error, hint string) []Finding {
 // examineConnection opens a connection, as a request would, and checks the certificate.
 func (c *Client) examineConnection(ctx context.Context) []Finding {
 	const check = "connection"
-	if c.dial == nil {
+	if c.own == nil {
 		return []Finding{{check, OK, "the service is part of this program", ""}}
 	}
 	through := ""
@@ -73,7 +73,7 @@ func (c *Client) examineConnection(ctx context.Context) []Finding {
 		}
 		hint = "check host and port in the environment's proxy and in base_url, and whether a firewall lets this machine through"
 	}
-	conn, err := c.dial(ctx)
+	conn, err := dial(ctx, c.own, c.base)
 	if err != nil {
 		return failed(check, classify(err, true), hint)
 	}

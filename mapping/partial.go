@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"claimsheet/mapping/cell"
-	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
 )
@@ -133,9 +132,11 @@ func (m *Mapping) leaveOut(path []string) {
 
 // standInKey returns the first column with a header of its own, which stands in for the client's key; nil for none.
 func standInKey(sheets []cell.Sheet) []yamltree.Scalar {
-	for i := 0; len(sheets) > 0 && i < len(sheets[0].Header); i++ {
-		if header := sheets[0].Header[i]; convert.FoldHeader(header) != "" && IgnoredName(sheets[0], i) != "column "+cell.ColumnName(i) {
-			return []yamltree.Scalar{{Text: header}}
+	if len(sheets) > 0 {
+		for i, header := range sheets[0].Header {
+			if FindColumn(sheets[0], header) == i {
+				return []yamltree.Scalar{{Text: header}}
+			}
 		}
 	}
 	return nil

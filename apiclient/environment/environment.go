@@ -21,6 +21,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -63,7 +64,6 @@ type Environment struct {
 	proxy      proxySettings
 	ledger     reference // no name: the ledger is a file of the state folder
 	claimTypes map[string]claimType
-	dir        string        // the environments file's folder
 	where      problem.Where // the entry's place; zero for a sandbox without one
 }
 
@@ -178,6 +178,9 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 	return cfg, nil
 }
 
+// dir returns the environments file's folder.
+func (e *Environment) dir() string { return filepath.Dir(e.where.File) }
+
 // references are the values that are kept elsewhere.
 func (e *Environment) references() []reference {
 	a := e.auth
@@ -201,7 +204,7 @@ func (e *Environment) Secrets() []string {
 func (e *Environment) Warnings() []problem.Problem {
 	var warnings []problem.Problem
 	warn := func(where problem.Where, path string) {
-		path = beside(e.dir, path)
+		path = beside(e.dir(), path)
 		info, err := os.Stat(path)
 		if err == nil && info.Mode().Perm()&0o004 != 0 && runtime.GOOS != "windows" { // which has no such bits
 			warnings = append(warnings, problem.At(where, "world-readable", "every user of this machine can read %s", path).

@@ -90,10 +90,6 @@ func Parse(path string, data []byte) (*File, error) {
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
-	for name, e := range f.environments {
-		e.dir = filepath.Dir(path)
-		f.environments[name] = e
-	}
 	return f, nil
 }
 

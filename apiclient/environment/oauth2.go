@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
+	"golang.org/x/sync/singleflight"
 
 	"claimsheet/apiclient"
 )
@@ -35,33 +36,26 @@ func tokens(c credentials, id, secret Secret, cfg *apiclient.Config) func(contex
 	}
 	client := &http.Client{Timeout: tokenTimeout, Transport: apiclient.NewTransport(connection),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // the secret would go with it
+	var fetching singleflight.Group
 	source := config.TokenSource(context.WithValue(context.Background(), oauth2.HTTPClient, client))
 	return func(ctx context.Context) (string, error) {
-		type result struct {
-			token *oauth2.Token
-			err   error
-		}
-		waits, end := context.WithTimeout(ctx, tokenTimeout) // the callers before this one may use up as much each
+		waits, end := context.WithTimeout(ctx, tokenTimeout)
 		defer end()
-		fetched := make(chan result, 1)
-		go func() {
-			t, err := source.Token()
-			fetched <- result{t, err}
-		}()
 		select {
 		case <-waits.Done():
 			if ctx.Err() != nil {
 				return "", &apiclient.Failure{NotSent: true, Reason: "stopped while waiting for an OAuth2 token", Err: context.Cause(ctx)}
 			}
 			return "", unsent("the token endpoint does not answer in time", waits.Err())
-		case r := <-fetched:
-			switch {
-			case r.err != nil:
-				return "", tokenFailure(r.err)
-			case checkHeaderText(r.token.AccessToken) != nil:
+		case got := <-fetching.DoChan("", func() (any, error) { return source.Token() }):
+			if got.Err != nil {
+				return "", tokenFailure(got.Err)
+			}
+			token := got.Val.(*oauth2.Token).AccessToken
+			if checkHeaderText(token) != nil {
 				return "", unsent("the token endpoint's answer holds a token that cannot be sent", nil)
 			}
-			return r.token.AccessToken, nil
+			return token, nil
 		}
 	}
 }

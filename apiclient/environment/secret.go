@@ -301,7 +301,7 @@ type resolver struct {
 }
 
 func (e *Environment) resolver(ctx context.Context) *resolver {
-	return &resolver{ctx: ctx, dir: e.dir, file: e.where.File}
+	return &resolver{ctx: ctx, dir: e.dir(), file: e.where.File}
 }
 
 // secret fetches a secret. It is empty when that fails.
