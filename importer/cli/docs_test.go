@@ -24,8 +24,8 @@ import (
 	"claimsheet/importer/cli"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
+	"claimsheet/importer/testform"
 	"claimsheet/mapping"
-	"claimsheet/mapping/problem/yamltree/yamltest"
 )
 
 var updateDocs = flag.Bool("update-docs", false, "write the explanations of codes, and what the commands of guides print, into docs")
@@ -349,7 +349,7 @@ func TestReference(t *testing.T) {
 	for _, name := range []string{"mapping.yaml", "environments.yaml", "leads.csv"} {
 		fmt.Fprintf(&b, "\n`%s`:\n\n```text\n%s```\n", name, readText(t, "explain/base/"+name))
 	}
-	yamltest.Reference(t, filepath.Join(root, "docs", "problems.md"), *updateDocs, b.String())
+	testform.Reference(t, filepath.Join(root, "docs", "problems.md"), *updateDocs, b.String())
 }
 
 // TestExplainCodes: the list has every code that the program can show, once, and no other.

@@ -1,5 +1,6 @@
 // Package testform has what the tests of several packages share: a short form, which go test
-// ./... runs in a minute, and a long one, for which .ci/run gives -long.
+// ./... runs in a minute, and a long one, for which .ci/run gives -long; and the comparison of
+// pages of the documentation with the key tables by which files are read.
 package testform
 
 import (

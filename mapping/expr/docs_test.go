@@ -10,8 +10,8 @@ import (
 
 	"github.com/expr-lang/expr/builtin"
 
+	"claimsheet/importer/testform"
 	"claimsheet/mapping/cell"
-	"claimsheet/mapping/problem/yamltree/yamltest"
 )
 
 var updateDocs = flag.Bool("update-docs", false, "write the tables in docs/expressions.md again")
@@ -107,7 +107,7 @@ func TestReference(t *testing.T) {
 		}
 	}
 	fmt.Fprintf(&page, "\n## Functions that no example shows\n\n%s.\nThe [library](https://expr-lang.org/docs/language-definition) describes them.\n", code(neverShown))
-	yamltest.Reference(t, "../../docs/expressions.md", *updateDocs, page.String())
+	testform.Reference(t, "../../docs/expressions.md", *updateDocs, page.String())
 }
 
 // gives is the value of an expression on the page's row, as the page shows it.

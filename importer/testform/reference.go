@@ -1,6 +1,4 @@
-// Package yamltest compares pages of the documentation with the key tables by which files
-// are read.
-package yamltest
+package testform
 
 import (
 	"fmt"
