@@ -1,6 +1,13 @@
+// Package cell holds the vocabulary of sheets: cells, records and rows as the
+// file has them, and values as they are sent. Reading a sheet, planning, the
+// engine and the reports share it; it knows nothing of mappings.
 package cell
 
-import "strings"
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
 
 // Kind is what the file says a cell holds.
 type Kind uint8
@@ -35,4 +42,46 @@ type Cell struct {
 // IsEmpty reports whether a reader sees nothing in the cell: a text of white space is empty too.
 func (c Cell) IsEmpty() bool {
 	return c.Kind == Empty || c.Kind == Text && strings.TrimSpace(c.Raw) == ""
+}
+
+// Value is a converted cell or constant, as it is sent. Values compare with ==.
+type Value struct {
+	Field ValueField
+	// Literal is the value in one canonical spelling: the text itself; true or
+	// false; 1980-05-01T00:00:00Z (always UTC, with Z), or 1980-05-01 for a
+	// client field of dates alone; a decimal JSON number without an exponent.
+	// It is "" only in the zero Value, which is left out.
+	Literal string
+}
+
+// ValueField is the field of an attribute that carries a value (service document, "Activity attribute template").
+type ValueField string
+
+// The value fields.
+const (
+	StringValue   ValueField = "stringValue"
+	BoolValue     ValueField = "boolValue"
+	DateTimeValue ValueField = "dateTimeValue"
+	DoubleValue   ValueField = "doubleValue"
+)
+
+// IsZero reports whether there is no value: the attribute or field is left out.
+func (v Value) IsZero() bool { return v == Value{} }
+
+// JSON returns the bare value: a JSON string, bool or number by its field.
+func (v Value) JSON() []byte {
+	switch v.Field {
+	case BoolValue, DoubleValue:
+		return []byte(v.Literal)
+	}
+	return QuoteJSON(v.Literal)
+}
+
+// QuoteJSON returns a text as a JSON string, as a person would write it: < > and & are not escaped.
+func QuoteJSON(s string) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a string always marshals
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
