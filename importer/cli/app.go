@@ -47,6 +47,7 @@ type program struct {
 	observer *observe.Observer // of a run; nil for other commands
 	trace    *observe.Trace    // nil for none
 	typed    []string          // the words that a shell asks to complete
+	closers  []func()          // close what the command has opened, the last one first
 }
 
 // pace is how long a run waits before it asks the service again, and from which age it
@@ -107,12 +108,16 @@ func start(ctx context.Context, args []string, stdio IO, pace pace) int {
 	return code
 }
 
-// command runs a command. A panic becomes an error, so that the end of the command
-// is reported like any other.
+// command runs a command. A panic becomes an error, so that the end of the command is reported like any other.
 func (p *program) command(ctx context.Context, args []string) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = importer.Caught(v)
+		}
+	}()
+	defer func() {
+		for _, closer := range slices.Backward(p.closers) {
+			closer()
 		}
 	}()
 	return p.app().RunContext(ctx, append([]string{"claimsheet"}, args...))

@@ -41,8 +41,7 @@ func (p *program) copyLedger(c *cli.Context) error {
 	if to == "" {
 		return problem.New("usage", "claimsheet copy-ledger needs --to, the new ledger").Hinted("claimsheet copy-ledger --to ledger-copy.db")
 	}
-	l, err := p.readLedger(p.where(c))
-	defer l.close()
+	l, err := p.openLedger(c, (*ledgerSession).read)
 	if err != nil {
 		return err
 	}

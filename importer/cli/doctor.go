@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/mail"
 	"slices"
 	"strings"
 
@@ -12,8 +13,11 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
+	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
+	"claimsheet/importer/cli/probe"
 	"claimsheet/importer/ledger/postgres"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
@@ -42,17 +46,22 @@ func (p *program) doctorCommand() *cli.Command {
 	return command("doctor", "[options]\n--probe [--send --client E-MAIL] [options]",
 		"try an environment: secrets, connection, authentication, templates, look-ups; --probe: how it answers", doctorHelp,
 		slices.Concat(withMapping("the mapping `FILE` to check as well; default: none", placeFlags()), ledgerFlag(),
-			[]cli.Flag{jsonFlag(), traceFlag()}, probeFlags()),
+			[]cli.Flag{
+				jsonFlag(), traceFlag(),
+				switchFlag("probe", "find out how the service answers, and print the lines for the environment"),
+				switchFlag("send", "with --probe: create one test client, with a claim, activities and a link"),
+				textFlag("client", "", "with --probe: the test client's `E-MAIL`; without --send the client is only looked up"),
+				switchFlag("yes", "with --send: do not ask"),
+			}),
 		func(c *cli.Context) error {
-			o, probes, err := p.probeOptionsOf(c)
-			if err != nil {
+			if err := p.checkProbeFlags(c); err != nil {
 				return err
 			}
 			if err := p.openTrace(c, true); err != nil {
 				return err
 			}
-			if probes {
-				return p.probe(c.Context, o)
+			if c.Bool("probe") {
+				return p.probe(c)
 			}
 			return p.doctor(c.Context, p.where(c))
 		})
@@ -245,4 +254,81 @@ func (d *diagnosis) verdict() error {
 		fmt.Fprintln(d.p.Out, "All is well.")
 	}
 	return nil
+}
+
+// checkProbeFlags refuses what does not belong together.
+func (p *program) checkProbeFlags(c *cli.Context) error {
+	send, yes, email := c.Bool("send"), c.Bool("yes"), c.String("client")
+	_, noAddress := mail.ParseAddress(email)
+	switch {
+	case !c.Bool("probe") && (send || yes || c.IsSet("client")):
+		return problem.New("usage", "--send, --client and --yes are for --probe").Hinted("claimsheet doctor --probe …")
+	case c.IsSet("client") && noAddress != nil:
+		return problem.New("usage", "--client is not an e-mail address").Hinted("the address of a test client, such as intake.test@example.com")
+	case send && email == "":
+		return problem.New("usage", "--send needs a test client").Hinted("--client E-MAIL: an address that is yours, and that the service does not know")
+	case send && !yes && !console.IsTerminal(p.In):
+		return problem.New("usage", "--send asks before it creates anything, and there is no terminal").Hinted("read what it creates in docs/environments.md, then add --yes")
+	}
+	return nil
+}
+
+// probe finds out how the service answers. Exit codes: 0 everything is known, 1 something is not, 2 the
+// command or the configuration is wrong, 3 the service could not be used.
+func (p *program) probe(c *cli.Context) error {
+	where := p.where(c)
+	s, wrong, err := load.OpenConfiguration(where)
+	if err != nil {
+		return err
+	}
+	l := &ledgerSession{program: p, session: s, where: where, run: uuid.NewString(), shared: true}
+	p.closers = append(p.closers, l.close)
+	if err := wrong.Err(); err != nil {
+		return err
+	}
+	version := s.Version("")
+	s.Mapping.API.Text = string(version)
+	options := probe.Options{Session: s, API: version, Connection: p.connection(l.run), Email: c.String("client")}
+	if c.Bool("send") {
+		if options.Sender, err = l.sender(c.Context); err != nil {
+			return err
+		}
+		options.Connection.Share = l.share
+	}
+	options.Confirm = func(ctx context.Context, creates string) error {
+		if c.Bool("yes") {
+			fmt.Fprintln(p.Err, creates)
+		}
+		return p.agree(ctx, c.Bool("yes"), "\n"+creates+"\nContinue?", "nothing was created", "without --send only GETs are sent")
+	}
+	report, failed := probe.Run(c.Context, options)
+	p.object = report
+	if failed == nil || len(report.Asked) > 0 {
+		fmt.Fprint(p.Out, report.Text())
+	}
+	p.summary = &result.Summary{}
+	p.summary.Rows.Failed = len(report.Unknown) // exit code 1
+	return failed
+}
+
+// sender opens the ledger, as a run does.
+func (l *ledgerSession) sender(ctx context.Context) (*probe.Sender, error) {
+	s := l.session
+	if err := l.find(ctx); err != nil {
+		return nil, err
+	}
+	if _, err := l.isThere(); err != nil {
+		return nil, err
+	}
+	if err := l.take(); err != nil {
+		return nil, err
+	}
+	scope, then, err := scopeOf(ctx, l.ledger, s.Env, s.Scope())
+	if err != nil {
+		return nil, err
+	}
+	if now, _ := environment.ServiceOf(scope); then != "" {
+		return nil, serviceChanged(s.Env.Name, then, now, movedHint)
+	}
+	return &probe.Sender{Ledger: l.ledger, Journal: l.openJournal(), Scope: scope, Run: l.run, Folder: s.State}, nil
 }

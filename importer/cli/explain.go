@@ -1,11 +1,10 @@
 package cli
 
 import (
-	"embed"
+	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/urfave/cli/v2"
 
@@ -23,35 +22,32 @@ Examples:
 func (p *program) explainCommand() *cli.Command {
 	return command("explain", "[CODE…]", "list the problem codes, or explain one: cause, cure and an example", explainHelp, nil,
 		func(c *cli.Context) error {
-			codes, err := problemCodes()
-			if err != nil {
-				return err
-			}
+			codes := problemCodes()
 			if !c.Args().Present() {
 				for _, code := range codes {
 					fmt.Fprintf(p.Out, "%-22s  %s\n", code.Name, code.Title)
 				}
 				return nil
 			}
+			var names []string
+			for _, code := range codes {
+				names = append(names, code.Name)
+			}
 			for _, word := range c.Args().Slice() {
 				name := strings.ToLower(strings.Trim(word, "[]"))
-				i := indexOfCode(codes, name)
-				if i < 0 {
-					var names []string
-					for _, code := range codes {
-						names = append(names, code.Name)
-					}
+				i := slices.Index(names, name)
+				switch {
+				case i < 0:
 					hint := "claimsheet explain lists the codes"
 					if near, ok := problem.Nearest(name, names); ok {
 						hint = "did you mean “" + near + "”?"
 					}
 					return problem.New("unknown-code", "there is no problem code “%s”", problem.Shorten(name)).Hinted("%s", hint)
+				case codes[i].Text == "":
+					fmt.Fprintf(p.Out, "%s: %s. The message and its hint say the rest.\n", name, codes[i].Title)
+				default:
+					fmt.Fprintf(p.Out, "%s: %s.\n\n%s\n\n", name, codes[i].Title, codes[i].Text)
 				}
-				if codes[i].Text == "" {
-					fmt.Fprintf(p.Out, "%s: %s. The message and its hint say the rest.\n", codes[i].Name, codes[i].Title)
-					continue
-				}
-				fmt.Fprintf(p.Out, "%s: %s.\n\n%s\n\n", codes[i].Name, codes[i].Title, codes[i].Text)
 			}
 			return nil
 		})
@@ -63,32 +59,23 @@ func (p *program) explainCommand() *cli.Command {
 // and the good example goes on in the folder of the bad one.
 type problemCode struct{ Name, Title, Text string } // no Text if message and hint say everything
 
-//go:embed explain/codes.txt explain/entries.txt
-var explainFiles embed.FS
+//go:embed explain/codes.txt
+var codeLines string
+
+//go:embed explain/entries.txt
+var codeEntries string
 
 // problemCodes returns all codes, those of one subject together.
-var problemCodes = sync.OnceValues(func() (codes []problemCode, err error) {
-	list, err := explainFiles.ReadFile("explain/codes.txt")
-	if err != nil {
-		return nil, err
-	}
-	for line := range strings.Lines(string(list)) {
-		if name, title, ok := strings.Cut(strings.TrimSpace(line), ": "); ok && !strings.HasPrefix(line, "# ") {
-			codes = append(codes, problemCode{Name: name, Title: title})
-		}
-	}
-	entries, err := explainFiles.ReadFile("explain/entries.txt")
-	for entry := range strings.SplitSeq(strings.TrimPrefix(string(entries), "## "), "\n## ") {
+func problemCodes() (codes []problemCode) {
+	texts := map[string]string{}
+	for entry := range strings.SplitSeq(strings.TrimPrefix(codeEntries, "## "), "\n## ") {
 		name, text, _ := strings.Cut(entry, "\n")
-		i := indexOfCode(codes, name)
-		if i < 0 {
-			return nil, fmt.Errorf("entries.txt: codes.txt has no line for %s: this is a bug of Claimsheet's", name)
-		}
-		codes[i].Text = strings.TrimSpace(text)
+		texts[name] = strings.TrimSpace(text)
 	}
-	return codes, err
-})
-
-func indexOfCode(codes []problemCode, name string) int {
-	return slices.IndexFunc(codes, func(c problemCode) bool { return c.Name == name })
+	for line := range strings.Lines(codeLines) {
+		if name, title, ok := strings.Cut(strings.TrimSpace(line), ": "); ok && !strings.HasPrefix(line, "# ") {
+			codes = append(codes, problemCode{name, title, texts[name]})
+		}
+	}
+	return codes
 }

@@ -2,8 +2,13 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,16 +40,6 @@ Examples:
     claimsheet history -e uat ann@example.com
     claimsheet history -e uat --purge --older-than 90d`
 
-// historyOptions are the flags of claimsheet history.
-type historyOptions struct {
-	where  load.Where
-	key    string // "" lists the runs
-	purge  bool
-	days   int // of --older-than
-	forget string
-	yes    bool
-}
-
 func (p *program) historyCommand() *cli.Command {
 	return command("history", "[options] [CLIENT-KEY]\n--purge --older-than DAYS [options]\n--forget CLIENT-KEY [options]",
 		"the runs, or all that is known about one client; --purge and --forget remove personal data", historyHelp,
@@ -55,66 +50,64 @@ func (p *program) historyCommand() *cli.Command {
 			textFlag("forget", "", "erase the client with this `KEY`"),
 			switchFlag("yes", "do not ask before a purge or an erasure")),
 		func(c *cli.Context) error {
-			o, err := p.historyOptions(c)
+			days, err := checkHistoryFlags(c)
+			if err != nil {
+				return err
+			}
+			open := (*ledgerSession).read
+			if c.Bool("purge") || c.IsSet("forget") {
+				open = (*ledgerSession).take
+			}
+			l, err := p.openLedger(c, open)
 			switch {
 			case err != nil:
 				return err
-			case o.purge:
-				return p.purge(c.Context, o)
-			case o.forget != "":
-				return p.forget(c.Context, o)
+			case c.Bool("purge"):
+				return l.purge(c.Context, days, c.Bool("yes"))
+			case c.IsSet("forget"):
+				return l.forget(c.Context, c.String("forget"), c.Bool("yes"))
+			case !c.Args().Present():
+				return l.listRuns(c.Context)
 			}
-			return p.history(c.Context, o)
+			return l.printClients(c.Context, c.Args().First())
 		})
 }
 
-func (p *program) historyOptions(c *cli.Context) (historyOptions, error) {
-	o := historyOptions{where: p.where(c), key: c.Args().First(), purge: c.Bool("purge"), forget: c.String("forget"), yes: c.Bool("yes")}
-	usage := func(text string) (historyOptions, error) {
-		return o, problem.New("usage", "%s", text).Hinted("claimsheet history --purge --older-than 90d; claimsheet history --forget CLIENT-KEY")
+// checkHistoryFlags refuses what does not belong together, and returns the days of --older-than.
+func checkHistoryFlags(c *cli.Context) (days int, err error) {
+	purges, forgets := c.Bool("purge"), c.IsSet("forget")
+	usage := func(text string) (int, error) {
+		return 0, problem.New("usage", "%s", text).Hinted("claimsheet history --purge --older-than 90d; claimsheet history --forget CLIENT-KEY")
 	}
 	switch {
 	case c.NArg() > 1:
-		return o, problem.New("usage", "one client at a time; %d are named", c.NArg()).Hinted("put a key that has spaces in quotes")
-	case o.purge && c.IsSet("forget"):
+		return 0, problem.New("usage", "one client at a time; %d are named", c.NArg()).Hinted("put a key that has spaces in quotes")
+	case purges && forgets:
 		return usage("--purge and --forget exclude each other")
-	case c.IsSet("forget") && o.forget == "":
+	case forgets && c.String("forget") == "":
 		return usage("--forget takes the key of a client")
-	case (o.purge || c.IsSet("forget")) && o.key != "":
+	case (purges || forgets) && c.Args().First() != "":
 		return usage("--purge and --forget take no other client key")
-	case o.purge != c.IsSet("older-than"):
+	case purges != c.IsSet("older-than"):
 		return usage("--purge and --older-than belong together")
-	case !o.purge:
-		return o, nil
+	case !purges:
+		return 0, nil
 	}
 	number, isDays := strings.CutSuffix(c.String("older-than"), "d")
 	const most = 100 * 366 // a hundred years
-	var err error
-	if o.days, err = strconv.Atoi(number); err != nil || !isDays || o.days < 0 || o.days > most {
+	if days, err = strconv.Atoi(number); err != nil || !isDays || days < 0 || days > most {
 		return usage("--older-than takes a number of days such as 90d")
 	}
-	return o, nil
-}
-
-func (p *program) history(ctx context.Context, o historyOptions) error {
-	l, err := p.readLedger(o.where)
-	defer l.close()
-	if err != nil {
-		return err
-	}
-	if o.key == "" {
-		return p.listRuns(ctx, l)
-	}
-	return p.printClients(ctx, l, o.key)
+	return days, nil
 }
 
 // historyJSON is the object of claimsheet history.
 type historyJSON struct {
-	Environment string         `json:"environment"`        // the environment's name
-	Runs        []runJSON      `json:"runs,omitzero"`      // without a key: the runs, the newest first
-	Clients     []clientJSON   `json:"clients,omitzero"`   // with a key: the clients that it names
-	Purged      *purgedJSON    `json:"purged,omitzero"`    // with --purge: how much was removed
-	Forgotten   *forgottenJSON `json:"forgotten,omitzero"` // with --forget: how much was removed
+	Environment string       `json:"environment"`        // the environment's name
+	Runs        []runJSON    `json:"runs,omitzero"`      // without a key: the runs, the newest first
+	Clients     []clientJSON `json:"clients,omitzero"`   // with a key: the clients that it names
+	Purged      *removedJSON `json:"purged,omitzero"`    // with --purge: how much was removed
+	Forgotten   *removedJSON `json:"forgotten,omitzero"` // with --forget: how much was removed
 }
 
 // runJSON is a run in the output of --json.
@@ -133,7 +126,7 @@ type runJSON struct {
 }
 
 // listRuns prints the runs of the environment.
-func (p *program) listRuns(ctx context.Context, l *ledgerSession) error {
+func (l *ledgerSession) listRuns(ctx context.Context) error {
 	runs, err := l.runs(ctx)
 	if err != nil {
 		return err
@@ -150,17 +143,17 @@ func (p *program) listRuns(ctx context.Context, l *ledgerSession) error {
 		}
 		listed[i].Finished, listed[i].Rows, listed[i].Clients, listed[i].Requests = &r.Finished, &s.Rows, &s.Clients, &s.Requests
 	}
-	p.object = historyJSON{Environment: l.session.Env.Name, Runs: listed}
+	l.object = historyJSON{Environment: l.session.Env.Name, Runs: listed}
 	switch {
 	case l.ledger == nil:
-		fmt.Fprintf(p.Out, "nothing was ever run here (there is no ledger in %s)\n", l.session.State)
+		fmt.Fprintf(l.Out, "nothing was ever run here (there is no ledger in %s)\n", l.session.State)
 		return nil
 	case len(runs) == 0:
-		fmt.Fprintf(p.Out, "nothing was ever run in the environment “%s”\n", l.session.Env.Name)
+		fmt.Fprintf(l.Out, "nothing was ever run in the environment “%s”\n", l.session.Env.Name)
 		return nil
 	}
-	fmt.Fprintf(p.Out, "Runs in the environment “%s”, the newest first:\n\n", l.session.Env.Name)
-	table := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(l.Out, "Runs in the environment “%s”, the newest first:\n\n", l.session.Env.Name)
+	table := tabwriter.NewWriter(l.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "RUN\tSTARTED\tTOOK\tMAPPING\tSHEET\tROWS")
 	for i, r := range runs {
 		took := "–"
@@ -237,7 +230,7 @@ type eventJSON struct {
 }
 
 // printClients prints all that is known about the clients with a key.
-func (p *program) printClients(ctx context.Context, l *ledgerSession, key string) error {
+func (l *ledgerSession) printClients(ctx context.Context, key string) error {
 	owners, err := l.everyOwner(ctx, key)
 	if err != nil {
 		return err
@@ -259,12 +252,12 @@ func (p *program) printClients(ctx context.Context, l *ledgerSession, key string
 			return err
 		}
 	}
-	p.object = historyJSON{Environment: l.session.Env.Name, Clients: clients}
+	l.object = historyJSON{Environment: l.session.Env.Name, Clients: clients}
 	for i, c := range clients {
 		if i > 0 {
-			fmt.Fprintln(p.Out)
+			fmt.Fprintln(l.Out)
 		}
-		c.print(p.Out, l)
+		c.print(l)
 	}
 	return nil
 }
@@ -338,7 +331,8 @@ func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey, isRu
 }
 
 // print prints it as text.
-func (c clientJSON) print(w io.Writer, l *ledgerSession) {
+func (c clientJSON) print(l *ledgerSession) {
+	w := l.Out
 	who, in, url := "The client "+problem.OneLine(c.Key), "", false
 	if c.ErasedAt != nil {
 		who = "A client who was erased on " + moment(*c.ErasedAt)
@@ -405,4 +399,182 @@ func (e eventJSON) cause() string {
 // joined joins the texts that are not empty.
 func joined(texts ...string) string {
 	return problem.OneLine(strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), ", "))
+}
+
+// purge removes personal data that is older than some days from the state folder.
+func (l *ledgerSession) purge(ctx context.Context, days int, yes bool) error {
+	if l.ledger == nil {
+		fmt.Fprintf(l.Out, "nothing to purge: nothing was ever run here (there is no ledger in %s)\n", l.session.State)
+		return nil
+	}
+	before := time.Now().AddDate(0, 0, -days)
+	question := fmt.Sprintf("Purge what is older than %s in the environment “%s”? Kept copies of sheets, requests, answers and redirect urls\n"+
+		"go for good; keys, states and ids stay.", moment(before), l.session.Env.Name)
+	if err := l.agree(ctx, yes, question, "nothing was purged: it was not confirmed", "type yes, or give --yes"); err != nil {
+		return err
+	}
+	scopes, err := l.scopes(ctx)
+	if err != nil {
+		return err
+	}
+	kept, err := l.keptInputs(ctx)
+	if err != nil {
+		return err
+	}
+	service, _, err := l.service(ctx)
+	if err != nil {
+		return err
+	}
+	done, err := l.ledger.Purge(ledger.Purge{Environments: scopes, Service: service, Before: before})
+	if err != nil {
+		return err
+	}
+	removed, err := l.removeInputs(ctx, kept, before)
+	removed.Steps = done.Steps
+	if err != nil {
+		return err
+	}
+	l.object = historyJSON{Environment: l.session.Env.Name, Purged: &removed}
+	fmt.Fprintf(l.Out, "purged in the environment “%s” what is older than %s:\n", l.session.Env.Name, moment(before))
+	fmt.Fprintf(l.Out, "  kept copies of sheets                          %d (%d bytes)\n", removed.Copies, removed.CopyBytes)
+	fmt.Fprintf(l.Out, "  requests, answers and redirect urls, of steps  %d\n", removed.Steps)
+	if done.Unsettled > 0 {
+		fmt.Fprintf(l.Out, "%s and kept, because an answer may have an id; decide with %s, then purge again\n",
+			stepsAre(done.Unsettled, "uncertain"), l.command("settle"))
+	}
+	fmt.Fprintln(l.Out, "Results workbooks are not in the state folder: remove those that are no longer needed.")
+	return nil
+}
+
+// removedJSON counts what a purge or an erasure removed.
+type removedJSON struct {
+	Copies    int      `json:"copies"`       // kept copies of sheets
+	CopyBytes int64    `json:"copyBytes"`    // how many bytes those had
+	Steps     int      `json:"steps"`        // steps that have lost their request, answer and redirect url
+	IDs       []string `json:"ids,omitzero"` // of an erasure: what the service still has, the kind and the id of each thing
+}
+
+// forget erases one client.
+func (l *ledgerSession) forget(ctx context.Context, key string, yes bool) error {
+	owners, err := l.toForget(ctx, key)
+	if err != nil {
+		return err
+	}
+	question := fmt.Sprintf("Erase this client from the ledger of the environment “%s” for good? Later runs will recognise the client\n"+
+		"and leave the rows out. Nothing is sent to the service: it keeps what it has.", l.session.Env.Name)
+	if err := l.agree(ctx, yes, question, "nobody was erased: it was not confirmed", "type yes, or give --yes"); err != nil {
+		return err
+	}
+	kept, err := l.keptInputs(ctx)
+	if err != nil {
+		return err
+	}
+	steps, ids := 0, []string{}
+	for _, owner := range owners {
+		known, err := l.ledger.StepsOfClient(ctx, owner)
+		if err != nil {
+			return err
+		}
+		n, err := l.ledger.Forget(owner, time.Now())
+		if errors.Is(err, ledger.ErrUnsettled) {
+			return problem.New("client-undecided", "the client has a step that may or may not have been created; once the client is erased, nobody can look for it").
+				Hinted("decide it first: %s", l.command("settle"))
+		}
+		if err != nil {
+			return err
+		}
+		steps += n
+		for _, s := range known {
+			if s.ID != "" {
+				ids = append(ids, s.Kind+" "+s.ID)
+			}
+		}
+	}
+	removed, err := l.removeInputs(ctx, kept, time.Now())
+	if err != nil {
+		return err
+	}
+	removed.Steps, removed.IDs = steps, ids
+	l.object = historyJSON{Environment: l.session.Env.Name, Forgotten: &removed}
+	fmt.Fprintf(l.Out, "erased: steps: %d, kept copies of sheets: %d (%d bytes)\n", steps, removed.Copies, removed.CopyBytes)
+	if len(ids) > 0 {
+		fmt.Fprintf(l.Out, "The service still has: %s\n", problem.OneLine(strings.Join(ids, ", ")))
+	}
+	fmt.Fprintln(l.Out, "Remove the client from results workbooks and from the export too: each run keeps a copy of its sheet.")
+	return nil
+}
+
+// toForget returns the client's entries: one for each case under version 1.
+func (l *ledgerSession) toForget(ctx context.Context, key string) ([]ledger.ClientKey, error) {
+	found, err := l.everyOwner(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	var owners []ledger.ClientKey
+	spaces := map[string]bool{}
+	for _, owner := range found {
+		if _, erased := ledger.Erased(owner.Client); !erased {
+			owners = append(owners, owner)
+			spaces[owner.Space] = true
+		}
+	}
+	switch {
+	case len(owners) == 0:
+		return nil, l.unknownClient()
+	case len(spaces) > 1:
+		return nil, problem.New("ambiguous-key", "%d clients have this key, with different kinds of key", len(spaces)).
+			Hinted("write the kind and a colon before it: %s", strings.Join(slices.Sorted(maps.Keys(spaces)), ", "))
+	}
+	return owners, nil
+}
+
+// keptInputs returns the file names of the copies of sheets that runs have.
+func (l *ledgerSession) keptInputs(ctx context.Context) (map[string]bool, error) {
+	kept, err := l.ledger.KeptInputs(ctx)
+	names := map[string]bool{}
+	for _, path := range kept {
+		names[filepath.Base(path)] = true
+	}
+	return names, err
+}
+
+// minOrphanAge: a copy without a run is deleted only when older than this, because a
+// run copies its sheet before it takes the lock.
+const minOrphanAge = time.Hour
+
+// removeInputs removes the copies of sheets that were kept and that no run has any more, and
+// copies older than before that no run ever had: a run, or a purge, was killed. Those stay where the
+// state folder has another ledger too: they may be of its runs.
+func (l *ledgerSession) removeInputs(ctx context.Context, kept map[string]bool, before time.Time) (gone removedJSON, err error) {
+	folder := load.InputsFolder(l.session.State)
+	shared, err := l.sharesFolder()
+	if err != nil {
+		return gone, err
+	}
+	if shared {
+		before = time.Time{}
+	}
+	still, err := l.keptInputs(ctx)
+	if err != nil {
+		return gone, err
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return gone, err
+	}
+	if latest := time.Now().Add(-minOrphanAge); before.After(latest) {
+		before = latest
+	}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil || !info.Mode().IsRegular() || still[entry.Name()] || !kept[entry.Name()] && !info.ModTime().Before(before) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(folder, entry.Name())); err != nil {
+			return gone, err
+		}
+		gone.Copies++
+		gone.CopyBytes += info.Size()
+	}
+	return gone, nil
 }

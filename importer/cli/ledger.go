@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
@@ -32,14 +33,14 @@ type ledgerPlace struct {
 // placeOfLedger returns where the ledger of an environment is: where --ledger says, else
 // where the environment says, else in the state folder.
 func placeOfLedger(ctx context.Context, where load.Where, env *environment.Environment, folder string) (ledgerPlace, error) {
-	if where.Ledger == "" {
-		url, err := env.Ledger(ctx)
-		return ledgerPlace{folder: folder}.at(url, err)
+	p := ledgerPlace{folder: folder}
+	switch {
+	case where.Ledger == "":
+		return p.at(env.Ledger(ctx))
+	case env.Sandbox:
+		return p, problem.New("usage", "--ledger is not for the sandbox, whose ledger is in its own folder")
 	}
-	if env.Sandbox {
-		return ledgerPlace{folder: folder}, problem.New("usage", "--ledger is not for the sandbox, whose ledger is in its own folder")
-	}
-	return ledgerPlace{folder: folder}.at(environment.LedgerURL(ctx, "--ledger", where.Ledger))
+	return p.at(environment.LedgerURL(ctx, "--ledger", where.Ledger))
 }
 
 // at is the place at a url; p for none.
@@ -118,9 +119,9 @@ func (p ledgerPlace) share(_ context.Context, s *load.Session) (load.Limiter, er
 	return postgres.NewLimiter(*p.server, apiclient.ServiceKey(s.Env.BaseURL)), nil
 }
 
-// ledgerSession is an open ledger of the environment that session has chosen. It
-// must be closed, also when opening it failed.
+// ledgerSession is an open ledger of the environment that session has chosen. It must be closed, also when opening it failed.
 type ledgerSession struct {
+	*program
 	ledgerPlace // once it was looked for
 	session     *load.Session
 	where       load.Where
@@ -145,10 +146,9 @@ func (l *ledgerSession) close() {
 // command returns a command line of claimsheet for the same place.
 func (l *ledgerSession) command(words ...string) string { return commandLine(l.where, words...) }
 
-// openEnvironmentOf chooses the environment of a command that works on the
-// ledger, which must have a state folder.
-func openEnvironmentOf(where load.Where) (*ledgerSession, error) {
-	l := &ledgerSession{where: withUsualMapping(where), run: uuid.NewString()}
+// openEnvironment chooses the environment of a command that works on the ledger, which must have a state folder.
+func (p *program) openEnvironment(where load.Where) (*ledgerSession, error) {
+	l := &ledgerSession{program: p, where: withUsualMapping(where), run: uuid.NewString()}
 	var err error
 	if l.session, err = load.OpenEnvironment(l.where); err != nil {
 		return l, err
@@ -166,42 +166,35 @@ func (l *ledgerSession) find(ctx context.Context) (err error) {
 	return err
 }
 
-// readLedger opens the ledger of an environment for reading, without a lock: a
-// run may go on meanwhile.
-func (p *program) readLedger(where load.Where) (*ledgerSession, error) {
-	l, err := openEnvironmentOf(where)
+// openLedger opens the ledger of the environment that the flags name, if there is one, with read, take or takeShared. It is closed
+// at the end of the command.
+func (p *program) openLedger(c *cli.Context, open func(*ledgerSession) error) (*ledgerSession, error) {
+	l, err := p.openEnvironment(p.where(c))
 	if err != nil {
 		return l, err
 	}
+	p.closers = append(p.closers, l.close)
 	if there, err := l.isThere(); !there {
 		return l, err
 	}
-	return l, l.read()
+	return l, open(l)
 }
 
-// openLedger locks the ledger of an environment, so that nothing changes meanwhile. Where it is
-// shared, runs and workers may write a ledger in a database meanwhile.
-func (p *program) openLedger(where load.Where, shared bool) (*ledgerSession, error) {
-	l, err := openEnvironmentOf(where)
-	l.shared = shared
-	if err != nil {
-		return l, err
-	}
-	if there, err := l.isThere(); !there {
-		return l, err
-	}
-	return l, p.takeLedger(l)
-}
-
-// takeLedger locks the ledger, and records outcomes in journals.
-func (p *program) takeLedger(l *ledgerSession) error {
+// take locks the ledger, so that nothing changes meanwhile, and records the outcomes in its journal.
+func (l *ledgerSession) take() error {
 	if err := l.lock(); err != nil {
 		return err
 	}
-	return p.replayJournal(l)
+	return l.replayJournal()
 }
 
-// read opens the ledger for reading; other commands may write to it.
+// takeShared is take, but runs and workers may write to a ledger in a database meanwhile.
+func (l *ledgerSession) takeShared() error {
+	l.shared = true
+	return l.take()
+}
+
+// read opens the ledger for reading, without a lock; other commands may write to it.
 func (l *ledgerSession) read() (err error) {
 	if err := l.requireLedger(); err != nil {
 		return err
@@ -271,14 +264,13 @@ func (l *ledgerSession) requireLedger() error {
 		Hinted("see that ledger in the environments file, or --ledger, names the right place; to move a ledger: claimsheet copy-ledger; if nothing was ever run in this environment, add --accept ledger-missing, once")}
 }
 
-// replayJournal records the outcomes that an earlier run kept in its journal, and says so, also
-// of the steps that are uncertain by that. The ledger is locked, and this run has written nothing
-// to it yet.
-func (p *program) replayJournal(l *ledgerSession) error {
+// replayJournal records the outcomes that an earlier run kept in its journal, and says so, also of the steps that are uncertain by
+// that. The ledger is locked, and this run has written nothing to it yet.
+func (l *ledgerSession) replayJournal() error {
 	n, conflicts, err := journal.Replay(l.ledger, l.journal())
-	console.PrintProblems(p.Err, conflicts)
+	console.PrintProblems(l.Err, conflicts)
 	if n > 0 {
-		fmt.Fprintf(p.Err, "claimsheet: outcomes recorded that an earlier run had to keep in its journal: %d\n", n)
+		fmt.Fprintf(l.Err, "claimsheet: outcomes recorded that an earlier run had to keep in its journal: %d\n", n)
 	}
 	if found, ok := err.(problem.Problem); ok {
 		return &incomplete{found}
@@ -287,9 +279,9 @@ func (p *program) replayJournal(l *ledgerSession) error {
 }
 
 // openJournal prepares for a ledger that cannot be written any more.
-func (p *program) openJournal(l *ledgerSession) *journal.File {
+func (l *ledgerSession) openJournal() *journal.File {
 	return journal.Open(l.journal(), func(kind, id string) {
-		fmt.Fprintf(p.Err, "claimsheet: neither the ledger nor its journal can be written: %s created, id %q; noted nowhere else: write it down\n",
+		fmt.Fprintf(l.Err, "claimsheet: neither the ledger nor its journal can be written: %s created, id %q; noted nowhere else: write it down\n",
 			kind, id)
 	})
 }

@@ -12,7 +12,6 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/console"
-	"claimsheet/importer/cli/load"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping/problem"
@@ -37,15 +36,14 @@ func (p *program) linkCommand() *cli.Command {
 			if err := p.openTrace(c, true); err != nil {
 				return err
 			}
-			return p.link(c.Context, p.where(c), c.Args().Slice())
+			return p.link(c)
 		})
 }
 
-// link asks for a link for each client, one after the other. Nothing is sent unless
-// every key is good.
-func (p *program) link(ctx context.Context, where load.Where, keys []string) error {
-	l, err := p.openLedger(where, false)
-	defer l.close()
+// link asks for a link for each client, one after the other. Nothing is sent unless every key is good.
+func (p *program) link(c *cli.Context) error {
+	ctx := c.Context
+	l, err := p.openLedger(c, (*ledgerSession).take)
 	if err != nil {
 		return err
 	}
@@ -56,7 +54,7 @@ func (p *program) link(ctx context.Context, where load.Where, keys []string) err
 	}
 	var found problem.List
 	var links []wantedLink
-	for i, key := range keys {
+	for i, key := range c.Args().Slice() {
 		link, err := l.findLink(ctx, i+1, key)
 		if err := found.Collect(err); err != nil {
 			return err

@@ -32,8 +32,7 @@ func (p *program) listenCommand() *cli.Command {
 }
 
 func (p *program) listen(c *cli.Context) error {
-	l, err := openEnvironmentOf(p.where(c))
-	defer l.close()
+	l, err := p.openEnvironment(p.where(c))
 	if err != nil {
 		return err
 	}

@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -51,24 +49,19 @@ func (p *program) reportCommand() *cli.Command {
 			if err := refuseCSV(c.String("out")); err != nil {
 				return err
 			}
-			return p.report(c.Context, p.where(c), c.Args().First(), c.String("out"), password.value)
+			return p.report(c, password.value)
 		})
 }
 
-// report writes the workbook of a run again. prefix is how the run's id begins.
-func (p *program) report(ctx context.Context, where load.Where, prefix, out, password string) error {
-	l, err := p.openLedger(where, true)
-	defer l.close()
+// report writes the workbook of a run again.
+func (p *program) report(c *cli.Context, password string) error {
+	ctx, out := c.Context, c.String("out")
+	l, err := p.openLedger(c, (*ledgerSession).takeShared)
 	if err != nil {
 		return err
 	}
 	past := &pastRun{ledgerSession: l}
-	defer func() {
-		for _, closer := range slices.Backward(past.closers) {
-			closer()
-		}
-	}()
-	if past.run, err = l.findRun(ctx, prefix); err != nil {
+	if past.run, err = l.findRun(ctx, c.Args().First()); err != nil {
 		return err
 	}
 	if err := past.open(ctx, password); err != nil {
@@ -83,14 +76,11 @@ func (p *program) report(ctx context.Context, where load.Where, prefix, out, pas
 			return err
 		}
 	}
-	if err := checkOutput(ctx, l.ledger, out, false); err != nil {
-		return err
-	}
-	if book.Binding, err = past.binding(ctx, out, p.Err); err != nil {
-		return err
-	}
-	place, err := placement(ctx, l.ledger, out, false)
+	place, err := checkOutput(ctx, l.ledger, out, false)
 	if err != nil {
+		return err
+	}
+	if book.Binding, err = past.binding(ctx, out); err != nil {
 		return err
 	}
 	written, err := place.Write(book)
@@ -163,7 +153,6 @@ type pastRun struct {
 	rows    *spool.Rows
 	survey  *importer.Survey
 	draft   *spool.Results
-	closers []func()
 }
 
 // open opens what is kept of the run. The copy of the sheet must be what the run read.
@@ -232,12 +221,12 @@ func (r *pastRun) project(ctx context.Context) (book reports.Workbook, err error
 // began after its run, as that run marks the workbooks that it finds. What the ledger
 // does not know, because it was lost and restored, is in the mark of an earlier
 // writing of the workbook; a workbook that cannot be read is a warning.
-func (r *pastRun) binding(ctx context.Context, path string, printTo io.Writer) (map[string]string, error) {
+func (r *pastRun) binding(ctx context.Context, path string) (map[string]string, error) {
 	binding := workbook.FromProperties("", r.kept.Binding)
 	for _, place := range []string{path, r.run.Output} {
 		b, err := workbook.Find(place)
 		if err != nil {
-			console.PrintProblems(printTo, problem.List{problem.At(problem.Where{File: place}, "not-marked",
+			console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: place}, "not-marked",
 				"cannot be read: %v; if it says that a later run began, the new workbook does not", problem.Cause(err)).
 				Hinted("it must not be used alone to bring a lost ledger back")})
 		}

@@ -461,16 +461,17 @@ func placement(ctx context.Context, l *ledger.Ledger, path string, dryRun bool) 
 	return reports.Target(path, dryRun, digest, time.Now())
 }
 
-// checkOutput refuses a place that cannot be written to, before anything is sent.
-func checkOutput(ctx context.Context, l *ledger.Ledger, path string, dryRun bool) error {
-	if _, err := placement(ctx, l, path, dryRun); err != nil {
-		return err
+// checkOutput is placement that refuses a place that cannot be written to, before anything is sent.
+func checkOutput(ctx context.Context, l *ledger.Ledger, path string, dryRun bool) (reports.Placement, error) {
+	place, err := placement(ctx, l, path, dryRun)
+	if err != nil {
+		return place, err
 	}
 	folder := filepath.Dir(path)
 	trial, err := os.MkdirTemp(folder, ".claimsheet-*") // a workbook is written beside its place first
 	if err != nil {
-		return problem.At(problem.Where{File: path}, "output-no-access", "the folder %s cannot be written to: %v", folder, errors.Unwrap(err)).
+		return place, problem.At(problem.Where{File: path}, "output-no-access", "the folder %s cannot be written to: %v", folder, errors.Unwrap(err)).
 			Hinted("let this user write to it, or choose another folder with -o")
 	}
-	return os.Remove(trial)
+	return place, os.Remove(trial)
 }

@@ -228,8 +228,6 @@ type importRun struct {
 	lost error // a run that the ledger does not know began after the mapping's latest
 	// and execute this.
 	stopped error // why the run had to stop before its end
-
-	closers []func()
 }
 
 // sheetRun is what a run does with one of its sheets: the ledger has it as a run
@@ -249,11 +247,6 @@ type sheetRun struct {
 // importSheets is the way from sheet to workbook. Nothing is sent before execute.
 func (p *program) importSheets(ctx context.Context, o runOptions) error {
 	r := &importRun{program: p, started: time.Now(), options: o}
-	defer func() {
-		for _, closer := range slices.Backward(r.closers) {
-			closer()
-		}
-	}()
 	for _, phase := range []func(context.Context) error{r.load, r.look, r.guard, r.execute, r.report} {
 		if err := phase(ctx); err != nil {
 			return err
@@ -277,7 +270,8 @@ func (r *importRun) load(ctx context.Context) (err error) {
 	var found problem.List
 	for _, s := range r.sheets {
 		s.record.Environment = r.scope
-		if err := found.Collect(checkOutput(ctx, r.ledger.ledger, s.output, r.options.dryRun)); err != nil {
+		_, err := checkOutput(ctx, r.ledger.ledger, s.output, r.options.dryRun)
+		if err := found.Collect(err); err != nil {
 			return err
 		}
 	}
@@ -298,7 +292,7 @@ func (r *importRun) open(ctx context.Context) (err error) {
 			copied = append(copied, previews[i].At)
 		}
 	}
-	r.ledger = &ledgerSession{where: o.where, run: r.run, accept: o.accept, shared: true}
+	r.ledger = &ledgerSession{program: r.program, where: o.where, run: r.run, accept: o.accept, shared: true}
 	connection := r.connection(r.run)
 	connection.ReadOnly, connection.Concurrency, connection.Rate = o.dryRun, o.concurrency, o.rate
 	connection.Share = func(ctx context.Context, s *load.Session) (load.Limiter, error) {
@@ -485,7 +479,7 @@ func (r *importRun) guard(ctx context.Context) error {
 				Hinted("leave --dry-run out: the run records them before anything else; claimsheet settle records them, too, and sends nothing")}
 		}
 	} else {
-		if err := r.replayJournal(r.ledger); err != nil {
+		if err := r.ledger.replayJournal(); err != nil {
 			return err
 		}
 		r.takeTracked(ctx)
@@ -562,7 +556,7 @@ func (r *importRun) record(ctx context.Context) error {
 	if err := l.ChangeDefinition(r.scope, r.session.Mapping.Name.Text, r.session.Binding.Definition); err != nil {
 		return err
 	}
-	r.job.Journal = r.openJournal(r.ledger)
+	r.job.Journal = r.ledger.openJournal()
 	r.closers = append(r.closers, func() { _ = r.job.Journal.Close() })
 	return nil
 }

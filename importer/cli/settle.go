@@ -3,14 +3,12 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"claimsheet/importer/cli/load"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/importer/settle"
@@ -65,14 +63,14 @@ func (p *program) settleCommand() *cli.Command {
 			case len(choices) == 1 && !c.Args().Present():
 				return problem.New("usage", "no step is named").Hinted("claimsheet settle lists what is uncertain, with the lines that decide it")
 			}
-			return p.settle(c.Context, p.where(c), append(choices, "")[0], c.Args().Slice())
+			return p.settle(c, append(choices, "")[0])
 		})
 }
 
 // settle lists what is uncertain, or records what the user decides; "" is no decision.
-func (p *program) settle(ctx context.Context, where load.Where, choice settle.Choice, words []string) error {
-	l, err := p.openLedger(where, true)
-	defer l.close()
+func (p *program) settle(c *cli.Context, choice settle.Choice) error {
+	ctx := c.Context
+	l, err := p.openLedger(c, (*ledgerSession).takeShared)
 	if err != nil {
 		return err
 	}
@@ -92,11 +90,11 @@ func (p *program) settle(ctx context.Context, where load.Where, choice settle.Ch
 	}
 	said := settleJSON{Environment: l.session.Env.Name, Decided: []decidedJSON{}}
 	if choice == "" {
-		p.listDoubts(l, candidates)
+		l.listDoubts(candidates)
 		p.object = said.with(candidates)
 		return nil
 	}
-	about, value, err := l.namedSteps(ctx, choice, words, candidates)
+	about, value, err := l.namedSteps(ctx, choice, c.Args().Slice(), candidates)
 	if err != nil {
 		return err
 	}
@@ -184,37 +182,37 @@ func stepsAre(n int, what string) string {
 }
 
 // listDoubts prints what is uncertain, which also sets the exit code.
-func (p *program) listDoubts(l *ledgerSession, doubts []settle.UncertainStep) {
+func (l *ledgerSession) listDoubts(doubts []settle.UncertainStep) {
 	switch {
 	case l.ledger == nil:
-		fmt.Fprintf(p.Out, "nothing is uncertain: nothing was ever run here (there is no ledger in %s)\n", l.session.State)
+		fmt.Fprintf(l.Out, "nothing is uncertain: nothing was ever run here (there is no ledger in %s)\n", l.session.State)
 		return
 	case len(doubts) == 0:
-		fmt.Fprintln(p.Out, "nothing is uncertain")
+		fmt.Fprintln(l.Out, "nothing is uncertain")
 		return
 	}
 	who, look := "they", "each"
 	if len(doubts) == 1 {
 		who, look = "it", "it"
 	}
-	fmt.Fprintf(p.Out, "%s in the environment “%s”: %s may or may not have been created.\n", stepsAre(len(doubts), "uncertain"), l.session.Env.Name, who)
-	fmt.Fprintf(p.Out, "Look for %s in the service, then decide it with one of its command lines.\n", look)
-	p.summary = &result.Summary{}
+	fmt.Fprintf(l.Out, "%s in the environment “%s”: %s may or may not have been created.\n", stepsAre(len(doubts), "uncertain"), l.session.Env.Name, who)
+	fmt.Fprintf(l.Out, "Look for %s in the service, then decide it with one of its command lines.\n", look)
+	l.summary = &result.Summary{}
 	for _, doubt := range doubts {
-		p.summary.Rows.Add(result.Uncertain)
-		fmt.Fprintln(p.Out)
-		l.describe(p.Out, doubt)
+		l.summary.Rows.Add(result.Uncertain)
+		fmt.Fprintln(l.Out)
+		l.describe(doubt)
 	}
 }
 
 // describe prints one uncertain step. The keys of clients are the only personal data in
 // it: without them the client to look for is not known.
-func (l *ledgerSession) describe(w io.Writer, doubt settle.UncertainStep) {
+func (l *ledgerSession) describe(doubt settle.UncertainStep) {
 	as := ""
 	if doubt.Entry != "" {
 		as = ", a contact “" + doubt.Entry + "”"
 	}
-	fmt.Fprintf(w, "%d  %s of the client %s%s\n", doubt.Number, problem.OneLine(doubt.StepID.Step), problem.OneLine(doubt.Client), problem.OneLine(as))
+	fmt.Fprintf(l.Out, "%d  %s of the client %s%s\n", doubt.Number, problem.OneLine(doubt.StepID.Step), problem.OneLine(doubt.Client), problem.OneLine(as))
 	from := ""
 	if doubt.Mapping != "" {
 		from = "mapping " + doubt.Mapping + ", "
@@ -222,8 +220,8 @@ func (l *ledgerSession) describe(w io.Writer, doubt settle.UncertainStep) {
 	if _, caseID, v1 := strings.Cut(doubt.Environment, " case "); v1 {
 		from += "case " + caseID + ", "
 	}
-	fmt.Fprintf(w, "   %ssince %s: %s\n", problem.OneLine(from), doubt.At.Local().Format(time.DateTime), problem.OneLine(whyUncertain(doubt)))
-	fmt.Fprintf(w, "   %s\n", problem.OneLine(whatToLookFor(doubt)))
+	fmt.Fprintf(l.Out, "   %ssince %s: %s\n", problem.OneLine(from), doubt.At.Local().Format(time.DateTime), problem.OneLine(whyUncertain(doubt)))
+	fmt.Fprintf(l.Out, "   %s\n", problem.OneLine(whatToLookFor(doubt)))
 	number := fmt.Sprint(doubt.Number)
 	created := []string{"settle", "--created", "ID", number}
 	switch {
@@ -233,7 +231,7 @@ func (l *ledgerSession) describe(w io.Writer, doubt settle.UncertainStep) {
 		created = []string{"settle", "--created", number}
 	}
 	for _, words := range [][]string{created, {"settle", "--not-created", number}, {"settle", "--give-up", number}} {
-		fmt.Fprintf(w, "   %s\n", l.command(words...))
+		fmt.Fprintf(l.Out, "   %s\n", l.command(words...))
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 	"claimsheet/apiclient/tracking"
 	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
-	"claimsheet/importer/cli/load"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
@@ -36,14 +35,11 @@ func (p *program) trackCommand() *cli.Command {
 	return command("track", "[options]", "record what the service says about what clients complete, from webhooks and exports", trackHelp,
 		append(ledgerFlags(),
 			&cli.StringSliceFlag{Name: "import", Usage: "an export, `FILE`.jsonl or FILE.csv; may be given more than once"}),
-		func(c *cli.Context) error {
-			return p.track(c.Context, p.where(c), c.StringSlice("import"))
-		})
+		p.track)
 }
 
-func (p *program) track(ctx context.Context, where load.Where, exports []string) error {
-	l, err := p.openLedger(where, true)
-	defer l.close()
+func (p *program) track(c *cli.Context) error {
+	l, err := p.openLedger(c, (*ledgerSession).takeShared)
 	if err != nil {
 		return err
 	}
@@ -56,11 +52,11 @@ func (p *program) track(ctx context.Context, where load.Where, exports []string)
 			Hinted("add “tracking” to the environment; docs/tracking.md has examples")
 	}
 	// All problems of all exports first: then nothing of them is recorded.
-	events, err := l.readExports(exports, time.Now())
+	events, err := l.readExports(c.StringSlice("import"), time.Now())
 	if err != nil {
 		return err
 	}
-	n, err := l.takeEvents(ctx, events)
+	n, err := l.takeEvents(c.Context, events)
 	if err != nil {
 		return err
 	}

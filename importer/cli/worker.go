@@ -137,7 +137,7 @@ func (w *worker) session(ctx context.Context) error {
 
 // open opens the ledger and records what an earlier session had to keep elsewhere.
 func (w *worker) open(ctx context.Context) (err error) {
-	if w.ledger, err = openEnvironmentOf(w.where); err != nil {
+	if w.ledger, err = w.openEnvironment(w.where); err != nil {
 		return err
 	}
 	l := w.ledger
@@ -148,10 +148,10 @@ func (w *worker) open(ctx context.Context) (err error) {
 	if err := l.lock(); err != nil {
 		return err
 	}
-	if err := w.replayJournal(l); err != nil {
+	if err := l.replayJournal(); err != nil {
 		return err
 	}
-	w.journal = w.openJournal(l)
+	w.journal = l.openJournal()
 	w.broker, err = dispatch.Open(ctx, *l.server, l.ledger)
 	return err
 }
