@@ -133,7 +133,7 @@ func (k *check) run(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	defer s.Close()
+	k.closers = append(k.closers, s.Close)
 	k.report.Checked.Columns = s.Binding.Columns()
 	k.warn(s.Binding.Warnings()...)
 	return k.survey(c.Context, s)
@@ -163,13 +163,10 @@ func (k *check) survey(ctx context.Context, s *load.Session) error {
 	for _, src := range s.Sources {
 		sheets = append(sheets, &checkedSheet{sheetLayout: newSheetLayout(src.Sheet()), dates: draft.NewDateColumns(src.Sheet())})
 	}
-	rows, survey, err := surveyRows(ctx, s, filepath.Dir(s.Sources[0].Input.Path), false, func(record cell.Record) {
+	rows, survey, err := k.surveyRows(ctx, s, filepath.Dir(s.Sources[0].Input.Path), false, func(record cell.Record) {
 		sheets[record.Table].see(record)
 		sheets[record.Table].dates.See(record)
 	})
-	if rows != nil {
-		defer rows.Close()
-	}
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"net"
-	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -45,10 +44,7 @@ func (p *program) listen(c *cli.Context) error {
 			Hinted("add “webhook” under “tracking” of the environment; docs/tracking.md has examples")
 	}
 	hook.Keep = l.inbox().Add
-	var mu sync.Mutex
 	hook.Log = func(status, events int, refused string) { // what became of a request, without what it says
-		mu.Lock()
-		defer mu.Unlock()
 		text := fmt.Sprintf("events received: %d", events)
 		if refused != "" {
 			text = fmt.Sprintf("refused with HTTP %d: %s", status, refused)

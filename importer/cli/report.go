@@ -194,9 +194,7 @@ func (r *pastRun) open(ctx context.Context, password string) error {
 		return err
 	}
 	r.closers = append(r.closers, func() { _ = r.draft.Close() })
-	if r.rows, r.survey, err = surveyRows(ctx, r.then, state, false, r.preview.Note); r.rows != nil {
-		r.closers = append(r.closers, func() { _ = r.rows.Close() })
-	}
+	r.rows, r.survey, err = r.surveyRows(ctx, r.then, state, false, r.preview.Note)
 	return err
 }
 

@@ -391,14 +391,11 @@ func (r *importRun) look(ctx context.Context) error {
 		r.closers = append(r.closers, func() { _ = sheet.draft.Close() })
 	}
 	var err error
-	r.rows, r.survey, err = surveyRows(ctx, s, folder, !o.dryRun, func(record cell.Record) {
+	r.rows, r.survey, err = r.surveyRows(ctx, s, folder, !o.dryRun, func(record cell.Record) {
 		sheet := r.sheets[record.Table]
 		sheet.layout.see(record)
 		sheet.preview.Note(record)
 	})
-	if r.rows != nil {
-		r.closers = append(r.closers, func() { _ = r.rows.Close() })
-	}
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"github.com/urfave/cli/v2"
 
@@ -140,10 +139,7 @@ func (p *program) serve(c *cli.Context) error {
 	if like != "" {
 		fmt.Fprintf(p.Err, "requests must have the credentials of the environment “%s”\n", like)
 	}
-	var mu sync.Mutex
 	faults := fault.New(service, rules, c.Uint64("seed"), func(rule fault.Rule, request int) { // the rule's path stands for the request's, which may hold an address
-		mu.Lock()
-		defer mu.Unlock()
 		fmt.Fprintf(p.Err, "fault at request %d of %s: %s\n", request, rule.Target(), rule.Kind)
 	})
 	return serve.Until(c.Context, l, sandbox.Guard(faults, l.Addr()))

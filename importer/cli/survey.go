@@ -12,10 +12,9 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// surveyRows is the one pass over the rows of all sheets: see takes each row, rows keeps them in
-// a private file in folder, to be read again, and the survey groups them by client. With convert
-// every cell is converted too. The caller closes rows.
-func surveyRows(ctx context.Context, s *load.Session, folder string, convert bool, see func(cell.Record)) (rows *spool.Rows, survey *importer.Survey, err error) {
+// surveyRows is the one pass over the rows of all sheets: see takes each row, rows keeps them in a private file in folder until the end of
+// the command, to be read again, and the survey groups them by client. With convert every cell is converted too.
+func (p *program) surveyRows(ctx context.Context, s *load.Session, folder string, convert bool, see func(cell.Record)) (rows *spool.Rows, survey *importer.Survey, err error) {
 	rows, err = spool.NewRows(folder, func(yield func(cell.Record, error) bool) {
 		for record, err := range s.Records() {
 			if err == nil {
@@ -26,9 +25,11 @@ func surveyRows(ctx context.Context, s *load.Session, folder string, convert boo
 			}
 		}
 	})
-	if err == nil {
-		survey, err = importer.Take(ctx, s.Binding, rows, convert)
+	if err != nil {
+		return nil, nil, err
 	}
+	p.closers = append(p.closers, func() { _ = rows.Close() })
+	survey, err = importer.Take(ctx, s.Binding, rows, convert)
 	return rows, survey, err
 }
 

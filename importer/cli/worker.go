@@ -92,7 +92,7 @@ type worker struct {
 	ctx     context.Context
 	end     context.CancelCauseFunc
 
-	mu   sync.Mutex // held for runs, and while a line is printed
+	mu   sync.Mutex // held for runs
 	runs map[string]*workerRun
 }
 
@@ -106,8 +106,6 @@ type workerRun struct {
 
 // say prints a line of the worker's log. River's goroutines call it too.
 func (w *worker) say(format string, args ...any) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	fmt.Fprintln(w.Err, moment(time.Now()), fmt.Sprintf(format, args...))
 }
 

@@ -364,20 +364,16 @@ func isURL(s string) bool {
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && !strings.ContainsFunc(s, unicode.IsSpace)
 }
 
-// KindOf returns the kind of the step with a key: client, also for a further
-// contact, claim, activity or link; "" for a text that is no step's key.
+// KindOf returns the kind of the step with a key: client, also for a further contact, claim, activity or link; "" for a text that is
+// no step's key.
 func KindOf(key string) string {
+	kind, _, isNamed := strings.Cut(key, "/")
 	switch {
-	case key == ledger.KindClient, key == ledger.KindLink:
-		return key
-	case strings.HasPrefix(key, "contact/"): // the step client of somebody else
+	case isNamed && kind == "contact": // the step client of another person
 		return ledger.KindClient
-	case strings.HasPrefix(key, "link/"):
-		return ledger.KindLink
-	case strings.HasPrefix(key, "claim/"):
-		return ledger.KindClaim
-	case strings.HasPrefix(key, "activity/"):
-		return ledger.KindActivity
+	case key == ledger.KindClient, key == ledger.KindLink,
+		isNamed && slices.Contains([]string{ledger.KindLink, ledger.KindClaim, ledger.KindActivity}, kind):
+		return kind
 	}
 	return ""
 }

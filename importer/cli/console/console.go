@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/mattn/go-isatty"
 
@@ -95,10 +96,13 @@ func IsTerminal(stream any) bool {
 
 // Clean returns a writer to w that replaces every control character except line
 // feeds and tabs by a space: names, keys and answers come from elsewhere, and a
-// terminal obeys control sequences. Each Write must hold whole characters.
-func Clean(w io.Writer) io.Writer { return &cleanWriter{w} }
+// terminal obeys control sequences. Each Write must hold whole characters. It is safe for concurrent use.
+func Clean(w io.Writer) io.Writer { return &cleanWriter{to: w} }
 
-type cleanWriter struct{ to io.Writer }
+type cleanWriter struct {
+	to io.Writer
+	mu sync.Mutex
+}
 
 // Write writes the cleaned text.
 func (c *cleanWriter) Write(text []byte) (int, error) {
@@ -108,6 +112,8 @@ func (c *cleanWriter) Write(text []byte) (int, error) {
 		}
 		return r // invalid UTF-8 becomes U+FFFD
 	}, string(text))
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if _, err := io.WriteString(c.to, clean); err != nil {
 		return 0, err
 	}

@@ -2,6 +2,7 @@ package workbook
 
 import (
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,13 +60,7 @@ func Open(open Opener, m *mapping.Mapping, b *Binding) (*Table, error) {
 func (t *Table) Sheet() cell.Sheet { return t.source }
 
 // AddedColumns returns the indexes of the columns that Claimsheet added.
-func (t *Table) AddedColumns() []int {
-	var columns []int
-	for i := range t.added {
-		columns = append(columns, i)
-	}
-	return columns
-}
+func (t *Table) AddedColumns() []int { return slices.Collect(maps.Keys(t.added)) }
 
 // Options returns how a mapping reads its sheet.
 func Options(m *mapping.Mapping) sheet.Options {
@@ -219,15 +214,10 @@ var stepHeaders = []string{reports.NumberHeader, reports.ClientKeyHeader, report
 // missing column is a problem: without it a decision or an id would be ignored.
 func stepColumns(tab cell.Sheet) (map[string]int, error) {
 	columns := map[string]int{}
-	for i, header := range tab.Header {
-		name := strings.TrimSpace(header)
-		if _, twice := columns[name]; !twice {
-			columns[name] = i
-		}
-	}
 	var found problem.List
 	for _, name := range stepHeaders {
-		if _, ok := columns[name]; !ok {
+		columns[name] = slices.IndexFunc(tab.Header, func(header string) bool { return strings.TrimSpace(header) == name })
+		if columns[name] < 0 {
 			found = append(found, problem.At(problem.Where{Sheet: tab.Name}, "no-column", "the sheet has no column “%s”", name).
 				Hinted("take it from the copy that was kept of the workbook; if nothing in this sheet matters, delete the sheet"))
 		}
