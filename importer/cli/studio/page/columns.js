@@ -2,8 +2,8 @@
 // The columns of the sheet: what is in each, where it goes, and the verdict over all its cells; and one of them in detail.
 
 import { RuleEditor } from './editor.js';
+import { columnName, Picker } from './fields.js';
 import { html, useState } from './lib.js';
-import { columnName, Picker } from './picker.js';
 import { link } from './route.js';
 import { changes, editorOf, nameOf } from './rule.js';
 import { current, ignore, patch, suggestions, targetAt, targetsByPath } from './store.js';

@@ -3,12 +3,10 @@
 // A change is a draft with a live result until it is used.
 
 import { ApiError } from './api.js';
-import { Condition, Field, Formula, OrderedColumns, Radios, TextFromColumns, textsOf } from './fields.js';
-import { Fixes, useCells } from './fix.js';
+import { ColumnPicker, Condition, Field, Formula, OrderedColumns, Radios, TextFromColumns, textsOf } from './fields.js';
+import { Fixes, Preview, useCells } from './fix.js';
 import { html, useRef, useState } from './lib.js';
 import { takeIn, usePending } from './pending.js';
-import { ColumnPicker } from './picker.js';
-import { Preview } from './preview.js';
 import { Reading, Sent } from './reading.js';
 import { link } from './route.js';
 import { changes, describe, editorOf, members, nameOf, numberForms, same, sourceOf, sources, withMember, withSource } from './rule.js';

@@ -5,16 +5,14 @@ import { OneClient } from './client.js';
 import { Columns } from './columns.js';
 import { File } from './file.js';
 import { Rows } from './grid.js';
-import { History, isHistoryOpen } from './history.js';
 import { Try } from './jobs.js';
-import { undoTyped } from './keys.js';
-import { html, useEffect } from './lib.js';
-import { isTyped } from './pending.js';
+import { html, signal, useEffect, useRef } from './lib.js';
+import { isTyped, takeIn } from './pending.js';
 import { link, route } from './route.js';
 import { Sheet } from './sheet.js';
-import { away, current, isJudged, notice, redo, reload, save, state, targetNear } from './store.js';
+import { away, current, isJudged, notice, redo, reload, save, state, targetNear, undo, undoTyped } from './store.js';
 import { Targets } from './targets.js';
-import { Act, Copy } from './ui.js';
+import { Act, arrows, Copy } from './ui.js';
 import { count, number } from './words.js';
 
 /** The views in their order. @type {[string, string][]} */
@@ -121,3 +119,29 @@ function Notices() {
 
 /** The command line that does the same as the page shows. */
 const Command = () => html`<footer class="command"><code>${current().command}</code><${Copy} text=${current().command} what="the command" /></footer>`;
+
+/** The dialog with the changes of this session is open. */
+const isHistoryOpen = signal(false);
+
+/** The changes of this session as a dialog; each leads back, or forward again, to itself. The browser keeps the focus inside, Escape closes
+ * it, and what had the focus before has it again. */
+function History() {
+	const box = useRef(), { history, at } = current().mapping;
+	useEffect(() => {
+		const before = document.activeElement;
+		box.current.showModal();
+		return () => { if (before instanceof HTMLElement && before.isConnected) before.focus(); };
+	}, []);
+	const close = () => box.current.close();
+	const go = async (n) => (n < at ? await takeIn() && undo(n) : n > at && redo(n));
+	return html`<dialog ref=${box} aria-labelledby="dialog-title" onClose=${() => { isHistoryOpen.value = false; }}
+		onClick=${(e) => { if (e.target === box.current) close(); }}>
+		<header><h2 id="dialog-title">Changes of this session</h2>
+			<button type="button" class="quiet" aria-label="Close" onClick=${close}>✕</button></header>
+		<div class="dialog-body">
+			<p class="faint">Choose a line to go back to it, or forward again. What is undone stays in the list until you change something else.</p>
+			<ol class="history" onKeyDown=${arrows('li button')}>${history.map((label, n) => html`<li key=${n} class=${n > at ? 'undone' : ''}>
+				<button type="button" aria-current=${n === at ? 'step' : undefined} onClick=${() => go(n)}>${label}</button></li>`)}</ol>
+		</div>
+	</dialog>`;
+}

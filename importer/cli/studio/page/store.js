@@ -113,6 +113,9 @@ export const replaceText = (text) => submit('text', { text }, 'The file is taken
 /** @param {number} [to] the place in the history; default one step back */
 export const undo = (to) => submit('undo', () => ({ to }), 'Undone.');
 
+/** Takes back the last change; what is being typed is one. */
+export const undoTyped = async () => { if (await takeIn()) undo(); };
+
 /** @param {number} [to] */
 export const redo = (to) => submit('redo', () => ({ to }), 'Done again.');
 
