@@ -50,8 +50,7 @@ type program struct {
 	closers  []func()          // close what the command has opened, the last one first
 }
 
-// pace is how long a run waits before it asks the service again, and from which age it
-// relies on an answer. Tests pass shorter times.
+// pace is how long a run waits before it asks the service again, and from which age it relies on an answer. Tests pass shorter times.
 type pace struct {
 	LookAgain  []time.Duration  // before each look-up of a client whose creation is uncertain, in the same run
 	AskAgain   time.Duration    // before a GET that failed is sent again for the first time; 0 for the engine's
@@ -62,8 +61,7 @@ type pace struct {
 // usualPace is the pace of Main.
 var usualPace = pace{LookAgain: []time.Duration{0, 5 * time.Second, 30 * time.Second}, AskAgain: 250 * time.Millisecond}
 
-// Main runs the command that args (without the program's name) ask for and
-// returns the exit code.
+// Main runs the command that args (without the program's name) ask for and returns the exit code.
 func Main(ctx context.Context, args []string, stdio IO) int {
 	return start(ctx, args, stdio, usualPace)
 }

@@ -185,8 +185,7 @@ func (k *check) survey(ctx context.Context, s *load.Session) error {
 	return append(wrong, untyped...).Err()
 }
 
-// noteProblems counts the rows of a client that cannot be imported, and keeps the
-// problems that are named.
+// noteProblems counts the rows of a client that cannot be imported, and keeps the problems that are named.
 func (k *check) noteProblems(sheets []*checkedSheet, list problem.List) {
 	invalid := map[cell.Row]bool{}
 	for _, p := range list {

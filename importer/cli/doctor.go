@@ -218,8 +218,7 @@ func (d *diagnosis) print(f apiclient.Finding) {
 	}
 }
 
-// connect fetches the secrets and reads the TLS files, and reports what else is
-// wrong with the configuration.
+// connect fetches the secrets and reads the TLS files, and reports what else is wrong with the configuration.
 func (d *diagnosis) connect(ctx context.Context, s *load.Session, version apiclient.Version) error {
 	d.list(apiclient.Warn, "secrets", s.Warnings)
 	connection := d.p.connection(uuid.NewString())

@@ -95,8 +95,7 @@ func endProblems(err error) problem.List {
 	return problem.List{p}
 }
 
-// printError prints what ended a command: every problem with its hint, or one
-// line. Neither has personal data.
+// printError prints what ended a command: every problem with its hint, or one line. Neither has personal data.
 func printError(w io.Writer, err error) {
 	fault, ok := errors.AsType[*importer.Fault](err)
 	if !ok {
@@ -119,8 +118,7 @@ func errorText(err error) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// hintOf returns what to do about a failed request or a full disk; "" for other
-// errors.
+// hintOf returns what to do about a failed request or a full disk; "" for other errors.
 func hintOf(err error) string {
 	if f, ok := errors.AsType[*apiclient.Failure](err); ok {
 		if f.Hint == "" {
@@ -139,8 +137,7 @@ func hintOf(err error) string {
 	return ""
 }
 
-// incomplete is a problem, or a list of them, that kept a run from being made
-// although it was asked for correctly (exit code 3).
+// incomplete is a problem, or a list of them, that kept a run from being made although it was asked for correctly (exit code 3).
 type incomplete struct{ error }
 
 // Unwrap lets the problems be printed with their hints.

@@ -15,8 +15,7 @@ import (
 	"claimsheet/reports"
 )
 
-// The flags that commands share. Each call makes a new flag, because the library
-// keeps the given value in it.
+// The flags that commands share. Each call makes a new flag, because the library keeps the given value in it.
 
 func textFlag(name, short, usage string) *cli.StringFlag {
 	f := &cli.StringFlag{Name: name, Usage: usage}
@@ -38,12 +37,10 @@ func templatesFlag() cli.Flag {
 	return textFlag("templates", "", "a `FILE` with the sandbox's templates")
 }
 
-// usualMapping is the mapping of a command that is given none, when the working
-// directory has that file.
+// usualMapping is the mapping of a command that is given none, when the working directory has that file.
 const usualMapping = "mapping.yaml"
 
-// withUsualMapping returns where with the usual mapping, unless there is another or no
-// such file.
+// withUsualMapping returns where with the usual mapping, unless there is another or no such file.
 func withUsualMapping(where load.Where) load.Where {
 	if _, err := os.Lstat(usualMapping); where.Mapping == "" && err == nil {
 		where.Mapping = usualMapping
@@ -67,8 +64,7 @@ func ledgerFlag() []cli.Flag {
 	return []cli.Flag{textFlag("ledger", "", "the ledger's database: a `URL` or env:NAME")}
 }
 
-// ledgerFlags are the flags of commands that work on the ledger without a sheet.
-// The mapping is only a place to look beside.
+// ledgerFlags are the flags of commands that work on the ledger without a sheet. The mapping is only a place to look beside.
 func ledgerFlags() []cli.Flag {
 	return append(withMapping("the mapping `FILE`: the environments file and the state folder are beside it (default: mapping.yaml in this folder, or this folder)",
 		placeFlags()[:4]), ledgerFlag()...) // all but the sandbox's reference data
@@ -93,8 +89,7 @@ func (p *program) where(c *cli.Context) load.Where {
 	return where
 }
 
-// commandWords returns a command for the same place: its name, the flags of where,
-// and the other words.
+// commandWords returns a command for the same place: its name, the flags of where, and the other words.
 func commandWords(where load.Where, words ...string) []string {
 	line := []string{"claimsheet", words[0]}
 	for _, flag := range [][2]string{{"-m", where.Mapping}, {"-e", where.Env}, {"--environments", where.Environments}, {"--state", where.State}, {"--ledger", where.Ledger}} {
@@ -155,8 +150,7 @@ func refuseExisting(path, flag string) error {
 	return problem.At(problem.Where{File: path}, "output-exists", "exists, and is never overwritten").Hinted("choose another name with %s", flag)
 }
 
-// connection says how a command reaches the service; run is the id that the service and
-// the trace get, and may be empty.
+// connection says how a command reaches the service; run is the id that the service and the trace get, and may be empty.
 func (p *program) connection(run string) load.Connection {
 	return load.Connection{UserAgent: "claimsheet/" + thisVersion() + " run/" + run, AskAgain: p.pace.AskAgain, Wrap: hooks.wrap, Trace: p.trace.Of(run)}
 }

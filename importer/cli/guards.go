@@ -17,8 +17,7 @@ import (
 	"claimsheet/reports"
 )
 
-// guardCodes are what --accept takes: the code of the problem that a guard reports, or for
-// service-changed the two answers that there are.
+// guardCodes are what --accept takes: the code of the problem that a guard reports, or for service-changed the two answers that there are.
 var guardCodes = []string{"new-identity", "new-ledger", "ledger-missing", "lost-run", "same-service", "new-service", "similar-key", "claims-moved"}
 
 // acceptedGuards reads --accept.
@@ -56,8 +55,7 @@ func parseMaxFailures(text string) (importer.MaxFailures, error) {
 		Hinted("leave it out to have 20%%")
 }
 
-// guardRule is a reason to refuse a run before anything is sent: one question about it. --accept
-// with its code passes it.
+// guardRule is a reason to refuse a run before anything is sent: one question about it. --accept with its code passes it.
 type guardRule struct {
 	code  string // "" for one that nothing passes
 	check func(*importRun, context.Context) error
@@ -233,8 +231,7 @@ func (r *importRun) checkNextRun(ctx context.Context, b *workbook.Binding) error
 	return &incomplete{p.Hinted("bring the ledger back; if it is lost, %s", byHand)}
 }
 
-// findOwn reads whose results workbook is at path; nil when it is not one of the run's
-// environment.
+// findOwn reads whose results workbook is at path; nil when it is not one of the run's environment.
 func (r *importRun) findOwn(path string) (*workbook.Binding, error) {
 	b, err := workbook.Find(path)
 	if b == nil || b.Environment != r.scope && b.EnvironmentName != r.session.Env.Name {
@@ -276,8 +273,7 @@ func (l *ledgerSession) knowsWorkbook(ctx context.Context, b *workbook.Binding) 
 	return by == b.Run, err
 }
 
-// guardIdentity: would changed keys, a renamed mapping or a new id of an activity have things done
-// again under new names?
+// guardIdentity: would changed keys, a renamed mapping or a new id of an activity have things done again under new names?
 func (r *importRun) guardIdentity(ctx context.Context) error {
 	err := r.checkVersion(ctx)
 	if err == nil {

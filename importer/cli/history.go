@@ -188,8 +188,7 @@ func rowsInWords(c *result.Counts) string {
 	return strings.Join(words, ", ")
 }
 
-// clientJSON is what the ledger knows about a client, in the output of --json. Redirect
-// urls are left out: they are only in workbooks.
+// clientJSON is what the ledger knows about a client, in the output of --json. Redirect urls are left out: they are only in workbooks.
 type clientJSON struct {
 	Key      string     `json:"key"`                // "" when the client was erased
 	Space    string     `json:"space"`              // the kind of key
@@ -377,8 +376,7 @@ func (s stepJSON) print(w io.Writer) {
 	}
 }
 
-// cause says what caused the event: a run or a command, and why. The reason of a
-// decision names you.
+// cause says what caused the event: a run or a command, and why. The reason of a decision names you.
 func (e eventJSON) cause() string {
 	who, status, via := "a command", "", e.Via
 	switch {
@@ -538,8 +536,7 @@ func (l *ledgerSession) keptInputs(ctx context.Context) (map[string]bool, error)
 	return names, err
 }
 
-// minOrphanAge: a copy without a run is deleted only when older than this, because a
-// run copies its sheet before it takes the lock.
+// minOrphanAge: a copy without a run is deleted only when older than this, because a run copies its sheet before it takes the lock.
 const minOrphanAge = time.Hour
 
 // removeInputs removes the copies of sheets that were kept and that no run has any more, and

@@ -83,8 +83,7 @@ func (p *program) initCommand() *cli.Command {
 		})
 }
 
-// sheetFinder finds out where the leads are in a file and how it is written, as far as
-// the flags do not say it.
+// sheetFinder finds out where the leads are in a file and how it is written, as far as the flags do not say it.
 type sheetFinder struct {
 	options sheet.Options // as the flags give them; a zero value is found out
 	request draft.Request
@@ -133,8 +132,7 @@ func (f *sheetFinder) propose(paths []string) (*draft.Proposal, error) {
 	return made, found.Err()
 }
 
-// open opens the sheets, and collects what is wrong with all of them. It also returns
-// the readers that it opened when there is an error.
+// open opens the sheets, and collects what is wrong with all of them. It also returns the readers that it opened when there is an error.
 func (f *sheetFinder) open(paths []string) (readers []*sheet.Reader, err error) {
 	var found problem.List
 	for _, path := range paths {
@@ -156,8 +154,7 @@ func (f *sheetFinder) open(paths []string) (readers []*sheet.Reader, err error) 
 	return readers, found.Err()
 }
 
-// initHints are what to do about problems of a sheet by flags: there is no mapping yet
-// that could say it.
+// initHints are what to do about problems of a sheet by flags: there is no mapping yet that could say it.
 var initHints = map[string]string{
 	"not-text":          "save the sheet as UTF-8",
 	"unknown-delimiter": "export the sheet again, with commas or semicolons between the fields",
@@ -345,8 +342,7 @@ func likelyHeader(r *sheet.Reader) (int, error) {
 	return draft.LikelyHeader(r.Sheet(), rows), nil
 }
 
-// writeDraft prints the mapping, or writes it to a new file and shows the line that checks it with the sheets
-// that it was made for.
+// writeDraft prints the mapping, or writes it to a new file and shows the line that checks it with the sheets that it was made for.
 func (p *program) writeDraft(made *draft.Proposal, c *cli.Context) error {
 	out := c.String("out")
 	if out == "" {

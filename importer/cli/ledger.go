@@ -53,8 +53,7 @@ func (p ledgerPlace) at(url environment.Secret, err error) (ledgerPlace, error) 
 	return p, err
 }
 
-// String names the ledger: the path of its file, or the server, the database and the
-// schema.
+// String names the ledger: the path of its file, or the server, the database and the schema.
 func (p ledgerPlace) String() string {
 	if p.server != nil {
 		return p.server.String()
@@ -62,8 +61,7 @@ func (p ledgerPlace) String() string {
 	return p.file()
 }
 
-// file is the path of the ledger's file. Beside it are the files that this machine keeps
-// for the ledger, wherever that is.
+// file is the path of the ledger's file. Beside it are the files that this machine keeps for the ledger, wherever that is.
 func (p ledgerPlace) file() string { return load.LedgerFile(p.folder) }
 
 // lockedAt is the path at which this machine locks the ledger.
@@ -203,8 +201,7 @@ func (l *ledgerSession) read() (err error) {
 	return err
 }
 
-// lock opens the ledger for writing and makes one if there was none. It fails with
-// ledger.ErrLocked while another command has it.
+// lock opens the ledger for writing and makes one if there was none. It fails with ledger.ErrLocked while another command has it.
 func (l *ledgerSession) lock() error {
 	release, err := ledger.Lock(l.lockedAt())
 	if found, ok := errors.AsType[problem.Problem](err); ok && l.server != nil && errors.Is(err, ledger.ErrLocked) {
@@ -232,8 +229,7 @@ func (l *ledgerSession) lock() error {
 	return ledger.NoteOpened(l.lockedAt())
 }
 
-// isThere reports whether there is a ledger, and refuses a place where one was and is not any
-// more.
+// isThere reports whether there is a ledger, and refuses a place where one was and is not any more.
 func (l *ledgerSession) isThere() (bool, error) {
 	there, err := l.exists(context.Background())
 	if err != nil || there || !ledger.WasOpened(l.lockedAt()) || l.session.Env.Sandbox {

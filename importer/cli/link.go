@@ -92,8 +92,7 @@ type wantedLink struct {
 	clientID string
 }
 
-// findLink returns the newest link of the client with a key. Problems name the key by its number, because
-// its text is personal data.
+// findLink returns the newest link of the client with a key. Problems name the key by its number, because its text is personal data.
 func (l *ledgerSession) findLink(ctx context.Context, number int, key string) (link wantedLink, err error) {
 	owners, err := l.everyOwner(ctx, key)
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// Process is what main does: it runs the command that the process's arguments ask for,
-// and returns the exit code.
+// Process is what main does: it runs the command that the process's arguments ask for, and returns the exit code.
 func Process() int {
 	stops := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // nohup has it ignored

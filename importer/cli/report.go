@@ -97,8 +97,7 @@ func (p *program) report(c *cli.Context, password string) error {
 	return nil
 }
 
-// usualOutput returns where the run wrote its workbook, or would have. It fails when
-// another run has written a workbook there since.
+// usualOutput returns where the run wrote its workbook, or would have. It fails when another run has written a workbook there since.
 func (r *pastRun) usualOutput(ctx context.Context) (string, error) {
 	path := r.run.Output
 	if path == "" {
@@ -198,8 +197,7 @@ func (r *pastRun) open(ctx context.Context, password string) error {
 	return err
 }
 
-// project plans the run's sheet again, with the mapping and the templates of then, and
-// lays the plans beside what the ledger knows now.
+// project plans the run's sheet again, with the mapping and the templates of then, and lays the plans beside what the ledger knows now.
 func (r *pastRun) project(ctx context.Context) (book reports.Workbook, err error) {
 	job := &importer.Job{Runs: []string{r.run.ID}, Environment: r.run.Environment, Binding: r.then.Binding, Ledger: r.ledger,
 		Drafts: []*spool.Results{r.draft}, Groups: r.survey.Groups, Limit: r.kept.Limit, SimilarKeys: r.kept.SimilarKeys}

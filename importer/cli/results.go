@@ -67,8 +67,7 @@ func (r *importRun) report(ctx context.Context) (err error) {
 	return nil
 }
 
-// addKilledWorkers adds to the counts of requests what workers have sent that were killed before
-// they said so.
+// addKilledWorkers adds to the counts of requests what workers have sent that were killed before they said so.
 func (r *importRun) addKilledWorkers(ctx context.Context, requests *result.Requests) error {
 	sent := map[string]int{}
 	for _, run := range r.job.Runs {
@@ -85,12 +84,10 @@ func (r *importRun) addKilledWorkers(ctx context.Context, requests *result.Reque
 	return nil
 }
 
-// inputsKept is how many runs of an environment keep the copies of their sheets, by which
-// claimsheet report writes their workbooks again.
+// inputsKept is how many runs of an environment keep the copies of their sheets, by which claimsheet report writes their workbooks again.
 const inputsKept = 60
 
-// dropInputs removes the copies of the sheets of older runs. The run's own outcome does not
-// depend on it: what goes wrong is a warning.
+// dropInputs removes the copies of the sheets of older runs. The run's own outcome does not depend on it: what goes wrong is a warning.
 func (r *importRun) dropInputs(ctx context.Context) {
 	kept, err := r.ledger.keptInputs(ctx)
 	if err == nil {
@@ -105,8 +102,7 @@ func (r *importRun) dropInputs(ctx context.Context) {
 	}
 }
 
-// printFirstFailures names the first rows that failed or are uncertain, and where the others
-// are.
+// printFirstFailures names the first rows that failed or are uncertain, and where the others are.
 func (r *importRun) printFirstFailures(summary result.Summary) {
 	list := r.job.FirstFailures()
 	if len(list) == 0 {
@@ -145,8 +141,7 @@ func (r *importRun) printSummary(summary result.Summary, signalled bool) error {
 	return reports.WriteSummary(r.Out, summary, words)
 }
 
-// writeWorkbooks writes a workbook for each sheet. When one cannot be written, the
-// others are still written.
+// writeWorkbooks writes a workbook for each sheet. When one cannot be written, the others are still written.
 func (r *importRun) writeWorkbooks(ctx context.Context, whole *result.Summary, problems problem.List) error {
 	var failed problem.List
 	folders := map[string]bool{}
@@ -188,8 +183,7 @@ func (r *importRun) unwritten(s *sheetRun, err error) problem.Problem {
 	return p.Hinted("%severy id is safe in the ledger, and this command writes the workbook: %s", p.Hint, r.ledger.command("report", "-o", "FILE", s.record.ID))
 }
 
-// problemsOf returns the problems of one of the run's sheets, without the file in
-// their places: they are shown in its own workbook.
+// problemsOf returns the problems of one of the run's sheets, without the file in their places: they are shown in its own workbook.
 func problemsOf(table int, all problem.List) problem.List {
 	var own problem.List
 	for _, p := range all {
@@ -206,8 +200,7 @@ func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *res
 	book.Sheet, book.Records, book.Preview = s.source.Sheet(), r.rowsOf(s.table), s.preview
 	book.Problems, book.Summary = problems, *summary
 	book.Facts, book.Binding, book.Notice = r.facts(s), r.binding(s).Properties(), r.notice()
-	// The run's end is recorded first: if the workbook cannot be written,
-	// claimsheet report writes it later.
+	// The run's end is recorded first: if the workbook cannot be written, claimsheet report writes it later.
 	run := s.record
 	run.Finished = time.Now().UTC()
 	err := r.finishRun(run, s.kept, *summary)
@@ -398,8 +391,7 @@ func (r *importRun) reportBackup(s *sheetRun, written reports.Written) error {
 	return nil
 }
 
-// workbookKept says where an edited workbook is kept; again is the command that uses
-// its corrections.
+// workbookKept says where an edited workbook is kept; again is the command that uses its corrections.
 func workbookKept(path, aside, again string) problem.Problem {
 	return problem.At(problem.Where{File: path}, "output-edited", "is not as the last run wrote it; the file that was here is kept as %s", aside).
 		Hinted("its corrections are not in the new workbook; to use them: %s", again)
@@ -440,8 +432,7 @@ type runSummary struct {
 	Kept *keptRun `json:"kept,omitempty"` // nil for a run that is known only from a results workbook
 }
 
-// readSummary reads what the ledger has about a run's end; the zero runSummary for
-// a run of which it has nothing.
+// readSummary reads what the ledger has about a run's end; the zero runSummary for a run of which it has nothing.
 func readSummary(text []byte) (s runSummary, err error) {
 	if len(text) == 0 {
 		return s, nil

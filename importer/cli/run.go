@@ -188,8 +188,7 @@ func (o runOptions) command() []string {
 	return commandWords(o.where, append(words, o.sheets...)...)
 }
 
-// output returns where the workbook of a sheet goes. -o is a file or, always for
-// several sheets, a folder.
+// output returns where the workbook of a sheet goes. -o is a file or, always for several sheets, a folder.
 func (o runOptions) output(path string) string {
 	usual := strings.TrimSuffix(path, filepath.Ext(path))
 	switch {
@@ -255,8 +254,7 @@ func (p *program) importSheets(ctx context.Context, o runOptions) error {
 	return r.stopped
 }
 
-// load loads and binds everything, opens the ledger, and checks that the ledger and the
-// workbooks can be used.
+// load loads and binds everything, opens the ledger, and checks that the ledger and the workbooks can be used.
 func (r *importRun) load(ctx context.Context) (err error) {
 	if err := r.open(ctx); err != nil {
 		return err

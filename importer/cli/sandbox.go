@@ -18,8 +18,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// sandboxNotice is shown wherever results of the sandbox are, and sandboxLinks
-// beside its links.
+// sandboxNotice is shown wherever results of the sandbox are, and sandboxLinks beside its links.
 const (
 	sandboxNotice = "This is the sandbox: nothing was sent to a real service."
 	sandboxLinks  = "Its links open while “claimsheet sandbox” serves the state folder of the run."

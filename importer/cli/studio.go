@@ -172,8 +172,7 @@ func (s *studioSession) options() (studio.Options, error) {
 	return o, nil
 }
 
-// job returns the words of a job's command before the sheets. Without an environment a
-// dry run is one of the job's own sandbox.
+// job returns the words of a job's command before the sheets. Without an environment a dry run is one of the job's own sandbox.
 func (s *studioSession) job(kind studio.JobKind, mapping, folder string) []string {
 	o := runOptions{where: s.where, password: s.password}
 	o.where.Mapping = mapping

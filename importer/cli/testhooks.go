@@ -7,8 +7,7 @@ import (
 	"claimsheet/importer"
 )
 
-// hooks are what tests put between the parts of a run, and builds with the tag trial. The program
-// has nothing there.
+// hooks are what tests put between the parts of a run, and builds with the tag trial. The program has nothing there.
 var hooks = struct {
 	wrap    func(net.Conn) net.Conn // as apiclient.Config.Wrap
 	job     func(*importer.Job)     // changes the job of a run

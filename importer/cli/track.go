@@ -165,8 +165,7 @@ func activityName(s ledger.Step) string {
 	return cmp.Or(importer.SentTemplate(s.Data), id)
 }
 
-// takeTracked records in a run what the webhook has received. A run does not fail
-// for it.
+// takeTracked records in a run what the webhook has received. A run does not fail for it.
 func (r *importRun) takeTracked(ctx context.Context) {
 	if r.options.dryRun || !r.session.Env.Tracks() {
 		return

@@ -180,8 +180,7 @@ func (r *workerRun) close() {
 // watchEvery is how often a worker sees to its connection and to its runs.
 const watchEvery = 2 * time.Second
 
-// aliveFile is the file in a worker's state folder that is written every few seconds
-// while the worker is connected to its ledger.
+// aliveFile is the file in a worker's state folder that is written every few seconds while the worker is connected to its ledger.
 const aliveFile = "worker.alive"
 
 // watch ends the session when the ledger's server is lost, and when the runs have ended or their coordinators are gone.
@@ -241,8 +240,7 @@ func (w *worker) checkRuns(elsewhere map[string]bool) error {
 	return nil
 }
 
-// unfit is how long a worker waits before it looks again at a run for which it
-// cannot work.
+// unfit is how long a worker waits before it looks again at a run for which it cannot work.
 const unfit = 5 * time.Second
 
 // carryOut carries out the plans of a group. done is false for those that it gives back. It returns an
@@ -372,8 +370,7 @@ func (r *importRun) dispatch(ctx context.Context) error {
 	return nil
 }
 
-// riverLog takes River's log. An error ends the session, and what it had begun comes back; what
-// the record holds is not said.
+// riverLog takes River's log. An error ends the session, and what it had begun comes back; what the record holds is not said.
 type riverLog struct{ end context.CancelCauseFunc }
 
 func (riverLog) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelError }

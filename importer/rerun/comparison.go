@@ -7,8 +7,7 @@
 // is refused, and a problem names the cell. Decisions in the column Settle are checked
 // and recorded.
 //
-// The package reads rows and lines that package importer/cli/workbook has read
-// from the file (Row, Step), and asks the service nothing.
+// The package reads rows and lines that package importer/cli/workbook has read from the file (Row, Step), and asks the service nothing.
 package rerun
 
 import (
@@ -161,8 +160,7 @@ func (r *Comparison) Complete(written int) bool {
 	return len(r.numbers) == written
 }
 
-// decide notes the decision in a line's column Settle. It needs a step that is
-// undecided.
+// decide notes the decision in a line's column Settle. It needs a step that is undecided.
 func (r *Comparison) decide(line Step, known ledger.Step) problem.List {
 	if line.Settle == "" {
 		return nil
@@ -187,8 +185,7 @@ func (r *Comparison) decide(line Step, known ledger.Step) problem.List {
 	return nil
 }
 
-// Settle records the decisions of the workbook as events of the run by, all or
-// none; see settle.Settler.Settle. Call TakeOver first.
+// Settle records the decisions of the workbook as events of the run by, all or none; see settle.Settler.Settle. Call TakeOver first.
 func (r *Comparison) Settle(ctx context.Context, by string) error {
 	if len(r.decisions) == 0 {
 		return nil // a dry run's ledger is for reading only
@@ -391,8 +388,7 @@ func (r *Comparison) spaceOf(line Step) string {
 	return cmp.Or(r.spaces[line.Client], r.Binding.KeySpace())
 }
 
-// stepID returns the full name of a line's step. All mappings share the client
-// step, and a further contact's steps are the contact's own.
+// stepID returns the full name of a line's step. All mappings share the client step, and a further contact's steps are the contact's own.
 func (r *Comparison) stepID(line Step) ledger.StepID {
 	id := ledger.StepID{ClientKey: ledger.ClientKey{Environment: r.Environment, Space: r.spaceOf(line), Client: line.Client},
 		Mapping: r.Binding.Mapping().Name.Text, Step: line.Step}

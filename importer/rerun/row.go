@@ -13,8 +13,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Row is a row of a results workbook's sheet Results, read back: the cells of the
-// source and those of the columns that Claimsheet added.
+// Row is a row of a results workbook's sheet Results, read back: the cells of the source and those of the columns that Claimsheet added.
 type Row struct {
 	Record     cell.Record // the source's cells only
 	Status     string
@@ -79,8 +78,7 @@ func (r Row) conflicts(known map[string]ledger.Step, asks []string, showsFound, 
 	return found
 }
 
-// strays reports whether the row shows the id of a claim that none of these steps
-// has.
+// strays reports whether the row shows the id of a claim that none of these steps has.
 func (r Row) strays(known map[string]ledger.Step, steps []string) bool {
 	return slices.ContainsFunc(r.ClaimIDs, func(id string) bool {
 		return !slices.ContainsFunc(steps, func(key string) bool { return known[key].ID == id })
@@ -98,8 +96,7 @@ func claimSteps(known map[string]ledger.Step) []string {
 	return keys
 }
 
-// Step is a line of a results workbook's sheet Steps, read back. It may have been
-// sorted, filtered or edited since.
+// Step is a line of a results workbook's sheet Steps, read back. It may have been sorted, filtered or edited since.
 type Step struct {
 	Number int    // as result.Step.Number; 0 when it cannot be read
 	Client string // the client key

@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// nonblock lets the opening of a pipe return at once, whoever is at its other
-// end. It changes nothing for regular files.
+// nonblock lets the opening of a pipe return at once, whoever is at its other end. It changes nothing for regular files.
 const nonblock = syscall.O_NONBLOCK
 
 // LockFlags open a lock file without following a link or waiting for a pipe.
@@ -27,8 +26,7 @@ func trusted(info fs.FileInfo) bool {
 	return ok && stat.Uid == 0 || Ours(info)
 }
 
-// forbidden are the classes of users that could write to a file though it is
-// not theirs, as chmod names them; "" for none.
+// forbidden are the classes of users that could write to a file though it is not theirs, as chmod names them; "" for none.
 func forbidden(info fs.FileInfo) string {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	mode, classes := info.Mode().Perm(), ""

@@ -2,8 +2,7 @@
 // planted. It trusts a file that belongs to the user who runs the program, or to
 // root, and that nobody else can write to.
 //
-// Windows has no owners and modes of this kind: there the checks of owner and
-// mode pass, and the folders' own rights decide.
+// Windows has no owners and modes of this kind: there the checks of owner and mode pass, and the folders' own rights decide.
 package safefile
 
 import (
@@ -154,8 +153,7 @@ func Kind(info fs.FileInfo) string {
 	return "a special file"
 }
 
-// checkLink refuses a link of another user, who could point it at another of this
-// user's files, which would pass every other check.
+// checkLink refuses a link of another user, who could point it at another of this user's files, which would pass every other check.
 func checkLink(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 || trusted(info) {
@@ -181,8 +179,7 @@ func Unreadable(path string, err error) problem.Problem {
 	return problem.At(at, "cannot-read", "the file cannot be read: %v", problem.Cause(err))
 }
 
-// nearestFile returns the file of the same folder whose name is most like that of a file
-// which is not there.
+// nearestFile returns the file of the same folder whose name is most like that of a file which is not there.
 func nearestFile(path string) (string, bool) {
 	entries, _ := os.ReadDir(filepath.Dir(path)) // a folder that cannot be read has no nearest file
 	var names []string
@@ -209,8 +206,7 @@ func Digest(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// Absolute returns path as an absolute path, or unchanged when the working
-// directory is gone.
+// Absolute returns path as an absolute path, or unchanged when the working directory is gone.
 func Absolute(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		return abs

@@ -2,8 +2,7 @@
 // may not have been created, because no answer came or an answer could not be
 // understood. A run never sends such a step again without a decision.
 //
-// Uncertain lists the steps with what helps to find them in the service, and Settler
-// records decisions about them.
+// Uncertain lists the steps with what helps to find them in the service, and Settler records decisions about them.
 //
 // Every decision is an event in the ledger with the way ViaByHand, durable when
 // the call returns. A wrong id is the most dangerous mistake here, so an id that
@@ -36,8 +35,7 @@ type Settlement struct {
 type Settler struct {
 	Ledger *ledger.Ledger
 	Run    string // names the decisions' events; a UUID that no run has
-	// ActivityIDs reports whether a created activity needs its id: the environment
-	// has wire.activity_id.
+	// ActivityIDs reports whether a created activity needs its id: the environment has wire.activity_id.
 	ActivityIDs bool
 }
 
@@ -189,8 +187,7 @@ func takenProblem(t ledger.Taken) problem.Problem {
 		Hinted("look in the service which of the two it belongs to")
 }
 
-// isDecision reports whether the last event of a step was a decision. A fresh
-// link has the way ViaByHand too, but is not a decision.
+// isDecision reports whether the last event of a step was a decision. A fresh link has the way ViaByHand too, but is not a decision.
 func isDecision(s ledger.Step) bool {
 	return s.Via == ledger.ViaByHand && slices.Contains([]string{decidedCreated, decidedNotCreated, decidedToGiveUp}, s.Reason)
 }
@@ -215,8 +212,7 @@ func (s Settler) checkUndo(ctx context.Context, step ledger.Step) error {
 	return err
 }
 
-// UncertainStep is a step that may or may not have been created, with what helps
-// to find it in the service.
+// UncertainStep is a step that may or may not have been created, with what helps to find it in the service.
 type UncertainStep struct {
 	ledger.Step
 	// Number is that of the event that led to this state. A number from an old list never means
@@ -229,8 +225,7 @@ type UncertainStep struct {
 	Entry    string // of the mapping's contacts, where the person was sent as a further contact; else ""
 }
 
-// Uncertain are the steps of environments that are uncertain, those
-// that have waited longest first.
+// Uncertain are the steps of environments that are uncertain, those that have waited longest first.
 func Uncertain(ctx context.Context, l *ledger.Ledger, environments []string) ([]UncertainStep, error) {
 	var steps []UncertainStep
 	for _, environment := range environments {
@@ -303,8 +298,7 @@ const (
 // Decision is a choice about an uncertain step.
 type Decision struct {
 	Choice Choice
-	// Value belongs to WasCreated: the id that the service gave, or the redirect
-	// url of a link. "" when the step needs none.
+	// Value belongs to WasCreated: the id that the service gave, or the redirect url of a link. "" when the step needs none.
 	Value string
 }
 

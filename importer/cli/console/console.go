@@ -1,5 +1,4 @@
-// Package console is the way to the terminal: it cleans what is printed on
-// stdout and stderr, prints problems, and asks for confirmation.
+// Package console is the way to the terminal: it cleans what is printed on stdout and stderr, prints problems, and asks for confirmation.
 package console
 
 import (
@@ -16,12 +15,10 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// MaxProblems is how many problems PrintProblems prints one by one; the results
-// workbook has them all.
+// MaxProblems is how many problems PrintProblems prints one by one; the results workbook has them all.
 const MaxProblems = 40
 
-// ProblemPrinter is a writer that prints problems in its own way, for example
-// into a log.
+// ProblemPrinter is a writer that prints problems in its own way, for example into a log.
 type ProblemPrinter interface {
 	PrintProblems(list problem.List)
 }
@@ -37,8 +34,7 @@ func PrintProblems(w io.Writer, list problem.List) {
 	PrintExcerpts(w, list, func(problem.Problem) string { return "" })
 }
 
-// PrintExcerpts is PrintProblems with an excerpt of the file between a problem and its
-// hint: whole lines, or "" for none.
+// PrintExcerpts is PrintProblems with an excerpt of the file between a problem and its hint: whole lines, or "" for none.
 func PrintExcerpts(w io.Writer, list problem.List, excerpt func(problem.Problem) string) {
 	list = list.Grouped()
 	for i, p := range list {
@@ -58,8 +54,7 @@ func PrintExcerpts(w io.Writer, list problem.List, excerpt func(problem.Problem)
 	}
 }
 
-// PrintWarnings prints every warning, however many there are: each names
-// something that is not shown anywhere else.
+// PrintWarnings prints every warning, however many there are: each names something that is not shown anywhere else.
 func PrintWarnings(w io.Writer, list problem.List) {
 	for _, p := range list {
 		PrintProblems(w, problem.List{p})

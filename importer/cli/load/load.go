@@ -18,8 +18,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Where says where things are: what every command takes that uses an environment.
-// Empty fields have the defaults that the flags document.
+// Where says where things are: what every command takes that uses an environment. Empty fields have the defaults that the flags document.
 type Where struct {
 	Mapping      string // the mapping file
 	Env          string // the environment's name
@@ -30,8 +29,7 @@ type Where struct {
 	MustName     bool   // an environment is not taken only because the file has no other
 }
 
-// StateDir returns the state folder of an environment; "" when nothing says where
-// it is. The sandbox has a folder of its own in it.
+// StateDir returns the state folder of an environment; "" when nothing says where it is. The sandbox has a folder of its own in it.
 func (w Where) StateDir(sandbox bool) string {
 	file, _ := environment.Find(w.Mapping, w.Environments)
 	folder := StatePath(w.Mapping, file, w.State)
@@ -49,14 +47,12 @@ type Options struct {
 	Password        string            // opens encrypted sheets
 	NeedEnvironment bool              // choose an environment; without one the service is not asked
 	KeepInputs      bool              // put the copies of the sheets into the state folder
-	// Copied is cell.Sheet.Copied of each of Sheets; nil when no results workbook
-	// will be written.
+	// Copied is cell.Sheet.Copied of each of Sheets; nil when no results workbook will be written.
 	Copied []func(column, row int) problem.Copy
 	Connection
 }
 
-// Session is what was loaded. Fields are nil or empty when they were not asked for,
-// or could not be loaded.
+// Session is what was loaded. Fields are nil or empty when they were not asked for, or could not be loaded.
 type Session struct {
 	Mapping  *mapping.Mapping
 	Env      *environment.Environment
@@ -140,8 +136,7 @@ func Open(ctx context.Context, o Options) (s *Session, err error) {
 	return s, found.Err()
 }
 
-// Close closes the sheets, removes the copies that are not kept, and stops the
-// sandbox.
+// Close closes the sheets, removes the copies that are not kept, and stops the sandbox.
 func (s *Session) Close() {
 	for i := len(s.closers) - 1; i >= 0; i-- {
 		s.closers[i]()
@@ -246,14 +241,12 @@ func (s *Session) chooseEnvironment(where Where) error {
 	return CheckState(s.State)
 }
 
-// Scope returns the environment's name in the ledger, as the base url and the
-// mapping's version make it.
+// Scope returns the environment's name in the ledger, as the base url and the mapping's version make it.
 func (s *Session) Scope() string {
 	return s.Env.Identity(apiclient.Version(s.Mapping.API.Text))
 }
 
-// Bind binds the mapping to the sheets and the service, nil when the service is
-// not known.
+// Bind binds the mapping to the sheets and the service, nil when the service is not known.
 func (s *Session) Bind(service *mapping.Service) error {
 	var sheets []cell.Sheet
 	for _, src := range s.Sources {

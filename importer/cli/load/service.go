@@ -44,8 +44,7 @@ type Limiter interface {
 	io.Closer
 }
 
-// Version returns the version of the interface to use: given, else the mapping's,
-// else 1 for an environment with a case, else 2.
+// Version returns the version of the interface to use: given, else the mapping's, else 1 for an environment with a case, else 2.
 func (s *Session) Version(given string) apiclient.Version {
 	switch {
 	case given != "":
@@ -58,15 +57,14 @@ func (s *Session) Version(given string) apiclient.Version {
 	return apiclient.V2
 }
 
-// Connect makes the client of the service; for the sandbox it starts the embedded
-// service. Nothing is sent yet, except for credentials.
+// Connect makes the client of the service; for the sandbox it starts the embedded service. Nothing is sent yet, except for credentials.
 func (s *Session) Connect(ctx context.Context, version apiclient.Version, c Connection) error {
 	s.connection = c
 	cfg, err := s.Env.Config(ctx, version)
 	if err != nil {
 		return err
 	}
-	cfg.Wrap, cfg.Trace = c.Wrap, c.Trace
+	cfg.Wrap, cfg.Trace, cfg.ReadOnly, cfg.UserAgent, cfg.InventPhone = c.Wrap, c.Trace, c.ReadOnly, c.UserAgent, s.Mapping.InventPhone()
 	if s.Env.Sandbox {
 		service, err := s.startSandbox()
 		if err != nil {
@@ -77,9 +75,6 @@ func (s *Session) Connect(ctx context.Context, version apiclient.Version, c Conn
 		return problem.New("not-sandbox", "--templates gives the sandbox its reference data; the environment “%s” has its own", s.Env.Name).
 			Hinted("leave it out, or use -e sandbox")
 	}
-	cfg.InventPhone = s.Mapping.InventPhone()
-	cfg.ReadOnly = c.ReadOnly
-	cfg.UserAgent = c.UserAgent
 	if c.Concurrency > 0 {
 		cfg.Concurrency = c.Concurrency
 	}
@@ -151,8 +146,7 @@ func (s *Session) AskTemplates(ctx context.Context) (*mapping.Service, error) {
 	return service, nil
 }
 
-// contactIDs reads the ids of contacts that the environment has and the mapping
-// names.
+// contactIDs reads the ids of contacts that the environment has and the mapping names.
 func (s *Session) contactIDs() (map[string]string, error) {
 	ids := map[string]string{}
 	var found problem.List
@@ -173,8 +167,7 @@ func (s *Session) contactIDs() (map[string]string, error) {
 	return ids, found.Err()
 }
 
-// ListTemplates reads the reference data, whatever the mapping is, and asks again where the service
-// does not answer.
+// ListTemplates reads the reference data, whatever the mapping is, and asks again where the service does not answer.
 func (s *Session) ListTemplates(ctx context.Context) (*mapping.Service, error) {
 	var templates []apiclient.Template
 	var notes []string

@@ -21,8 +21,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Input is a copy of a sheet: an export that is being written or replaced cannot
-// change under the run.
+// Input is a copy of a sheet: an export that is being written or replaced cannot change under the run.
 type Input struct {
 	Path     string // of the copy
 	Given    string // the path that the user gave
@@ -38,8 +37,7 @@ func (in *Input) Open(o sheet.Options) (*sheet.Reader, error) {
 	return sheet.Open(in.Path, o)
 }
 
-// copyInput copies a sheet into folder (0700), as a file (0600) of its own. With an empty folder the copy is
-// temporary.
+// copyInput copies a sheet into folder (0700), as a file (0600) of its own. With an empty folder the copy is temporary.
 func copyInput(given, folder string) (*Input, error) {
 	src, err := safefile.Open(given)
 	if err != nil {
@@ -101,8 +99,7 @@ type Source struct {
 	copied func(column, row int) problem.Copy
 }
 
-// Sheet describes the sheet: its header, its file and its place among the
-// session's sheets.
+// Sheet describes the sheet: its header, its file and its place among the session's sheets.
 func (src *Source) Sheet() cell.Sheet {
 	s := src.Table.Sheet()
 	s.File, s.Book, s.Table, s.Copied = src.Input.Given, src.Book, src.table, src.copied
@@ -124,8 +121,7 @@ func (s *Session) Records() iter.Seq2[cell.Record, error] {
 	}
 }
 
-// KeepInputs leaves the copies of the sheets in the state folder, so that workbooks can be made
-// from them again.
+// KeepInputs leaves the copies of the sheets in the state folder, so that workbooks can be made from them again.
 func (s *Session) KeepInputs() {
 	for _, src := range s.Sources {
 		src.Input.remove = func() {}

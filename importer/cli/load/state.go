@@ -16,8 +16,6 @@ import (
 // stateName is the name of a state folder that --state does not name.
 const stateName = ".claimsheet"
 
-// The state folder is where runs keep what they know.
-
 // StatePath returns the state folder: flag, if it is given, else .claimsheet beside the
 // environments file, else beside the mapping. It is "" when there is neither. It is
 // never the current folder, because a run from another folder would not find the
@@ -34,8 +32,7 @@ func StatePath(mappingFile, environmentsFile, flag string) string {
 	return ""
 }
 
-// SandboxFolder returns the state folder of the sandbox, which is inside another. Its
-// ledger and its data are lost together or not at all.
+// SandboxFolder returns the state folder of the sandbox, which is inside another. Its ledger and its data are lost together or not at all.
 func SandboxFolder(folder string) string { return filepath.Join(folder, "sandbox") }
 
 // LedgerFile returns the path of the ledger in a state folder.
@@ -44,21 +41,18 @@ func LedgerFile(folder string) string { return filepath.Join(folder, "ledger.db"
 // InputsFolder returns the folder in a state folder that has the kept copies of sheets.
 func InputsFolder(folder string) string { return filepath.Join(folder, "inputs") }
 
-// TrackingFolder returns the folder in a state folder that has the events of an
-// environment's webhook until the ledger takes them.
+// TrackingFolder returns the folder in a state folder that has the events of an environment's webhook until the ledger takes them.
 func TrackingFolder(folder, environment string) string {
 	return filepath.Join(folder, "tracking", url.PathEscape(environment))
 }
 
-// StudioFile returns the file in a state folder that keeps what studio has not saved of a
-// mapping.
+// StudioFile returns the file in a state folder that keeps what studio has not saved of a mapping.
 func StudioFile(folder, mappingFile string) string {
 	sum := sha256.Sum256([]byte(safefile.Absolute(mappingFile)))
 	return filepath.Join(folder, "studio", hex.EncodeToString(sum[:8])+".json")
 }
 
-// IsInStateFolder reports whether a file is in a state folder, where a ledger and the
-// files beside it are known by their names.
+// IsInStateFolder reports whether a file is in a state folder, where a ledger and the files beside it are known by their names.
 func IsInStateFolder(path string) bool {
 	dir := filepath.Dir(safefile.Absolute(path))
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
@@ -77,12 +71,6 @@ func IsInStateFolder(path string) bool {
 	}
 }
 
-// groupOrOthers and others are the modes that let more users than the owner write.
-const (
-	groupOrOthers os.FileMode = 0o022
-	others        os.FileMode = 0o002
-)
-
 // CheckState refuses a state folder that belongs to another user, and one that other
 // users of this machine can write to or replace: they could plant a ledger or a
 // link there. A folder that does not exist yet passes, because it will be created
@@ -98,11 +86,11 @@ func CheckState(folder string) error {
 	if err := safefile.Owner(dir); err != nil {
 		return err
 	}
-	for forbidden, classes := groupOrOthers, "go"; ; forbidden, classes = others, "o" {
+	for forbidden, classes := os.FileMode(0o022), "go"; ; forbidden, classes = 0o002, "o" { // a folder above may be its group's
 		info, err := os.Stat(dir)
 		switch {
 		case err != nil || !info.IsDir(): // reported when something is created or opened there
-		case info.Mode().Perm()&forbidden != 0 && (forbidden == groupOrOthers || info.Mode()&os.ModeSticky == 0):
+		case info.Mode().Perm()&forbidden != 0 && (classes == "go" || info.Mode()&os.ModeSticky == 0):
 			return problem.At(problem.Where{File: dir}, "state-folder", "other users can write to the folder (mode %04o), and so could change what the ledger says is done",
 				info.Mode().Perm()).Hinted("%s; or name another state folder with --state", fmt.Sprintf("chmod %s-w %s", classes, dir))
 		}

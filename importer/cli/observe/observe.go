@@ -21,8 +21,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Options say which side outputs a run has. The texts are those of the flags, ""
-// when a flag is not given.
+// Options say which side outputs a run has. The texts are those of the flags, "" when a flag is not given.
 type Options struct {
 	Stderr   io.Writer // where problems are printed
 	Terminal io.Writer // stderr itself: only a terminal has a progress bar
@@ -60,8 +59,7 @@ type Observer struct {
 	wipe     func() // clears the line of the progress bar; nil without a bar
 }
 
-// New checks the options and opens the log. The Observer can be used in any case, to report
-// the error.
+// New checks the options and opens the log. The Observer can be used in any case, to report the error.
 func New(run string, options Options) (*Observer, error) {
 	o := &Observer{options: options, log: slog.New(slog.DiscardHandler), prints: true, started: time.Now()}
 	format := options.LogFormat
@@ -99,8 +97,7 @@ func newHandler(w io.Writer, format string, level slog.Level) slog.Handler {
 	return slog.NewTextHandler(w, o)
 }
 
-// sanitize removes line feeds and control characters, so that a text cannot forge
-// log lines or control a terminal.
+// sanitize removes line feeds and control characters, so that a text cannot forge log lines or control a terminal.
 func sanitize(_ []string, a slog.Attr) slog.Attr {
 	switch v := a.Value.Any().(type) {
 	case string:
@@ -137,8 +134,7 @@ func (o *Observer) print(lines []byte) (int, error) {
 	return o.options.Stderr.Write(lines)
 }
 
-// PrintProblems prints problems and logs them with their parts as attributes, as many
-// as are printed.
+// PrintProblems prints problems and logs them with their parts as attributes, as many as are printed.
 func (o *Observer) PrintProblems(list problem.List) {
 	if o.logsAll {
 		for _, p := range list[:min(len(list), console.MaxProblems)] {
@@ -187,8 +183,7 @@ func refuseStateFolder(path, code, what string) error {
 	return nil
 }
 
-// Named sets the names of the mapping and the environment. The first name that is
-// not empty counts.
+// Named sets the names of the mapping and the environment. The first name that is not empty counts.
 func (o *Observer) Named(mapping, environment string) {
 	o.mapping, o.environment = cmp.Or(o.mapping, mapping), cmp.Or(o.environment, environment)
 }
@@ -200,8 +195,7 @@ func (o *Observer) Started(version, mappingFile string, sheets []string) {
 		"sheets", sheets, "dryRun", o.options.DryRun)
 }
 
-// Surveyed says what the first pass has counted. A dry run counts invalid rows
-// later.
+// Surveyed says what the first pass has counted. A dry run counts invalid rows later.
 func (o *Observer) Surveyed(rows, clients, invalid int) {
 	counts := []any{"rows", rows, "clients", clients}
 	if !o.options.DryRun {

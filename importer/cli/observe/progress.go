@@ -12,8 +12,7 @@ import (
 
 const (
 	lookEvery = 250 * time.Millisecond
-	// logEvery is the time between progress lines, and between the lines of a pause
-	// that comes back.
+	// logEvery is the time between progress lines, and between the lines of a pause that comes back.
 	logEvery = 10 * time.Second
 	// minPause is how long a wait must be to be logged.
 	minPause = time.Second
@@ -66,8 +65,7 @@ type watcher struct {
 	waiting  string    // what the log knows the run to be waiting for
 }
 
-// sample shows a snapshot. A pause is logged, and that the run continues after it, unless it is short or
-// follows another at once.
+// sample shows a snapshot. A pause is logged, and that the run continues after it, unless it is short or follows another at once.
 func (w *watcher) sample(at importer.Progress, now time.Time) {
 	past := now.Sub(w.began)
 	left := time.Duration(0) // an estimate; 0 for none
@@ -139,8 +137,7 @@ const widest = 79
 // without colours and escape sequences, so it respects NO_COLOR and works on every console.
 const barTemplate pb.ProgressBarTemplate = `{{counters . "%s/%s"}} {{bar . "[" "=" ">" " " "]"}} {{string . "words"}}`
 
-// draw draws or removes the progress bar. wipe clears its line before anything else
-// is printed; nil when the bar is gone.
+// draw draws or removes the progress bar. wipe clears its line before anything else is printed; nil when the bar is gone.
 func (w *watcher) draw(paint, wipe func()) {
 	w.printing.Lock()
 	defer w.printing.Unlock()

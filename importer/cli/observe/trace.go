@@ -10,8 +10,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Trace is a file with a JSON line for each request of a command. A nil Trace records
-// nothing. It is safe for concurrent use.
+// Trace is a file with a JSON line for each request of a command. A nil Trace records nothing. It is safe for concurrent use.
 type Trace struct {
 	path string
 	warn func(problem.Problem)
@@ -22,8 +21,7 @@ type Trace struct {
 	failed  bool // nothing more is written
 }
 
-// OpenTrace makes a new file, which only its owner can read; nil for no path. What goes
-// wrong later is given to warn, once.
+// OpenTrace makes a new file, which only its owner can read; nil for no path. What goes wrong later is given to warn, once.
 func OpenTrace(path string, warn func(problem.Problem)) (*Trace, error) {
 	if path == "" {
 		return nil, nil
@@ -39,8 +37,7 @@ func OpenTrace(path string, warn func(problem.Problem)) (*Trace, error) {
 	return &Trace{path: path, warn: warn, file: file}, nil
 }
 
-// Of returns what records the requests of a run, for apiclient.Config.Trace; nil for a
-// nil Trace. run may be empty.
+// Of returns what records the requests of a run, for apiclient.Config.Trace; nil for a nil Trace. run may be empty.
 func (t *Trace) Of(run string) func(apiclient.Exchange) {
 	if t == nil {
 		return nil

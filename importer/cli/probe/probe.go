@@ -94,8 +94,7 @@ type shown struct {
 	evidence string
 }
 
-// Run probes the service. The Report has what was learnt until an error, which means that the
-// service could not be used.
+// Run probes the service. The Report has what was learnt until an error, which means that the service could not be used.
 func Run(ctx context.Context, o Options) (Report, error) {
 	p := &prober{Options: o, invented: map[apiclient.By]shown{}, asked: map[string]int{}}
 	env := *o.Session.Env // a copy, which gets the lines
@@ -150,8 +149,7 @@ func (p *prober) so(format string, args ...any) {
 	p.Asked[len(p.Asked)-1].So = fmt.Sprintf(format, args...)
 }
 
-// get sends a GET, again where the service asks to wait, and keeps the form of its answer. The error
-// means that there was none.
+// get sends a GET, again where the service asks to wait, and keeps the form of its answer. The error means that there was none.
 func (p *prober) get(ctx context.Context, about string, r apiclient.Request) (found shown, err error) {
 	for range 3 {
 		a, err := p.Session.Client.Do(ctx, r)
@@ -320,8 +318,7 @@ func (p *prober) askTestClient(ctx context.Context) error {
 	return p.learnLookUp(ctx, r, a, "")
 }
 
-// learnLookUp learns where a look-up that found the test client has its id: sure, where that is
-// known.
+// learnLookUp learns where a look-up that found the test client has its id: sure, where that is known.
 func (p *prober) learnLookUp(ctx context.Context, r apiclient.Request, a shown, sure string) error {
 	place, id, ok := p.Session.Client.LearnID(r, a.Answer, sure)
 	if p.Session.Env.NotFound.Describes(a.Answer) {

@@ -30,8 +30,7 @@ type Sender struct {
 // MappingName is the name under which the ledger has what a probe sends.
 const MappingName = "probe"
 
-// noTemplate is the id of a template that no service has. A refusal that is provoked with it can
-// create nothing.
+// noTemplate is the id of a template that no service has. A refusal that is provoked with it can create nothing.
 const noTemplate = "b7e1c1d6-4f0a-4d3c-9a55-0e5f3f1d7c02"
 
 // create creates the test client and what belongs to it, as far as the ledger does not have it, and
@@ -122,8 +121,7 @@ func (p *prober) workflow() mapping.Workflow {
 		p.Session.Env.WorkflowTemplateIdentifier)}
 }
 
-// openActivity is one of the first template, and filled one of the first that has an attribute for a
-// text, else of the first.
+// openActivity is one of the first template, and filled one of the first that has an attribute for a text, else of the first.
 func (p *prober) openActivity() mapping.Activity {
 	t := p.templates[0]
 	return mapping.Activity{TemplateID: t.ID, TemplateName: t.Name, Status: mapping.Open, Workflow: p.workflow()}
@@ -146,8 +144,7 @@ func (p *prober) filled(status mapping.Status) mapping.Activity {
 
 func textValue(text string) cell.Value { return cell.Value{Field: cell.StringValue, Literal: text} }
 
-// fields is the test client's data: those of the mapping's fields, with values of their types, or an
-// e-mail address and a name.
+// fields is the test client's data: those of the mapping's fields, with values of their types, or an e-mail address and a name.
 func (p *prober) fields() (fields []mapping.Value) {
 	for _, f := range p.Session.Mapping.Client.Fields {
 		kind := f.Value.Type.Text
@@ -396,8 +393,7 @@ func nameOf(s mapping.Step) string {
 	return s.Title
 }
 
-// provoke asks for an activity that cannot be created, of a template that the service does not have, and learns how the
-// service refuses.
+// provoke asks for an activity that cannot be created, of a template that the service does not have, and learns how the service refuses.
 func (p *prober) provoke(ctx context.Context, binding *mapping.Binding, plan mapping.Plan) error {
 	const about = "an activity of a template that does not exist"
 	if len(p.templates) == 0 || p.API == apiclient.V2 && p.workflow().TemplateIdentifier == "" {

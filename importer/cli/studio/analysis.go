@@ -12,8 +12,7 @@ import (
 	"claimsheet/mapping/yamlpatch"
 )
 
-// analysis is what a text says, checked against the sheet and the service. It does not
-// change.
+// analysis is what a text says, checked against the sheet and the service. It does not change.
 type analysis struct {
 	text     []byte
 	doc      *yamlpatch.Document // nil when the text is not YAML
@@ -70,8 +69,7 @@ func withContacts(service *mapping.Service, m *mapping.Mapping) *mapping.Service
 	return &own
 }
 
-// read reads the sheet as the text of now says, unless that was done before. The caller
-// holds the lock.
+// read reads the sheet as the text of now says, unless that was done before. The caller holds the lock.
 func (s *Server) read() *book {
 	o := s.session.reading(s.options)
 	if s.books[o] == nil {
@@ -80,8 +78,7 @@ func (s *Server) read() *book {
 	return s.books[o]
 }
 
-// refresh analyses the text of now, and judges the sheet by it in the background. The
-// caller holds the lock.
+// refresh analyses the text of now, and judges the sheet by it in the background. The caller holds the lock.
 func (s *Server) refresh() {
 	s.progress++
 	b, text := s.read(), s.session.text()

@@ -16,8 +16,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// book is the sheet as it is read with some options: its headers, and its rows in a spool.
-// It does not change.
+// book is the sheet as it is read with some options: its headers, and its rows in a spool. It does not change.
 type book struct {
 	options reading
 	err     error // why it cannot be read; nil when it can
@@ -166,8 +165,7 @@ func (b *book) readRows(ctx context.Context, r *sheet.Reader, yield func(cell.Re
 	}
 }
 
-// propose makes suggestions and a first mapping as init does, unless no column has a
-// header that a mapping could name.
+// propose makes suggestions and a first mapping as init does, unless no column has a header that a mapping could name.
 func (b *book) propose(r draft.Request) error {
 	seen := draft.NewProfile(b.table.Header)
 	if seen.IsEmpty() {

@@ -129,8 +129,7 @@ func withoutQuestion(text []byte, n int) (without []byte, ok bool) {
 	return without, err == nil && question.MatchString(line) && saysTheSame(text, without)
 }
 
-// saysTheSame reports whether a text differs only in its comments from one before, which
-// need not be YAML.
+// saysTheSame reports whether a text differs only in its comments from one before, which need not be YAML.
 func saysTheSame(before, text []byte) bool {
 	was, err := yamlpatch.Read(before)
 	if err != nil {
@@ -165,8 +164,7 @@ func answered(text []byte, operations []yamlpatch.Operation) []byte {
 	return text
 }
 
-// replaceText takes a text with the ends of lines of the one before: a browser knows only
-// one kind.
+// replaceText takes a text with the ends of lines of the one before: a browser knows only one kind.
 func (s *Server) replaceText(in changeIn) error {
 	if len(in.Text) > mapping.MaxSize {
 		return errTooLarge
@@ -196,8 +194,6 @@ func (s *Server) goTo(by int) func(changeIn) error {
 		return nil
 	}
 }
-
-func (s *Server) save(in changeIn) error { return s.session.save(in.Overwrite) }
 
 func (s *Server) reload(changeIn) error {
 	text, err := readFile(s.session.path)
@@ -309,8 +305,7 @@ func put(doc *yamlpatch.Document, op yamlpatch.Operation, path []string) yamlpat
 	return op
 }
 
-// resolve replaces an activity that is named by its template by its place in the list; one
-// that is not there stays named.
+// resolve replaces an activity that is named by its template by its place in the list; one that is not there stays named.
 func resolve(doc *yamlpatch.Document, path []string) []string {
 	if len(path) < 2 || path[0] != "activities" || !strings.HasPrefix(path[1], byTemplate) {
 		return path
@@ -325,8 +320,7 @@ func resolve(doc *yamlpatch.Document, path []string) []string {
 	return path
 }
 
-// textOf returns the text of a scalar, which a person may have written as a number; "" for
-// other values.
+// textOf returns the text of a scalar, which a person may have written as a number; "" for other values.
 func textOf(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil || len(value) == 0 || value[0] == '{' || value[0] == '[' {

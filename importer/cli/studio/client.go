@@ -102,8 +102,7 @@ func (v view) client(number, of int, records []int) (any, error) {
 		"problems": v.show(plan.Problems), "steps": steps}, nil
 }
 
-// values are those of a step with the cells that they come from: first what every claim or
-// activity has, then its payload.
+// values are those of a step with the cells that they come from: first what every claim or activity has, then its payload.
 func (v view) values(step *mapping.Step, body json.RawMessage) []sentJSON {
 	list := []sentJSON{}
 	add := func(name, value string, from mapping.Source) {

@@ -33,8 +33,7 @@ func newGuard() *guard {
 		cross: http.NewCrossOriginProtection(), last: time.Now()}
 }
 
-// policy allows what the embedded files hold and nothing else: no inline scripts or
-// styles, no other origin.
+// policy allows what the embedded files hold and nothing else: no inline scripts or styles, no other origin.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -73,8 +72,7 @@ func (g *guard) protect(next http.Handler) http.Handler {
 	})
 }
 
-// check refuses requests that name another host, as after DNS rebinding, or come from
-// another origin.
+// check refuses requests that name another host, as after DNS rebinding, or come from another origin.
 func (g *guard) check(r *http.Request) error {
 	host, port, err := net.SplitHostPort(r.Host)
 	if err != nil || host != "127.0.0.1" && host != "localhost" {

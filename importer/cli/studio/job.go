@@ -55,8 +55,7 @@ const (
 	leftFor    = 7 * 24 * time.Hour
 )
 
-// removeLeft removes the folders of jobs whose sessions were killed long ago: they hold
-// personal data.
+// removeLeft removes the folders of jobs whose sessions were killed long ago: they hold personal data.
 func removeLeft() {
 	folders, _ := filepath.Glob(filepath.Join(os.TempDir(), jobFolders))
 	for _, folder := range folders {

@@ -57,8 +57,7 @@ func label(path []string) string {
 	}), ".")]
 }
 
-// yamlKey matches a key in a message: sheet.numbers, sheet: {timezone: Europe/London},
-// existing: create.
+// yamlKey matches a key in a message: sheet.numbers, sheet: {timezone: Europe/London}, existing: create.
 var yamlKey = regexp.MustCompile(`\b(?:(sheet|client|workflow)(?:\.|: \{))?\b(header_row|when|empty|fill_down|numbers|timezone|` +
 	`encoding|delimiter|lookup|existing|existing_activities|name|template_identifier|resume_at|` +
 	`status|values|type|format|years|percent)\b` +

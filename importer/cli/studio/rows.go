@@ -9,7 +9,6 @@ import (
 
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
-	"claimsheet/mapping/problem"
 )
 
 // view is what an answer about the rows is made from. It does not change.
@@ -39,8 +38,7 @@ func number(r *http.Request, name string) int {
 	return max(0, n)
 }
 
-// mostValues bounds the distinct texts of an answer, and countedValues those that are
-// told apart.
+// mostValues bounds the distinct texts of an answer, and countedValues those that are told apart.
 const (
 	mostValues    = 500
 	countedValues = 20_000
@@ -185,7 +183,7 @@ func (v view) filter(r *http.Request, show string) func(record int) bool {
 }
 
 func (v view) row(i int) (rowJSON, error) {
-	one := rowJSON{Cells: []string{}}
+	one := rowJSON{Cells: []string{}, Problems: []problemJSON{}}
 	err := v.book.rows.Read(v.book.places[i:i+1], func(record cell.Record) {
 		one.Row = record.Row
 		for i := range v.book.columns {
@@ -199,15 +197,11 @@ func (v view) row(i int) (rowJSON, error) {
 		if one.Skipped = string(row.Skipped); v.verdict != nil {
 			found = append(found, v.verdict.together[i]...)
 		}
-		one.Problems = showAll(slices.DeleteFunc(found, func(p problem.Problem) bool { return v.bound.Keyless && p.Code == "empty-key" }))
+		for _, p := range found {
+			if !v.bound.Keyless || p.Code != "empty-key" {
+				one.Problems = append(one.Problems, inPage(p))
+			}
+		}
 	})
 	return one, err
-}
-
-func showAll(list problem.List) []problemJSON {
-	shown := []problemJSON{}
-	for _, p := range list {
-		shown = append(shown, inPage(p))
-	}
-	return shown
 }

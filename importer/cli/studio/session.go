@@ -57,9 +57,6 @@ func (s *session) open(o Options) (err error) {
 // leftUnsaved is the label of what an earlier session left.
 const leftUnsaved = "left unsaved last time"
 
-// beginWith makes a text the one to begin with, before anything was changed.
-func (s *session) beginWith(text []byte) { s.begin, s.history[0].text = text, text }
-
 // readFile reads the mapping file, which need not exist: then the text is nil.
 func readFile(path string) ([]byte, error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
@@ -150,16 +147,14 @@ func (s *session) noAccess(err error) error {
 		Hinted("nothing was changed; what is here is not lost while this page is open")
 }
 
-// unsaved is the autosaved file: what was not saved, of which mapping file, and what that
-// had when the changes were begun.
+// unsaved is the autosaved file: what was not saved, of which mapping file, and what that had when the changes were begun.
 type unsaved struct {
 	Mapping string `json:"mapping"`
 	Text    string `json:"text"`
 	File    []byte `json:"file"` // null when there was none
 }
 
-// keep writes what is not saved to the autosaved file, and removes that when there is
-// nothing.
+// keep writes what is not saved to the autosaved file, and removes that when there is nothing.
 func (s *session) keep() {
 	s.notKept = nil
 	isSaved := !s.dirty() || s.file == nil && bytes.Equal(s.text(), s.begin) // what was proposed can be proposed again

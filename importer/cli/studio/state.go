@@ -205,8 +205,7 @@ func (s *Server) mapping() mappingJSON {
 	return m
 }
 
-// questions returns the questions of a first mapping. One that has a line of its own is
-// about the next line.
+// questions returns the questions of a first mapping. One that has a line of its own is about the next line.
 func questions(doc *yamlpatch.Document, text []byte) []questionJSON {
 	list := []questionJSON{}
 	isComment := func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "#") }

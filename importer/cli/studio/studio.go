@@ -47,8 +47,7 @@ type Options struct {
 	Routes   apiclient.Routes // of the environment; Version is the mapping's
 	LinkBody json.RawMessage  // of the magic link's request
 
-	// Autosave is the file that keeps what is not saved, for after a crash; "" keeps
-	// nothing.
+	// Autosave is the file that keeps what is not saved, for after a crash; "" keeps nothing.
 	Autosave string
 
 	// Suggest is what suggestions are made from, besides the rows, and a first mapping. For
@@ -115,14 +114,13 @@ func New(ctx context.Context, o Options) (*Server, error) {
 		return nil, b.err
 	}
 	if o.Propose && s.session.file == nil && b.proposed != nil {
-		s.session.beginWith(b.proposed)
+		s.session.begin, s.session.history[0].text = b.proposed, b.proposed
 	}
 	s.refresh()
 	return s, nil
 }
 
-// Handler serves the page and its API. It answers only requests that name the address
-// that it listens on.
+// Handler serves the page and its API. It answers only requests that name the address that it listens on.
 func (s *Server) Handler() http.Handler { return s.guard.protect(s.mux) }
 
 // isIdle reports whether no page has asked for the time of Options.Idle, and no job runs.
@@ -150,8 +148,7 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// background runs work that Close waits for. A panic in it ends the session. The caller
-// holds the lock.
+// background runs work that Close waits for. A panic in it ends the session. The caller holds the lock.
 func (s *Server) background(work func()) {
 	if s.closed {
 		return
@@ -183,7 +180,7 @@ func (s *Server) routes() {
 	handle("POST /api/text", s.changing(s.replaceText))
 	handle("POST /api/undo", s.changing(s.goTo(-1)))
 	handle("POST /api/redo", s.changing(s.goTo(1)))
-	handle("POST /api/save", s.changing(s.save))
+	handle("POST /api/save", s.changing(func(in changeIn) error { return s.session.save(in.Overwrite) }))
 	handle("POST /api/reload", s.changing(s.reload))
 	handle("POST /api/ignore", s.changing(s.ignore))
 	handle("GET /api/column", s.looking(getColumn))
@@ -205,8 +202,7 @@ func (s *Server) Link(l net.Listener) string {
 	return fmt.Sprintf("http://%s/?token=%s", l.Addr(), s.guard.token)
 }
 
-// Serve serves the session on l until ctx ends or no page has asked for long enough. It
-// closes l.
+// Serve serves the session on l until ctx ends or no page has asked for long enough. It closes l.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	defer context.AfterFunc(ctx, s.stop)()
 	go func() {

@@ -68,8 +68,7 @@ func (l *lister) all(t targetJSON, of string, keys ...string) {
 	}
 }
 
-// usualFields are client fields that most campaigns have. The service's operator knows
-// which there are.
+// usualFields are client fields that most campaigns have. The service's operator knows which there are.
 var usualFields = []string{"email", "firstName", "lastName", "phone"}
 
 // fields lists the fields of a person, and the usual ones that are not there yet.

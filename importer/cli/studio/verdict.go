@@ -241,8 +241,7 @@ func (v *verdict) addTogether(first cell.Row, found problem.List) {
 	}
 }
 
-// moveToErrors counts a problem that rows together have for the targets of its column,
-// which took the cell for usable, or for empty.
+// moveToErrors counts a problem that rows together have for the targets of its column, which took the cell for usable, or for empty.
 func (v *verdict) moveToErrors(row cell.Row, p problem.Problem) {
 	column, isRequired := columnOf(p.Where), p.Code == "required"
 	for i, t := range v.of.bound.Targets {

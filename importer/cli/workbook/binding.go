@@ -163,8 +163,7 @@ func inspect(path, password string) (properties map[string]string, stripped bool
 	return r.Properties, stripped, r.Close()
 }
 
-// lost refuses a results workbook that cannot say to which run it belongs, without which
-// done work might be done again.
+// lost refuses a results workbook that cannot say to which run it belongs, without which done work might be done again.
 func lost(path string) error {
 	return problem.At(problem.Where{File: path}, "properties-lost", "this is a results workbook that does not say any more to which run it belongs: "+
 		"the program that saved it dropped the document properties, and the hidden sheet that repeats them is gone too").
@@ -195,8 +194,7 @@ func (b *Binding) refusePlan(path, expected string) error {
 		Hinted("name what it was made from, without --dry-run: %s", cmp.Or(b.Input, "the sheet"))
 }
 
-// CheckMapping refuses a mapping of another name: the ledger knows the steps by
-// the name, so done work would be done again.
+// CheckMapping refuses a mapping of another name: the ledger knows the steps by the name, so done work would be done again.
 func (b *Binding) CheckMapping(m *mapping.Mapping) error {
 	if b.Mapping == m.Name.Text {
 		return nil

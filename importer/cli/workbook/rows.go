@@ -128,8 +128,7 @@ func (t *Table) split(record cell.Record) rerun.Row {
 	return row
 }
 
-// listOf splits a cell of the column claimIds; the note at the end of a list that did not
-// fit its cell is not an id.
+// listOf splits a cell of the column claimIds; the note at the end of a list that did not fit its cell is not an id.
 func listOf(text string) []string {
 	text, _, _ = strings.Cut(text, " … ")
 	var ids []string
@@ -177,8 +176,7 @@ func Steps(open Opener) iter.Seq2[rerun.Step, error] {
 	}
 }
 
-// eachStep yields the lines of one sheet that are not empty; more is false when the consumer has
-// stopped or has got an error.
+// eachStep yields the lines of one sheet that are not empty; more is false when the consumer has stopped or has got an error.
 func eachStep(r *sheet.Reader, yield func(rerun.Step, error) bool) (more bool) {
 	tab := r.Sheet()
 	columns, err := stepColumns(tab)
