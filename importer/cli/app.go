@@ -19,7 +19,6 @@ import (
 
 	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
-	"claimsheet/importer/cli/observe"
 	"claimsheet/importer/result"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
@@ -44,8 +43,8 @@ type program struct {
 	object   any               // what --json prints, without its ending; nil if the command failed earlier
 	summary  *result.Summary   // of the run that the command made, nil for none
 	run      string            // the run's id
-	observer *observe.Observer // of a run; nil for other commands
-	trace    *observe.Trace    // nil for none
+	observer *console.Observer // of a run; nil for other commands
+	trace    *console.Trace    // nil for none
 	typed    []string          // the words that a shell asks to complete
 	closers  []func()          // close what the command has opened, the last one first
 }

@@ -10,7 +10,6 @@ import (
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
-	"claimsheet/importer/cli/observe"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -138,7 +137,7 @@ func (p *program) openTrace(c *cli.Context, asks bool) (err error) {
 	if err := refuseExisting(path, "--trace"); err != nil {
 		return err
 	}
-	p.trace, err = observe.OpenTrace(path, func(wrong problem.Problem) { console.PrintProblems(p.Err, problem.List{wrong}) })
+	p.trace, err = console.OpenTrace(path, func(wrong problem.Problem) { console.PrintProblems(p.Err, problem.List{wrong}) })
 	return err
 }
 

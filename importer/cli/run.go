@@ -17,7 +17,6 @@ import (
 	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
-	"claimsheet/importer/cli/observe"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
@@ -106,7 +105,7 @@ type runOptions struct {
 // runOptions reads the flags, and opens the log first, so that a run that cannot start is reported too.
 func (p *program) runOptions(c *cli.Context, noSheet, example string) (o runOptions, err error) {
 	p.run = uuid.NewString()
-	p.observer, err = observe.New(p.run, observe.Options{
+	p.observer, err = console.NewObserver(p.run, console.Options{
 		Stderr: p.Err, Terminal: p.stderr, Dumb: p.Env("TERM") == "dumb",
 		LogFormat: c.String("log-format"), LogFile: c.String("log-file"), NoProgress: c.Bool("no-progress"), Quiet: c.Bool("quiet"),
 		DryRun: c.Bool("dry-run"),

@@ -1,4 +1,6 @@
-// Package console is the way to the terminal: it cleans what is printed on stdout and stderr, prints problems, and asks for confirmation.
+// Package console is the way to the terminal: it cleans what is printed on stdout and stderr, prints problems, and asks for
+// confirmation. It also has the side outputs: the log and the progress bar of a run, and the trace of any command that speaks with the
+// service. Nothing of them changes a result, and nothing that they write has personal data, secrets or links.
 package console
 
 import (
@@ -18,17 +20,11 @@ import (
 // MaxProblems is how many problems PrintProblems prints one by one; the results workbook has them all.
 const MaxProblems = 40
 
-// ProblemPrinter is a writer that prints problems in its own way, for example into a log.
-type ProblemPrinter interface {
-	PrintProblems(list problem.List)
-}
-
-// PrintProblems prints each problem on a line, with its hint on the next. Cells of a
-// column that have the same problem share a line. A writer that is a ProblemPrinter
-// prints them itself.
+// PrintProblems prints each problem on a line, with its hint on the next. Cells of a column that have the same problem share a line. An
+// Observer logs them too.
 func PrintProblems(w io.Writer, list problem.List) {
-	if own, ok := w.(ProblemPrinter); ok {
-		own.PrintProblems(list)
+	if observer, ok := w.(*Observer); ok {
+		observer.printProblems(list)
 		return
 	}
 	PrintExcerpts(w, list, func(problem.Problem) string { return "" })

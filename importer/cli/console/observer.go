@@ -1,6 +1,4 @@
-// Package observe has the side outputs of a run: its log and progress bar, and the trace of any command that speaks with the service.
-// Nothing here changes a result, and nothing it writes has personal data, secrets or links.
-package observe
+package console
 
 import (
 	"cmp"
@@ -14,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/result"
 	"claimsheet/importer/safefile"
@@ -36,7 +33,7 @@ type Options struct {
 }
 
 // Observer receives what happens in a run, and takes the place of stderr: what is written to it is
-// printed, logged, or both. Write and PrintProblems are safe for concurrent use; the other methods are
+// printed, logged, or both. Write and the printing of problems are safe for concurrent use; the other methods are
 // called by one goroutine. Where the log is:
 //
 //	stderr is a terminal             problems as plain lines, a bar, no log
@@ -59,15 +56,15 @@ type Observer struct {
 	wipe     func() // clears the line of the progress bar; nil without a bar
 }
 
-// New checks the options and opens the log. The Observer can be used in any case, to report the error.
-func New(run string, options Options) (*Observer, error) {
+// NewObserver checks the options and opens the log. The Observer can be used in any case, to report the error.
+func NewObserver(run string, options Options) (*Observer, error) {
 	o := &Observer{options: options, log: slog.New(slog.DiscardHandler), prints: true, started: time.Now()}
 	format := options.LogFormat
 	if format != "" && format != "text" && format != "json" {
 		return o, problem.New("usage", "--log-format is text or json, not “%s”", format).Hinted("leave it out to have text")
 	}
 	_, isFile := options.Terminal.(*os.File)
-	isTerminal := console.IsTerminal(options.Terminal)
+	isTerminal := IsTerminal(options.Terminal)
 	level, to := slog.LevelInfo, io.Writer(nil)
 	switch {
 	case options.LogFile != "":
@@ -134,18 +131,18 @@ func (o *Observer) print(lines []byte) (int, error) {
 	return o.options.Stderr.Write(lines)
 }
 
-// PrintProblems prints problems and logs them with their parts as attributes, as many as are printed.
-func (o *Observer) PrintProblems(list problem.List) {
+// printProblems prints problems and logs them with their parts as attributes, as many as are printed.
+func (o *Observer) printProblems(list problem.List) {
 	if o.logsAll {
-		for _, p := range list[:min(len(list), console.MaxProblems)] {
+		for _, p := range list[:min(len(list), MaxProblems)] {
 			o.log.Warn(p.Message, "code", p.Code, "where", p.Where.String(), "hint", p.Hint)
 		}
-		if more := len(list) - console.MaxProblems; more > 0 {
+		if more := len(list) - MaxProblems; more > 0 {
 			o.log.Warn("there are more problems", "more", more)
 		}
 	}
 	var lines strings.Builder
-	console.PrintProblems(&lines, list)
+	PrintProblems(&lines, list)
 	_, _ = o.print([]byte(lines.String()))
 }
 

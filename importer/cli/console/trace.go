@@ -1,4 +1,4 @@
-package observe
+package console
 
 import (
 	"encoding/json"
