@@ -209,13 +209,10 @@ func (r *importRun) checkNextRun(ctx context.Context, b *workbook.Binding) error
 	if err != nil {
 		return err
 	}
-	known, err := r.ledger.knownRun(ctx, b.NextRun)
-	if err != nil || known == runEnded {
-		return err
-	}
+	began, ended, err := r.ledger.knownRun(ctx, b.NextRun)
 	isThere := next != nil && next.Run == b.NextRun
-	if known == runBegun && !isThere {
-		return nil
+	if err != nil || ended || began && !isThere {
+		return err
 	}
 	if next != nil && (isThere || next.Started.After(b.Started)) {
 		if known, err := r.ledger.knowsWorkbook(ctx, next); err != nil || known {
@@ -240,34 +237,19 @@ func (r *importRun) findOwn(path string) (*workbook.Binding, error) {
 	return b, nil
 }
 
-// runKnowledge is how much of a run a ledger knows.
-type runKnowledge int
-
-const (
-	runUnknown runKnowledge = iota
-	runBegun                // it was killed, or the ledger is a copy from before its end; only the latter has its workbook
-	runEnded
-)
-
-// knownRun returns how much of a run the ledger knows. A run writes its workbook after its
-// end was recorded, so the ledger is older than such a workbook of a run that has only begun.
-func (l *ledgerSession) knownRun(ctx context.Context, id string) (runKnowledge, error) {
-	run, known, err := l.ledger.Run(ctx, id)
-	switch {
-	case err != nil || !known:
-		return runUnknown, err
-	case run.Finished.IsZero():
-		return runBegun, nil
-	}
-	return runEnded, nil
+// knownRun reports whether the ledger knows that a run began, and that it ended. One that has only begun was killed, or the ledger is a
+// copy from before its end: a run writes its workbook after its end was recorded, so only in the latter case its workbook is there.
+func (l *ledgerSession) knownRun(ctx context.Context, id string) (began, ended bool, err error) {
+	run, began, err := l.ledger.Run(ctx, id)
+	return began, began && !run.Finished.IsZero(), err
 }
 
 // knowsWorkbook reports whether the ledger knows all that a results workbook shows: the end of its run,
 // or that claimsheet report wrote the workbook there, for a run that was killed.
 func (l *ledgerSession) knowsWorkbook(ctx context.Context, b *workbook.Binding) (bool, error) {
-	known, err := l.knownRun(ctx, b.Run)
-	if err != nil || known != runBegun {
-		return known == runEnded, err
+	began, ended, err := l.knownRun(ctx, b.Run)
+	if err != nil || ended || !began {
+		return ended, err
 	}
 	by, _, _, err := l.ledger.OutputOf(ctx, safefile.Absolute(b.Path))
 	return by == b.Run, err

@@ -134,24 +134,24 @@ func (r *importRun) compareWorkbook(ctx context.Context) error {
 	c := &rerun.Comparison{Ledger: r.ledger.ledger, Environment: r.scope, Binding: r.session.Binding,
 		ActivityIDs: r.session.Env.Wire.ActivityID != "", NewIdentity: o.accept["new-identity"]}
 	at := problem.Where{File: book.Path}
-	known, err := r.ledger.knownRun(ctx, book.Run)
+	began, ended, err := r.ledger.knownRun(ctx, book.Run)
 	if err != nil {
 		return err
 	}
-	if book.Dropped && known != runEnded {
+	if book.Dropped && !ended {
 		return problem.At(at, "properties-lost",
 			"the program that saved this workbook dropped its document properties, and the ledger %s does not know its run: a later run may have created more", r.ledger).
 			Hinted("correct the sheet that it was made from and run that; or give a results workbook that has its properties, such as a copy from a backup")
 	}
-	if err := c.CheckSteps(ctx, workbook.Steps(r.session.Sources[0].Input.Open), known == runEnded); err != nil {
+	if err := c.CheckSteps(ctx, workbook.Steps(r.session.Sources[0].Input.Open), ended); err != nil {
 		return err
 	}
-	if _, err := os.Stat(book.Ledger); known == runUnknown && err == nil && book.Ledger != safefile.Absolute(r.ledger.String()) {
+	if _, err := os.Stat(book.Ledger); !began && err == nil && book.Ledger != safefile.Absolute(r.ledger.String()) {
 		return problem.At(at, "other-ledger", "the workbook belongs to the ledger %s; this run would use %s, which does not know it", book.Ledger, r.ledger).
 			Hinted("give --state with the folder of earlier runs, or the mapping and the environments file that belong to it")
 	}
 	switch {
-	case (known != runEnded || c.Missing() > 0) && !c.Complete(book.Steps):
+	case (!ended || c.Missing() > 0) && !c.Complete(book.Steps):
 		return problem.At(at, "steps-missing",
 			"lines of the workbook's sheet Steps are gone, and the ledger does not know what they said: what is done could be done again").
 			Hinted("give the copy that was kept of the workbook, or bring the ledger back: %s", r.ledger)
@@ -188,8 +188,8 @@ func (r *importRun) compareWorkbook(ctx context.Context) error {
 // that are read the next time.
 func (r *importRun) recordBookRun(ctx context.Context) error {
 	b, m := r.options.workbook, r.session.Mapping
-	known, err := r.ledger.knownRun(ctx, b.Run)
-	if err != nil || b.Run == "" || known == runEnded {
+	began, ended, err := r.ledger.knownRun(ctx, b.Run)
+	if err != nil || b.Run == "" || ended {
 		return err
 	}
 	at := b.Started.UTC()
@@ -199,7 +199,7 @@ func (r *importRun) recordBookRun(ctx context.Context) error {
 	run := ledger.Run{ID: b.Run, Environment: r.scope, EnvironmentName: r.session.Env.Name,
 		Mapping: m.Name.Text, MappingFile: m.File, MappingDigest: m.Digest,
 		Input: b.Input, InputDigest: b.InputDigest, Started: at, Finished: at}
-	if known == runBegun {
+	if began {
 		return r.ledger.ledger.FinishRun(run)
 	}
 	return r.ledger.ledger.StartRun(run)
