@@ -24,8 +24,7 @@ import (
 	"claimsheet/reports"
 )
 
-// IO is where a command reads and writes: results go to Out, messages for the user
-// to Err. Env returns the value of an environment variable, "" for none.
+// IO is where a command reads and writes: results go to Out, messages to Err. Env returns an environment variable, "" for none.
 type IO struct {
 	In  io.Reader
 	Out io.Writer

@@ -266,8 +266,7 @@ func (k *check) writeJSON() error {
 	return reports.WriteObject(k.stdout, k.report)
 }
 
-// writeText prints the warnings and then the errors as all commands print them, those of the
-// mapping file with their lines, and what was looked at.
+// writeText prints warnings and errors as all commands do, those of the mapping file with their lines, and what was looked at.
 func (k *check) writeText() {
 	for _, p := range k.warnings.Grouped() {
 		console.PrintExcerpts(k.Err, problem.List{p}, k.excerpt)

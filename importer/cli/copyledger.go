@@ -34,8 +34,7 @@ func (p *program) copyLedgerCommand() *cli.Command {
 		p.copyLedger)
 }
 
-// copyLedger copies the ledger of an environment to a new file or an empty database. A ledger that
-// has lost records is not copied: its copy would take the place of better ones.
+// copyLedger copies the ledger to a new file or an empty database. One that lost records is refused: its copy could replace a better one.
 func (p *program) copyLedger(c *cli.Context) error {
 	to := c.String("to")
 	if to == "" {

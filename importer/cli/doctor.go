@@ -100,9 +100,8 @@ func (p *program) doctor(ctx context.Context, where load.Where) error {
 	return d.mapping(ctx, s, file, answered)
 }
 
-// ledger tries the server of a ledger in a database and reads the whole ledger, which a run does only when it was not
-// closed. Then it compares the environment's base url with the one that the ledger knows: after a change, a run stops until the user
-// says which service it leads to.
+// ledger tries the ledger's server and reads the whole ledger, which a run does only after a crash, and compares the base url with the one
+// that the ledger knows: after a change, a run stops until the user says which service it leads to.
 func (d *diagnosis) ledger(ctx context.Context, where load.Where, s *load.Session) error {
 	if s.State == "" {
 		return nil
@@ -145,8 +144,7 @@ func (d *diagnosis) ledger(ctx context.Context, where load.Where, s *load.Sessio
 	return err
 }
 
-// mapping checks the mapping against the service's templates, as check does. file
-// has the problems of the mapping file; answered means that the service can be used.
+// mapping checks the mapping as check does. file has the problems of its file; answered means that the service can be used.
 func (d *diagnosis) mapping(ctx context.Context, s *load.Session, file problem.List, answered bool) error {
 	if !answered { // the templates may be what failed
 		d.list(apiclient.Fail, "mapping", file)
@@ -272,8 +270,7 @@ func (p *program) checkProbeFlags(c *cli.Context) error {
 	return nil
 }
 
-// probe finds out how the service answers. Exit codes: 0 everything is known, 1 something is not, 2 the
-// command or the configuration is wrong, 3 the service could not be used.
+// probe finds out how the service answers. Exit code 1: something is not known.
 func (p *program) probe(c *cli.Context) error {
 	where := p.where(c)
 	s, wrong, err := load.OpenConfiguration(where)

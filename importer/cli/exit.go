@@ -63,8 +63,7 @@ func exitCode(ctx context.Context, err error, s *result.Summary) int {
 	return exitDone
 }
 
-// terminated reports whether SIGTERM or SIGHUP ended ctx, and not SIGINT. The
-// cause that signal.NotifyContext sets has the signal only in its text.
+// terminated reports whether SIGTERM or SIGHUP ended ctx, not SIGINT. signal.NotifyContext has the signal only in the cause's text.
 func terminated(ctx context.Context) bool {
 	cause := context.Cause(ctx)
 	return cause != nil && (strings.HasPrefix(cause.Error(), syscall.SIGTERM.String()) || strings.HasPrefix(cause.Error(), syscall.SIGHUP.String()))
@@ -143,8 +142,7 @@ type incomplete struct{ error }
 // Unwrap lets the problems be printed with their hints.
 func (i *incomplete) Unwrap() error { return i.error }
 
-// jsonFlag is the flag of every command that can end with an object on stdout instead of
-// text. A command that has it sets program.object; everything else is done here.
+// jsonFlag is the flag of every command that can end with an object on stdout; such a command sets program.object.
 func jsonFlag() cli.Flag {
 	return switchFlag("json", "end with one JSON object on stdout (docs/json.md)")
 }

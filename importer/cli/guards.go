@@ -86,9 +86,8 @@ func (r *importRun) pass(ctx context.Context, guards []guardRule) error {
 	return nil
 }
 
-// settleScope returns the ledger's name for the run's environment. When the base
-// url has changed under the environment's name, the user has to say whether it
-// leads to the same service.
+// settleScope returns the ledger's name for the run's environment. After a change of its base url the user says whether it leads to the
+// same service.
 func (r *importRun) settleScope(ctx context.Context) (string, error) {
 	env, accept, known := r.session.Env, r.options.accept, r.ledger.ledger
 	scope, then, err := scopeOf(ctx, known, env, r.session.Scope())
@@ -299,8 +298,7 @@ func (r *importRun) checkVersion(ctx context.Context) error {
 // unasked is how many clients a first run may create without a question.
 const unasked = 5
 
-// confirmFirst asks before the first run of a mapping that would create more than a few
-// clients. Without a terminal it never asks: an unattended run must not wait.
+// confirmFirst asks before a mapping's first run creates more than a few clients. Without a terminal it never asks, and waits for nothing.
 func (r *importRun) confirmFirst(ctx context.Context) error {
 	o := r.options
 	if o.dryRun || o.yes || o.workbook != nil || r.session.Env.Sandbox || !console.IsTerminal(r.In) || !console.IsTerminal(r.stderr) {

@@ -266,8 +266,7 @@ func (l *ledgerSession) unknownClient() error {
 		Hinted("write it as the results workbook shows it in the sheet Steps; -e names another environment, --state another state folder")
 }
 
-// everyOwner returns the clients that a key names, alone or after its key space and a colon, in
-// every scope of the environment, erased clients included.
+// everyOwner returns the clients that a key names, alone or as SPACE:KEY, in every scope of the environment, erased ones included.
 func (l *ledgerSession) everyOwner(ctx context.Context, key string) (all []ledger.ClientKey, err error) {
 	if l.ledger == nil {
 		return nil, nil

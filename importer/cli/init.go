@@ -89,8 +89,7 @@ type sheetFinder struct {
 	request draft.Request
 }
 
-// propose reads the sheets and proposes a mapping for them. Name, header row and
-// writing are found in the first sheet, and are the same in all.
+// propose reads the sheets and proposes a mapping. Name, header row and writing are found in the first sheet, and are the same in all.
 func (f *sheetFinder) propose(paths []string) (*draft.Proposal, error) {
 	stem := filepath.Base(paths[0])
 	f.request.Name = strings.TrimSuffix(stem, filepath.Ext(stem))
@@ -222,10 +221,8 @@ func isFound(path string, o sheet.Options) bool {
 	return r.Delimiter == named
 }
 
-// openLikely opens a sheet at its likely header. A text file that is not UTF-8 is read
-// as Windows-1252. One whose header can be split in several ways, or has one column
-// because a title stands above it, is split at the delimiter that makes the most
-// columns. o then says so.
+// openLikely opens a sheet at its likely header. A text file that is not UTF-8 is read as Windows-1252. One whose header can be split in
+// several ways, or has one column because of a title above it, is split at the delimiter that makes the most columns. o then says so.
 func (f *sheetFinder) openLikely(path string, o *sheet.Options) (*sheet.Reader, error) {
 	r, err := openAtHeader(path, *o)
 	if hasCode(err, "not-text") {
@@ -258,9 +255,8 @@ func (f *sheetFinder) openLikely(path string, o *sheet.Options) (*sheet.Reader, 
 	return r, err
 }
 
-// choose opens the sheet of a workbook that looks most like leads: the first of those with the
-// most headers that mean something here. first is the reader of the first visible sheet; choose
-// closes those that it does not return.
+// choose opens the sheet of a workbook that looks most like leads: the first of those with the most headers that mean something here. It
+// closes the others, also first, the reader of the first visible sheet.
 func (f *sheetFinder) choose(path string, names []string, first *sheet.Reader, o sheet.Options) (best *sheet.Reader, chosen draft.Setting) {
 	best = first
 	known, alike := f.request.Knows(first.Sheet().Header), ""
@@ -316,8 +312,7 @@ func openAtHeader(path string, o sheet.Options) (*sheet.Reader, error) {
 	return nil, first
 }
 
-// movesOn reports whether another header row may avoid the error: the row has no headers, or is a title in a text file, whose
-// rows have more fields.
+// movesOn reports whether another header row may avoid the error: this one has no headers, or is a title above rows with more fields.
 func movesOn(err error) bool {
 	var list problem.List
 	return list.Collect(err) == nil && !slices.ContainsFunc(list, func(p problem.Problem) bool { return p.Code != "extra-field" && p.Code != "no-header" })

@@ -30,8 +30,7 @@ type ledgerPlace struct {
 	server *postgres.Address // nil for a file
 }
 
-// placeOfLedger returns where the ledger of an environment is: where --ledger says, else
-// where the environment says, else in the state folder.
+// placeOfLedger returns where an environment's ledger is: where --ledger says, else where the environment says, else in the state folder.
 func placeOfLedger(ctx context.Context, where load.Where, env *environment.Environment, folder string) (ledgerPlace, error) {
 	p := ledgerPlace{folder: folder}
 	switch {
@@ -91,8 +90,7 @@ func (p ledgerPlace) exists(ctx context.Context) (bool, error) {
 	return !errors.Is(err, fs.ErrNotExist), nil
 }
 
-// sharesFolder reports whether the state folder belongs to another ledger too: a file
-// and a database, or several databases, when environments have ledgers of their own.
+// sharesFolder reports whether the state folder belongs to another ledger too, because environments have ledgers of their own.
 func (p ledgerPlace) sharesFolder() (bool, error) {
 	files, err := os.ReadDir(p.folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -108,8 +106,7 @@ func (p ledgerPlace) sharesFolder() (bool, error) {
 	}), err
 }
 
-// share is load.Connection.Share: the rate is held for all processes that use the ledger and send to the session's
-// service. A ledger in a file is one process's own.
+// share is load.Connection.Share: the rate is held for all processes that use the ledger and the session's service; nil for a file.
 func (p ledgerPlace) share(_ context.Context, s *load.Session) (load.Limiter, error) {
 	if p.server == nil {
 		return nil, nil
@@ -164,8 +161,7 @@ func (l *ledgerSession) find(ctx context.Context) (err error) {
 	return err
 }
 
-// openLedger opens the ledger of the environment that the flags name, if there is one, with read, take or takeShared. It is closed
-// at the end of the command.
+// openLedger opens the ledger of the environment with read, take or takeShared, if there is one, until the end of the command.
 func (p *program) openLedger(c *cli.Context, open func(*ledgerSession) error) (*ledgerSession, error) {
 	l, err := p.openEnvironment(p.where(c))
 	if err != nil {
@@ -260,8 +256,7 @@ func (l *ledgerSession) requireLedger() error {
 		Hinted("see that ledger in the environments file, or --ledger, names the right place; to move a ledger: claimsheet copy-ledger; if nothing was ever run in this environment, add --accept ledger-missing, once")}
 }
 
-// replayJournal records the outcomes that an earlier run kept in its journal, and says so, also of the steps that are uncertain by
-// that. The ledger is locked, and this run has written nothing to it yet.
+// replayJournal records the outcomes in the journal of an earlier run, and says so. The ledger is locked, and not written to yet.
 func (l *ledgerSession) replayJournal() error {
 	n, conflicts, err := journal.Replay(l.ledger, l.journal())
 	console.PrintProblems(l.Err, conflicts)
@@ -282,9 +277,8 @@ func (l *ledgerSession) openJournal() *journal.File {
 	})
 }
 
-// scopeOf returns the name under which a ledger has the entries of an environment: its identity,
-// unless the service has moved there from another address. moved is the base url at which the environment last ran, when that is
-// another one and the ledger knows clients there; else "".
+// scopeOf returns a ledger's name for an environment: its identity, unless the service has moved there from another address. moved is the
+// base url at which the environment last ran, when that is another one and the ledger knows clients there; else "".
 func scopeOf(ctx context.Context, known *ledger.Ledger, env *environment.Environment, identity string) (scope, moved string, err error) {
 	now, rest := environment.ServiceOf(identity)
 	scope = identity
@@ -335,10 +329,8 @@ func (l *ledgerSession) service(ctx context.Context) (service, moved string, err
 	return service, moved, err
 }
 
-// scopes returns the ledger's names for the environment: one for version 2, and one for each case
-// of version 1, because claim types have cases of their own. It fails while the ledger knows
-// nothing at the environment's base url and something at the one where it last ran: uncertain
-// steps there would look as if they were settled.
+// scopes returns the ledger's names for the environment: one for version 2, and one for each case of version 1. It fails while the ledger
+// knows nothing at the base url and something at the one where the environment last ran: uncertain steps there would look settled.
 func (l *ledgerSession) scopes(ctx context.Context) ([]string, error) {
 	own, moved, err := l.service(ctx)
 	if err != nil {

@@ -135,10 +135,8 @@ func (l *ledgerSession) findLink(ctx context.Context, number int, key string) (l
 	return link, nil
 }
 
-// freshLink asks for a link, and prints it. The ledger has the request before it leaves and its outcome before
-// the link is printed. It sends one request and does not retry: the user is there to ask again. The step
-// stays done, and keeps its url until there is a new one. An error means that no other
-// request can succeed either.
+// freshLink asks for a link once, without a retry, and prints it when its outcome is recorded. The step stays done, and keeps its url until
+// there is a new one. An error means that no other request can succeed either.
 func (p *program) freshLink(ctx context.Context, l *ledgerSession, number int, link wantedLink) error {
 	event := ledger.Event{StepID: link.step, To: ledger.Done, At: time.Now().UTC(), Run: l.run, Kind: ledger.KindLink,
 		Via: ledger.ViaByHand, Reason: "you asked for a fresh link"}

@@ -213,10 +213,8 @@ func (r *pastRun) project(ctx context.Context) (book reports.Workbook, err error
 	return book, nil
 }
 
-// binding binds the workbook that goes to path, and marks it as older than the run that
-// began after its run, as that run marks the workbooks that it finds. What the ledger
-// does not know, because it was lost and restored, is in the mark of an earlier
-// writing of the workbook; a workbook that cannot be read is a warning.
+// binding binds the workbook that goes to path, and marks it as older than the run that began after its run. What a restored ledger does
+// not know of that is in the mark of an earlier writing of the workbook.
 func (r *pastRun) binding(ctx context.Context, path string) (map[string]string, error) {
 	binding := workbook.FromProperties("", r.kept.Binding)
 	for _, place := range []string{path, r.run.Output} {

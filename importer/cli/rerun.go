@@ -57,11 +57,9 @@ func (p *program) rerunCommand() *cli.Command {
 		})
 }
 
-// fromLedger sets the mapping and the environment that a rerun is not given to
-// those of the run that wrote its workbook, as the ledger recorded them. What the
-// workbook says is not used: anybody can write a workbook, and the environments
-// file beside a mapping runs programs. The state folder is never the workbook's own
-// folder, because a ledger can come with a workbook.
+// fromLedger sets the mapping and the environment that a rerun is not given to those of the run that wrote its workbook, as the ledger
+// recorded them. The workbook's own words, and a state folder beside it, are not used: anybody can write them, and the environments file
+// beside a mapping runs programs.
 func (o *runOptions) fromLedger(ctx context.Context, envGiven bool) error {
 	state := o.where.StateDir(false)
 	if o.where.Mapping == "" && o.where.Environments == "" && o.where.State == "" {
@@ -123,9 +121,8 @@ func recordedRun(ctx context.Context, place ledgerPlace, id string) (run ledger.
 	return records.Run(ctx, id)
 }
 
-// compareWorkbook compares the workbook of a rerun with the ledger, and refuses one that
-// cannot be relied on. What the ledger does not know is recorded after the user has agreed, and so
-// are the decisions in the workbook; a dry run is refused where there is any.
+// compareWorkbook compares the workbook of a rerun with the ledger, and refuses one that cannot be relied on. What the ledger does not
+// know, and decisions, are recorded after the user has agreed; a dry run is refused where there is any.
 func (r *importRun) compareWorkbook(ctx context.Context) error {
 	o, book := r.options, r.options.workbook
 	if book == nil {
@@ -183,9 +180,8 @@ func (r *importRun) compareWorkbook(ctx context.Context) error {
 	return c.Settle(ctx, uuid.NewString()) // last: a workbook that is refused is given again with its decisions
 }
 
-// recordBookRun records the run that wrote the workbook, now that the ledger knows
-// what it did. The mapping file is the one of this run: a workbook must not name the files
-// that are read the next time.
+// recordBookRun records the run that wrote the workbook, now that the ledger knows what it did, with the mapping file of this run: a
+// workbook must not name the files that are read the next time.
 func (r *importRun) recordBookRun(ctx context.Context) error {
 	b, m := r.options.workbook, r.session.Mapping
 	began, ended, err := r.ledger.knownRun(ctx, b.Run)

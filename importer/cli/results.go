@@ -369,8 +369,7 @@ func (r *importRun) facts(s *sheetRun) []reports.Fact {
 	return facts
 }
 
-// reportBackup says that another workbook, or an edited one, was in the place of the new one,
-// where it is now, and whether this run has used what was written into it.
+// reportBackup says that another workbook, or an edited one, was in the place of the new one, where it is now, and whether it was used.
 func (r *importRun) reportBackup(s *sheetRun, written reports.Written) error {
 	if written.Aside == "" {
 		return nil
@@ -397,9 +396,8 @@ func workbookKept(path, aside, again string) problem.Problem {
 		Hinted("its corrections are not in the new workbook; to use them: %s", again)
 }
 
-// keptRun is what is kept of a run besides its input, so that claimsheet report needs
-// neither the mapping, nor the environment, nor the service to show what has become of it.
-// It holds nothing personal. Its fields are stored as JSON.
+// keptRun is what is kept of a run besides its input: all that claimsheet report needs to show what has become of it. It is JSON, and holds
+// nothing personal.
 type keptRun struct {
 	Mapping     string           // the content of the mapping file, whose path is Binding's
 	Service     *mapping.Service // what the mapping was bound to, with the templates that it uses

@@ -228,9 +228,7 @@ type importRun struct {
 	stopped error // why the run had to stop before its end
 }
 
-// sheetRun is what a run does with one of its sheets: the ledger has it as a run
-// of its own, with its own results workbook. A client with rows in several sheets
-// is still one client.
+// sheetRun is what a run does with one of its sheets. The ledger has each as a run of its own; a client in several sheets is one client.
 type sheetRun struct {
 	source  *load.Source
 	table   int // its index among the run's sheets
@@ -368,12 +366,8 @@ func (r *importRun) openLedger() error {
 	return r.ledger.lock()
 }
 
-// look is the first pass: it reads, converts and groups every row. It refuses a sheet with too
-// few rows, one whose header row is a title, one that leaves no room for Claimsheet's columns,
-// and typed cells under attributes without a type. The rows are kept in private files of the run,
-// and so are its results. They hold personal data, so they are never in the system's folder for
-// temporary files: a run has them in the state folder, and a dry run, which leaves that
-// unchanged, beside its workbook.
+// look is the first pass: it reads, converts and groups every row, and refuses a sheet whose form is wrong. Rows and results are kept in
+// private files, which hold personal data: in the state folder or, in a dry run, which leaves that unchanged, beside the workbook.
 func (r *importRun) look(ctx context.Context) error {
 	s, o, folder := r.session, r.options, r.session.State
 	r.observer.Started(thisVersion(), s.Mapping.File, o.sheets)
@@ -457,8 +451,7 @@ func (r *importRun) makeJob() error {
 	return nil
 }
 
-// guard records the outcomes in the journal of an earlier run, refuses what must not be sent, and says
-// what the user may want to know before anything is sent.
+// guard records the outcomes in the journal of an earlier run, refuses what must not be sent, and says what is new.
 func (r *importRun) guard(ctx context.Context) error {
 	if r.options.dryRun {
 		n, err := journal.Pending(r.ledger.journal())
@@ -497,9 +490,7 @@ func (r *importRun) plans() iter.Seq2[mapping.Plan, error] {
 	return r.survey.Plans(r.session.Binding, r.rows)
 }
 
-// execute carries the plans out; a dry run only predicts them. A run that had to
-// stop in good order is no error here: report writes its workbooks and returns
-// why it stopped.
+// execute carries the plans out; a dry run only predicts them. A run that had to stop in good order is no error here: report returns why.
 func (r *importRun) execute(ctx context.Context) (err error) {
 	if !r.options.dryRun {
 		if err := r.record(ctx); err != nil {
@@ -555,9 +546,8 @@ func (r *importRun) record(ctx context.Context) error {
 	return nil
 }
 
-// supersede marks the results workbooks of the mapping's latest run: when the ledger is lost, they
-// must not pass for the latest. Workbooks of earlier runs were marked before. One that cannot be
-// marked is a warning; the ledger is what counts.
+// supersede marks the workbooks of the mapping's latest run: with the ledger lost, they must not pass for the latest. One that cannot be
+// marked is a warning.
 func (r *importRun) supersede(ctx context.Context) error {
 	latest, err := r.ledger.ledger.LatestOutputs(ctx, r.scope, r.session.Mapping.Name.Text)
 	if err != nil {

@@ -144,9 +144,8 @@ func (p *program) serve(c *cli.Context) error {
 	return serve.Until(c.Context, l, sandbox.Guard(faults, l.Addr()))
 }
 
-// resetSandbox empties the folder in which -e sandbox, or claimsheet sandbox --state, keeps
-// the service and the ledger: without the one, the other would be wrong. Only what
-// Claimsheet has put there is removed, except for the ledger's lock.
+// resetSandbox empties the folder in which -e sandbox, or claimsheet sandbox --state, keeps the service and the ledger, of which one
+// without the other would be wrong. Only what Claimsheet has put there is removed, except for the ledger's lock.
 func (p *program) resetSandbox(c *cli.Context) error {
 	where := withUsualMapping(load.Where{State: c.String("state")})
 	folder := where.StateDir(true)

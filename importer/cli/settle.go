@@ -205,8 +205,7 @@ func (l *ledgerSession) listDoubts(doubts []settle.UncertainStep) {
 	}
 }
 
-// describe prints one uncertain step. The keys of clients are the only personal data in
-// it: without them the client to look for is not known.
+// describe prints one uncertain step. Keys are the only personal data in it: without them the client to look for is not known.
 func (l *ledgerSession) describe(doubt settle.UncertainStep) {
 	as := ""
 	if doubt.Entry != "" {
@@ -271,9 +270,8 @@ func whatToLookFor(doubt settle.UncertainStep) string {
 	return "look for the client, by this key or by name"
 }
 
-// namedSteps reads the words after the flags: the steps that a decision is about, and the id or url of
-// what was created. Problems name words by their place, because they may be e-mail addresses or
-// redirect urls.
+// namedSteps reads the steps that a decision is about, and the id or url of what was created. Problems name words by their place, because
+// they may be e-mail addresses or redirect urls.
 func (l *ledgerSession) namedSteps(ctx context.Context, choice settle.Choice, words []string, candidates []settle.UncertainStep) (
 	about []settle.UncertainStep, value string, err error) {
 	var found problem.List
@@ -317,8 +315,7 @@ func (l *ledgerSession) namedSteps(ctx context.Context, choice settle.Choice, wo
 	return about, value, found.Err()
 }
 
-// naming returns the steps that a word names: by number, by name, or by CLIENT-KEY:NAME, where a key
-// that is an e-mail address ignores case.
+// naming returns the steps that a word names: by number, name or CLIENT-KEY:NAME, where a key that is an e-mail address ignores case.
 func naming(steps []settle.UncertainStep, word string) (named []settle.UncertainStep) {
 	for _, s := range steps {
 		full := s.Client + ":" + s.StepID.Step

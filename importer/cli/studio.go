@@ -101,9 +101,8 @@ func (s *studioSession) exists() bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// ask reads the templates of the environment, although the mapping may be wrong or not
-// there yet. A session in which nobody named an environment goes on without that of the
-// environments file when it does not answer.
+// ask reads the templates of the environment, although the mapping may be wrong or not there yet. Unless an environment is named, the
+// session goes on when it does not answer.
 func (s *studioSession) ask(ctx context.Context) error {
 	file, found := environment.Find(s.where.Mapping, s.where.Environments)
 	isNamed := s.where.Env != "" || s.where.Environments != ""

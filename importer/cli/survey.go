@@ -57,8 +57,7 @@ func (l *sheetLayout) see(record cell.Record) {
 	}
 }
 
-// verdict returns what is wrong with the sheet's form, and warns that hidden rows are imported: they
-// may have been hidden because they are not wanted.
+// verdict returns what is wrong with the sheet's form, and warns of hidden rows, which may be hidden because they are not wanted.
 func (l *sheetLayout) verdict(m *mapping.Mapping) (wrong, warnings problem.List) {
 	wrong, warnings = l.header.Verdict(m.Sheet.HeaderRowAt.IsSet())
 	if l.hidden > 0 && len(wrong) == 0 {

@@ -44,9 +44,7 @@ func (p *program) templatesCommand() *cli.Command {
 		})
 }
 
-// listTemplates reads the templates of an environment over the version of the
-// interface that api names; "" takes the one that fits. The claim type is the
-// mapping's. The session that has them is closed.
+// listTemplates reads the templates of an environment over the version that api names, "" for the one that fits. Its session is closed.
 func (p *program) listTemplates(ctx context.Context, where load.Where, api string) (*load.Session, error) {
 	s, wrong, err := load.OpenConfiguration(where)
 	if err == nil {

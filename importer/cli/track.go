@@ -156,9 +156,7 @@ func (l *ledgerSession) takeEvents(ctx context.Context, events []tracking.Event)
 	return n, err
 }
 
-// activityName is the name of the activity that a step has created. After a purge it
-// is the name in the step's key, which is the template's unless the mapping says
-// otherwise.
+// activityName is the name of the activity that a step has created; after a purge the one in the step's key, usually the template's.
 func activityName(s ledger.Step) string {
 	_, id, _ := strings.Cut(s.Step, "/")
 	id, _, _ = strings.Cut(id, "@")

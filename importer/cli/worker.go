@@ -243,8 +243,8 @@ func (w *worker) checkRuns(elsewhere map[string]bool) error {
 // unfit is how long a worker waits before it looks again at a run for which it cannot work.
 const unfit = 5 * time.Second
 
-// carryOut carries out the plans of a group. done is false for those that it gives back. It returns an
-// error, which ends the session, or dispatch.ErrEnded when nothing of the run may be begun.
+// carryOut carries out the plans of a group; done is false for those that it gives back. An error ends the session, but for
+// dispatch.ErrEnded.
 func (w *worker) carryOut(run string, plans []byte) (done bool, err error) {
 	defer func() {
 		if v := recover(); v != nil {
