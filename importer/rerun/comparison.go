@@ -1,11 +1,9 @@
-// Package rerun compares a results workbook with the ledger before its rows are
-// run again, so that nothing that the workbook shows as created is created twice.
+// Package rerun compares a results workbook with the ledger before its rows are run again, so that nothing that it shows as created is
+// created twice.
 //
-// The workbook may have been edited, sorted, or be older than the ledger; the ledger
-// may be new, or an old copy. The ledger wins wherever it knows a step. What only
-// the workbook knows is taken over; where the two contradict each other, the workbook
-// is refused, and a problem names the cell. Decisions in the column Settle are checked
-// and recorded.
+// The workbook may have been edited, sorted, or be older than the ledger; the ledger may be new, or an old copy. The ledger wins where it
+// knows a step. What only the workbook knows is taken over; where they contradict each other, a problem names the cell. Decisions in the
+// column Settle are checked and recorded.
 //
 // The package reads rows and lines that package importer/cli/workbook has read from the file (Row, Step), and asks the service nothing.
 package rerun
@@ -26,8 +24,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Comparison compares a results workbook with the ledger. Call CheckSteps first, then TakeOver if
-// anything is missing, then CheckRows, then Settle. A Comparison is for one goroutine.
+// Comparison compares a workbook with the ledger: CheckSteps, TakeOver if anything is missing, CheckRows, Settle. It is for one goroutine.
 type Comparison struct {
 	Ledger      *ledger.Ledger
 	Environment string // the ledger's scope
@@ -62,12 +59,9 @@ func (r *Comparison) Missing() int { return len(r.taken) }
 // Decisions is how many steps have a decision in the column Settle.
 func (r *Comparison) Decisions() int { return len(r.decisions) }
 
-// CheckSteps compares the lines of the sheet Steps with the ledger and changes
-// nothing. runKnown reports whether the ledger knows the run that wrote them: else it is new or an
-// old copy, and what it has as not created may have been created since. The problem.List has every
-// line that cannot be read and every decision that cannot be recorded; any other error is the
-// ledger's or the file's. An id that differs from the ledger's, or from that of another line of the
-// same step, is among them.
+// CheckSteps compares the lines of the sheet Steps with the ledger and changes nothing. runKnown reports whether the ledger knows their
+// run: else what it has as not created may have been created since. The problem.List has every line that cannot be read, decision that
+// cannot be recorded and id that contradicts another; any other error is the ledger's or the file's.
 func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error], runKnown bool) error {
 	r.found, r.links, r.spaces = map[mapping.Identity]bool{}, map[mapping.Identity]int{}, map[string]string{}
 	r.holders = map[string]mapping.Identity{}
@@ -124,9 +118,8 @@ func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error
 	return found.Err()
 }
 
-// take notes a step that the ledger does not know. A further contact has a line for every client
-// who names it, and one of its own where it is a client too. A client's rows show one redirect url,
-// which is that of the last link in the sheet Steps as it was written.
+// take notes a step that the ledger does not know. A further contact has a line for every client who names it. A client's rows show one
+// redirect url: that of the last link in the sheet Steps as it was written.
 func (r *Comparison) take(line Step, event ledger.Event, who mapping.Identity) (wrong problem.List) {
 	here := takenStep{event, line.Number, line.IDAt}
 	i, again := r.takenAt[event.StepID]
@@ -149,8 +142,7 @@ func (r *Comparison) take(line Step, event ledger.Event, who mapping.Identity) (
 	return wrong
 }
 
-// Complete reports whether the sheet Steps still has every one of the lines that were written, in
-// any order. If the ledger does not know the steps, a missing line would be a step that is sent again.
+// Complete reports whether the sheet Steps still has every line that was written: a missing one could be a step that is sent again.
 func (r *Comparison) Complete(written int) bool {
 	for n := range written {
 		if !r.numbers[n+1] {
@@ -194,9 +186,8 @@ func (r *Comparison) Settle(ctx context.Context, by string) error {
 	return settle.Settler{Ledger: r.Ledger, Run: by, ActivityIDs: r.ActivityIDs}.Settle(ctx, r.decisions...)
 }
 
-// TakeOver records the steps that the ledger does not know. The rows of the sheet Results have their
-// redirect urls and addresses. A step with the id or url of another step is a problem.Problem: one
-// of the two cells is wrong.
+// TakeOver records the steps that the ledger does not know, with the redirect urls and addresses of the rows. A step with the id or url of
+// another step is a problem.Problem: one of the two cells is wrong.
 func (r *Comparison) TakeOver(run string, rows iter.Seq2[Row, error]) error {
 	urls, err := r.readRows(rows)
 	if err != nil {
@@ -235,9 +226,8 @@ func (r *Comparison) TakeOver(run string, rows iter.Seq2[Row, error]) error {
 	return nil
 }
 
-// readRows gives the clients and contacts who are taken over the addresses of their rows, so that
-// no other client is taken for one who is in doubt, and returns the clients' redirect urls. A row
-// with the id of another client shows that client's url, and is left out.
+// readRows gives the clients and contacts who are taken over the addresses of their rows, so that no other client is taken for one in
+// doubt, and returns the clients' redirect urls. A row with another client's id shows that client's url, and is left out.
 func (r *Comparison) readRows(rows iter.Seq2[Row, error]) (map[mapping.Identity]string, error) {
 	urls := map[mapping.Identity]string{}
 	for row, err := range rows {
@@ -265,8 +255,8 @@ func (r *Comparison) readRows(rows iter.Seq2[Row, error]) (map[mapping.Identity]
 	return urls, nil
 }
 
-// own gives a client or contact who is taken over the addresses of a row, and returns the event
-// of that; nil for others. looksUp says that the service is asked for the client before it is created.
+// own gives a client or contact who is taken over the addresses of a row, and returns the event of that; nil for others. looksUp is false
+// for clients whom no look-up precedes.
 func (r *Comparison) own(person mapping.Person, looksUp bool) *ledger.Event {
 	i, ok := r.takenAt[ledger.StepID{ClientKey: ledger.ClientKey{Environment: r.Environment, Space: person.Who.Space, Client: person.Who.Key}, Step: ledger.KindClient}]
 	if !ok {
@@ -287,9 +277,8 @@ func (r *Comparison) own(person mapping.Person, looksUp bool) *ledger.Event {
 	return e
 }
 
-// CheckRows compares the rows of the sheet Results with the ledger. The problem.List has every row
-// that shows what the ledger does not know under the row's keys: what was created would be created
-// again. A row that the mapping leaves out is not among them. Any other error is the ledger's or the file's.
+// CheckRows compares the rows of the sheet Results with the ledger. The problem.List has every row that shows what the ledger does not know
+// under the row's keys, but for those that the mapping leaves out. Any other error is the ledger's or the file's.
 func (r *Comparison) CheckRows(ctx context.Context, rows iter.Seq2[Row, error]) error {
 	var found problem.List
 	for row, err := range rows {
@@ -328,8 +317,7 @@ func (r *Comparison) CheckRows(ctx context.Context, rows iter.Seq2[Row, error]) 
 	return found.Err()
 }
 
-// asDecided returns what is known of a client by the decisions in the column Settle: a row may show an
-// id that is given there.
+// asDecided returns what is known of a client by the decisions in the column Settle: a row may show an id that is given there.
 func (r *Comparison) asDecided(who mapping.Identity, known map[string]ledger.Step) map[string]ledger.Step {
 	known = maps.Clone(known)
 	for id, decision := range r.decided {
@@ -344,15 +332,13 @@ func (r *Comparison) asDecided(who mapping.Identity, known map[string]ledger.Ste
 	return known
 }
 
-// showsFound reports whether the mapping takes over no client that the service knew already: its
-// results show the ids that look-ups found, which belong to no step.
+// showsFound reports whether the mapping reuses no known client: its results then show ids of look-ups, which belong to no step.
 func (r *Comparison) showsFound() bool {
 	existing := r.Binding.Mapping().Client.Existing
 	return existing == mapping.Skip || existing == mapping.Fail
 }
 
-// client returns what the ledger knows of a client. It remembers the last client,
-// because the lines of one client follow each other unless they were sorted.
+// client returns what the ledger knows of a client; that of the last one is remembered, because a client's lines follow each other.
 func (r *Comparison) client(ctx context.Context, who mapping.Identity) (map[string]ledger.Step, error) {
 	owner := ledger.ClientKey{Environment: r.Environment, Space: who.Space, Client: who.Key}
 	if r.last == owner {
@@ -366,8 +352,8 @@ func (r *Comparison) client(ctx context.Context, who mapping.Identity) (map[stri
 	return steps, nil
 }
 
-// clientOf is client for one to whom the sheet may give an id (known_id), "" for none: if the ledger has no id
-// under the client's own key, the client is the one who has the given id, whatever the key.
+// clientOf is client for one to whom the sheet may give an id (known_id), "" for none: where the ledger has no id under the client's own
+// key, the client is the one who has the given id.
 func (r *Comparison) clientOf(ctx context.Context, who mapping.Identity, id string) (mapping.Identity, map[string]ledger.Step, error) {
 	steps, err := r.client(ctx, who)
 	if err != nil || id == "" || r.Binding.Mapping().Client.KnownID.Text == "" || steps[string(mapping.ClientStep)].ID != "" {

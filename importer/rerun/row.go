@@ -28,8 +28,7 @@ type Row struct {
 // made are the statuses of a row whose client something was sent for.
 var made = []string{string(result.Done), string(result.Unchanged), string(result.Changed), string(result.Uncertain)}
 
-// silent are the statuses of a row where only the failed step shows that something
-// was sent: a row whose failed step was certainly not created is “failed”.
+// silent are the statuses of a row where only the failed step shows that something was sent; after a sure refusal it is “failed”.
 var silent = []string{string(result.Invalid), string(result.Skipped), string(result.NotStarted)}
 
 // tried reports whether the row says that something was sent for its client.
@@ -37,11 +36,8 @@ func (r Row) tried() bool {
 	return slices.Contains(made, r.Status) || r.FailedStep != "" && slices.Contains(silent, r.Status)
 }
 
-// conflicts returns a problem for each id of the row that the ledger does not know
-// for its client: the id or the key was edited, and what was created under the
-// old key would be created again under the new one. asks are the claim steps that
-// the row asks for. showsFound is Comparison.showsFound. invalid
-// reports whether a cell of the row cannot be used, which may be that of a claim's key.
+// conflicts returns a problem for each id of the row that the ledger does not know for its client: the id or the key was edited. asks are
+// the claim steps that the row asks for, showsFound is Comparison.showsFound; invalid reports whether a cell of the row cannot be used.
 func (r Row) conflicts(known map[string]ledger.Step, asks []string, showsFound, invalid bool) problem.List {
 	var found problem.List
 	conflict := func(at problem.Where, what, hint string) {
@@ -135,11 +131,9 @@ const (
 	reasonLostID    = "a results workbook says that it is done, and has lost the id"
 )
 
-// toEvent returns the event by which a ledger that does not know the step takes it
-// over. ok is false for a step that certainly does not exist, unless it is a fresh link: without
-// it the ledger could not tell that a link is missing. A client or claim
-// that is done but has no id becomes uncertain: the cell was cleared, and
-// that must not create it again.
+// toEvent returns the event by which the ledger takes the step over. ok is false for a step that certainly does not exist, but for a fresh
+// link: else the ledger could not tell that one is missing. A client or claim that is done but has no id becomes uncertain, so that a
+// cleared cell does not create it again.
 func (s Step) toEvent(id ledger.StepID) (event ledger.Event, ok bool) {
 	isUnsent := slices.Contains(unsent, s.State)
 	if isUnsent && !strings.HasPrefix(s.Step, ledger.KindLink+"/") {
@@ -160,9 +154,8 @@ func (s Step) toEvent(id ledger.StepID) (event ledger.Event, ok bool) {
 	return event, true
 }
 
-// conflict returns a problem when the line has another id than the ledger; the
-// zero ledger.Step is a step that the ledger does not know. An empty id is no
-// conflict, and neither is that of a client whom a look-up found (Comparison.showsFound).
+// conflict returns a problem when the line has another id than the ledger; the zero ledger.Step is an unknown one. An empty id is no
+// conflict, and neither is that of a client whom a look-up found.
 func (s Step) conflict(known ledger.Step, showsFound bool) problem.List {
 	takenOver := known.To == "" && !slices.Contains(unsent, s.State)
 	found := known.To == "" && showsFound && s.Step == ledger.KindClient && s.State != string(result.Planned)

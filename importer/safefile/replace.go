@@ -8,8 +8,7 @@ import (
 	"runtime"
 )
 
-// Replace writes a file as a whole: after a crash there is the old one or the new
-// one. A link stays one. mode is that of a file that does not exist yet.
+// Replace writes a file as a whole: a crash leaves the old one or the new one. A link stays one. mode is that of a new file.
 func Replace(path string, data []byte, mode fs.FileMode) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
@@ -34,10 +33,8 @@ func Replace(path string, data []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// SyncFolder makes the names in a folder durable: files that were created,
-// renamed or removed in it stay so after a power loss. It does nothing for a
-// folder that this user may use but not read, and on Windows, which has no such
-// call and writes names through its own journal.
+// SyncFolder makes the names in a folder durable, over a power loss. It does nothing for a folder that this user may not read, and on
+// Windows, which has no such call and writes names through its own journal.
 func SyncFolder(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil

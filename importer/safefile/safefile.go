@@ -1,6 +1,5 @@
-// Package safefile opens files that other users of the machine could have
-// planted. It trusts a file that belongs to the user who runs the program, or to
-// root, and that nobody else can write to.
+// Package safefile opens files that other users of the machine could have planted. It trusts a file of this user or of root that others
+// cannot write to.
 //
 // Windows has no owners and modes of this kind: there the checks of owner and mode pass, and the folders' own rights decide.
 package safefile
@@ -20,8 +19,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Read returns the whole of a configuration file of at most limit bytes. It
-// refuses what Open and CheckPath refuse. The error is a problem.Problem.
+// Read returns a configuration file of at most limit bytes. It refuses what Open and CheckPath refuse. The error is a problem.Problem.
 func Read(path string, limit int64) ([]byte, error) {
 	if err := checkLink(path); err != nil {
 		return nil, err
@@ -48,18 +46,15 @@ func Read(path string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// Open opens a regular file for reading. A pipe, a device or a folder is
-// refused at once instead of being waited for. Links are followed. The error is
-// a problem.Problem.
+// Open opens a regular file for reading, also through links. A pipe, a device or a folder is refused at once. The error is a
+// problem.Problem.
 func Open(path string) (*os.File, error) {
 	f, _, err := open(path, os.O_RDONLY, Unreadable)
 	return f, err
 }
 
-// OpenAppend opens a regular file of this user or of root for reading and
-// appending, and creates it (0600) when it is missing. It follows a link that this
-// user or root made. It never waits, for example for a pipe. The error is a
-// problem.Problem.
+// OpenAppend opens a regular file of this user or of root for reading and appending, and creates it (0600) when it is missing. It follows a
+// link of this user or root, and never waits. The error is a problem.Problem.
 func OpenAppend(path string) (*os.File, error) {
 	if err := checkLink(path); err != nil {
 		return nil, err
@@ -99,9 +94,8 @@ func open(path string, flags int, failed func(path string, err error) problem.Pr
 	return f, info, nil
 }
 
-// CheckPath refuses a file that belongs to another user than the one who runs the program or root,
-// one that others can write to, and a symbolic link that another user made. The group of the same number as
-// the owner is the owner's own. A missing file passes. The error is a problem.Problem.
+// CheckPath refuses a file of another user than this one or root, one that others can write to, and a link that another user made. A group
+// of the owner's number is the owner's own. A missing file passes. The error is a problem.Problem.
 func CheckPath(path string) error {
 	if err := checkLink(path); err != nil {
 		return err
@@ -126,9 +120,8 @@ func check(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// Owner refuses a file or folder of another user than the one who runs the
-// program or root. A missing file passes. For a link it checks the link itself,
-// not its target. The error is a problem.Problem.
+// Owner refuses a file or folder of another user than this one or root; of a link it checks the link itself. A missing file passes. The
+// error is a problem.Problem.
 func Owner(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil || trusted(info) {

@@ -1,11 +1,9 @@
-// Package settle is where you decide about uncertain steps: steps that may or
-// may not have been created, because no answer came or an answer could not be
-// understood. A run never sends such a step again without a decision.
+// Package settle is where you decide about uncertain steps, which may or may not have been created. A run never sends one again without a
+// decision.
 //
 // Uncertain lists the steps with what helps to find them in the service, and Settler records decisions about them.
 //
-// Every decision is an event in the ledger with the way ViaByHand, durable when
-// the call returns. A wrong id is the most dangerous mistake here, so an id that
+// Every decision is an event in the ledger, durable when the call returns. A wrong id is the most dangerous mistake here, so an id that
 // another step has is refused.
 package settle
 
@@ -48,12 +46,10 @@ const (
 	withdrewID        = "you withdrew the id that the sheet gave (known_id)"
 )
 
-// Settle records decisions, durably: all of them or none. A step can be decided
-// when it is uncertain. A decision can be taken back with Undo, as long as nothing was built
-// on it. Undo also withdraws an id that the sheet gave (known_id): the step is then not created,
-// or uncertain if it was ever sent. Settle refuses an id that another step has, because one of the two
-// would be wrong, and one about a client on whom another process works. What is wrong with
-// the decisions is a problem.List, sorted by place; any other error is the ledger's.
+// Settle records decisions about uncertain steps, durably: all of them or none. Undo takes a decision back, as long as nothing was built on
+// it, or withdraws an id that the sheet gave (known_id): the step is then not created, or uncertain if it was ever sent. Settle refuses an
+// id that another step has, and a client on whom another process works. What is wrong with the decisions is a problem.List, sorted by
+// place; any other error is the ledger's.
 func (s Settler) Settle(ctx context.Context, settlements ...Settlement) error {
 	var clients []string
 	for _, one := range settlements {
@@ -192,8 +188,7 @@ func isDecision(s ledger.Step) bool {
 	return s.Via == ledger.ViaByHand && slices.Contains([]string{decidedCreated, decidedNotCreated, decidedToGiveUp}, s.Reason)
 }
 
-// checkUndo refuses to take back what is not a decision or an id of the sheet, and what
-// other steps of the client, which may exist, were built on.
+// checkUndo refuses to take back what is neither a decision nor an id of the sheet, and what other steps, which may exist, were built on.
 func (s Settler) checkUndo(ctx context.Context, step ledger.Step) error {
 	if !isDecision(step) && step.Via != ledger.ViaSheet {
 		return problem.New("not-decided", "the step is %s, and no decision made it so: there is nothing to take back", step.To).
@@ -215,8 +210,7 @@ func (s Settler) checkUndo(ctx context.Context, step ledger.Step) error {
 // UncertainStep is a step that may or may not have been created, with what helps to find it in the service.
 type UncertainStep struct {
 	ledger.Step
-	// Number is that of the event that led to this state. A number from an old list never means
-	// another step, or a later attempt at the same one.
+	// Number is that of the event that led to this state: it never means another step, or a later attempt at the same one.
 	Number   int64
 	ClientID string // of the step's client; "" while the client is uncertain itself
 	ClaimID  string // of the activity's claim; "" for other steps
@@ -267,9 +261,8 @@ func (d *UncertainStep) gather(ctx context.Context, l *ledger.Ledger) error {
 	return nil
 }
 
-// Decided are the steps of environments that Undo takes back: those whose last event is a decision,
-// the latest first, and the clients and claims that are done with an id that a sheet gave (known_id).
-// They have no numbers.
+// Decided are the steps that Undo takes back: those whose last event is a decision, the latest first, and clients and claims that are done
+// with an id that a sheet gave (known_id). They have no numbers.
 func Decided(ctx context.Context, l *ledger.Ledger, environments []string) (decided []UncertainStep, err error) {
 	for _, environment := range environments {
 		for step, err := range l.Decided(ctx, environment) {
@@ -302,10 +295,8 @@ type Decision struct {
 	Value string
 }
 
-// ParseDecision reads a cell of the column Settle: “created”, “created ID”,
-// “created URL”, “not created” or “give up”, ignoring case and runs of white
-// space. The error is a problem.Problem without a place; it does not repeat the
-// text, which may be a redirect url.
+// ParseDecision reads a cell of the column Settle: “created”, “created ID”, “created URL”, “not created” or “give up”, ignoring case and
+// runs of white space. The error is a problem.Problem without a place; it does not repeat the text, which may be a redirect url.
 func ParseDecision(text string) (Decision, error) {
 	words := strings.Fields(text)
 	switch phrase := strings.ToLower(strings.Join(words, " ")); {
@@ -322,8 +313,7 @@ func ParseDecision(text string) (Decision, error) {
 		Hinted("write “created”, “created” with the id or redirect url behind it, “not created” or “give up”")
 }
 
-// Check returns what is wrong with a decision about a step of a kind, a problem.Problem without a
-// place. activityIDs is Settler.ActivityIDs.
+// Check returns what is wrong with a decision about a kind of step, a problem.Problem without a place. activityIDs is Settler.ActivityIDs.
 func (d Decision) Check(kind string, activityIDs bool) error {
 	switch {
 	case d.Choice != WasCreated && d.Value != "":
@@ -358,8 +348,7 @@ func isURL(s string) bool {
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && !strings.ContainsFunc(s, unicode.IsSpace)
 }
 
-// KindOf returns the kind of the step with a key: client, also for a further contact, claim, activity or link; "" for a text that is
-// no step's key.
+// KindOf returns the kind of the step with a key: client, also for a further contact, claim, activity or link; "" for another text.
 func KindOf(key string) string {
 	kind, _, isNamed := strings.Cut(key, "/")
 	switch {

@@ -20,8 +20,8 @@ import (
 // MaxProblems is how many problems PrintProblems prints one by one; the results workbook has them all.
 const MaxProblems = 40
 
-// PrintProblems prints each problem on a line, with its hint on the next. Cells of a column that have the same problem share a line. An
-// Observer logs them too.
+// PrintProblems prints each problem and its hint on lines. Cells of a column that have the same problem share one. An Observer logs them
+// too.
 func PrintProblems(w io.Writer, list problem.List) {
 	if observer, ok := w.(*Observer); ok {
 		observer.printProblems(list)
@@ -57,9 +57,8 @@ func PrintWarnings(w io.Writer, list problem.List) {
 	}
 }
 
-// Confirm prints a question on out and reports whether the answer on in is the
-// word yes. A nil or empty in is a no, and so is the end of ctx, after which in must not
-// be read any more.
+// Confirm prints a question on out and reports whether the answer on in is the word yes. A nil or empty in is a no, and so is the end of
+// ctx, after which in must not be read any more.
 func Confirm(ctx context.Context, in io.Reader, out io.Writer, question string) bool {
 	fmt.Fprintf(out, "%s\nType yes: ", question)
 	answer := make(chan string, 1)
@@ -85,9 +84,8 @@ func IsTerminal(stream any) bool {
 	return ok && (isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd()))
 }
 
-// Clean returns a writer to w that replaces every control character except line
-// feeds and tabs by a space: names, keys and answers come from elsewhere, and a
-// terminal obeys control sequences. Each Write must hold whole characters. It is safe for concurrent use.
+// Clean returns a writer to w, safe for concurrent use, that replaces control characters but line feeds and tabs by spaces: texts come from
+// elsewhere, and a terminal obeys control sequences. Each Write must hold whole characters.
 func Clean(w io.Writer) io.Writer { return &cleanWriter{to: w} }
 
 type cleanWriter struct {

@@ -146,8 +146,7 @@ func (o *Observer) printProblems(list problem.List) {
 	_, _ = o.print([]byte(lines.String()))
 }
 
-// openLogFile opens a file to append a log to: a new or empty file, or one that begins
-// like a log of Claimsheet. Anything else may be a user's data. Only its owner can read a new file.
+// openLogFile opens a file to append a log to: a new or empty one, or a log of Claimsheet; anything else may be a user's data.
 func openLogFile(path string) (*os.File, error) {
 	if err := refuseStateFolder(path, "log-file", "the log"); err != nil {
 		return nil, err
@@ -201,8 +200,8 @@ func (o *Observer) Surveyed(rows, clients, invalid int) {
 	o.log.Info("first pass", counts...)
 }
 
-// Ended writes the last line of the log, with the exit code, what was printed about an error and the summary, if there is
-// one, and closes it. level is that of the line. On stderr, what kept a run from starting was printed already.
+// Ended writes the last line of the log at a level, with the exit code, what was printed about an error and the summary, and closes the
+// log. On stderr, what kept a run from starting was printed already.
 func (o *Observer) Ended(code int, level slog.Level, printed string, s *result.Summary) {
 	if o.begun || o.logsAll {
 		attrs := []any{"exitCode", code, "seconds", time.Since(o.started).Round(time.Millisecond).Seconds(), "environment", o.environment, "mapping", o.mapping}

@@ -18,8 +18,7 @@ const (
 	minPause = time.Second
 )
 
-// Watch shows the progress of a run, with a bar, log lines or not at all, until stop
-// is called. look is called several times a second; clients is how many there are.
+// Watch shows the progress of a run until stop is called; look is called several times a second, clients is how many there are.
 func (o *Observer) Watch(look func() importer.Progress, clients int) (stop func()) {
 	w := &watcher{Observer: o, total: clients, began: time.Now(), lastLine: time.Now()}
 	if o.bar && clients > 0 {
@@ -128,13 +127,10 @@ func (w *watcher) words(at importer.Progress, now time.Time, left time.Duration,
 	return line[:max(min(len(line), room), 0)]
 }
 
-// widest is how many columns the bar may take. On Windows the library does not
-// always know the width of the console, and a line that is too long would be
-// repeated at every update.
+// widest is how many columns the bar may take: on Windows the library may not know the console's width, and a longer line is repeated.
 const widest = 79
 
-// barTemplate is counters, the bar, and words. It is drawn with a carriage return and blanks only,
-// without colours and escape sequences, so it respects NO_COLOR and works on every console.
+// barTemplate has no colours and escape sequences, so that the bar respects NO_COLOR and works on every console.
 const barTemplate pb.ProgressBarTemplate = `{{counters . "%s/%s"}} {{bar . "[" "=" ">" " " "]"}} {{string . "words"}}`
 
 // draw draws or removes the progress bar. wipe clears its line before anything else is printed; nil when the bar is gone.

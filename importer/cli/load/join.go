@@ -14,8 +14,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Shared is what a worker needs of the session of the run that it works for, to plan and to
-// send as that run does. It is JSON, without secrets and without a row of the sheets.
+// Shared is what a worker needs of the session of a run to plan and to send as that run does: JSON, without secrets and rows.
 type Shared struct {
 	MappingFile string // its name in messages
 	Mapping     []byte
@@ -50,10 +49,8 @@ func (s *Session) settings() (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// Join opens the session of a worker for a run: with the mapping, the headers and the
-// templates of that run, and with the environment as this machine knows it, which must be
-// the same: otherwise the error is the problem other-environment. It is a problem.List for the
-// mapping or the headers, else that of Connect. The session must be closed.
+// Join opens a worker's session for a run: with the mapping, the headers and the templates of the run, and this machine's environment,
+// which must be the same, else the error is the problem other-environment. The session must be closed.
 func Join(ctx context.Context, where Where, c Connection, shared Shared) (s *Session, err error) {
 	s = &Session{Source: shared.Mapping, Service: shared.Service, RunDate: shared.RunDate}
 	defer func() {

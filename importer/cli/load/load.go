@@ -1,6 +1,5 @@
-// Package load loads what a command works with: the mapping, the environment, the
-// sheets and the service's templates. Open checks each against the others and
-// reports the problems of all of them at once.
+// Package load loads what a command works with: mapping, environment, sheets and the service's templates. Open checks each against the
+// others and reports the problems of all of them at once.
 package load
 
 import (
@@ -70,9 +69,8 @@ type Session struct {
 	closers    []func()
 }
 
-// Open loads and binds everything. It collects every problem of the mapping, the
-// environment, the sheets and the templates before it fails. After an error the
-// session is closed, and has what was loaded so far.
+// Open loads and binds everything, and collects the problems of mapping, environment, sheets and templates before it fails. After an error
+// the session is closed, and has what was loaded so far.
 func Open(ctx context.Context, o Options) (s *Session, err error) {
 	s = &Session{}
 	defer func() {
@@ -98,8 +96,7 @@ func Open(ctx context.Context, o Options) (s *Session, err error) {
 	if err := found.Collect(s.CheckAgreement()); err != nil {
 		return s, err
 	}
-	// The ledger knows steps by environment and mapping. Whether a changed base url leads to the same
-	// service is checked later, when the ledger is open.
+	// The ledger knows steps by environment and mapping. A changed base url is checked later, when the ledger is open.
 	if b := o.Workbook; b != nil && s.Env != nil && s.Mapping.Name.Text != "" {
 		if b.EnvironmentName != s.Env.Name {
 			if err := b.CheckEnvironment(s.Env.Name, s.Scope()); err != nil {
@@ -144,8 +141,7 @@ func (s *Session) Close() {
 	s.closers = nil
 }
 
-// OpenEnvironment chooses the environment and its state folder. The mapping that
-// where names is only a place to look beside: it must exist and is not read.
+// OpenEnvironment chooses the environment and its state folder. The mapping must exist and is not read: it is a place to look beside.
 func OpenEnvironment(where Where) (*Session, error) {
 	s := &Session{}
 	if where.Mapping != "" {
@@ -156,9 +152,8 @@ func OpenEnvironment(where Where) (*Session, error) {
 	return s, s.chooseEnvironment(where)
 }
 
-// OpenConfiguration reads the mapping, if where names one, and chooses the
-// environment. It succeeds although the mapping file is wrong, and returns what
-// is wrong with it; when there is no environment either, err has all problems.
+// OpenConfiguration reads the mapping, if where names one, and chooses the environment. What is wrong with the mapping file is returned,
+// and is no error; when there is no environment either, err has all problems.
 func OpenConfiguration(where Where) (s *Session, wrong problem.List, err error) {
 	s = &Session{Mapping: &mapping.Mapping{}}
 	if where.Mapping != "" {
@@ -187,9 +182,8 @@ func (s *Session) readMapping(path string) error {
 	return found.Err()
 }
 
-// CheckAgreement refuses a mapping with placeholders for a real service, and an
-// environment that compares a client field before it reuses a client when the mapping
-// does not fill that field.
+// CheckAgreement refuses a mapping with placeholders for a real service, and one without a client field that the environment compares
+// before it reuses a client.
 func (s *Session) CheckAgreement() error {
 	if s.Env == nil {
 		return nil

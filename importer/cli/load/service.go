@@ -29,8 +29,7 @@ type Connection struct {
 	UserAgent   string        // names the program and the run
 	AskAgain    time.Duration // wait before a failed GET is sent again; 0 for the engine's
 
-	// Share returns what holds the rate for all processes that send to the service of a
-	// session's environment, nil where this one is alone; nil for alone.
+	// Share returns what holds the rate for all processes that send to the session's service; nil for this one alone.
 	Share func(ctx context.Context, s *Session) (Limiter, error)
 
 	// Wrap and Trace are those of apiclient.Config.

@@ -106,8 +106,7 @@ func (src *Source) Sheet() cell.Sheet {
 	return s
 }
 
-// Records returns the rows of all sheets, one sheet after the other. Each range over it is a new
-// pass; the cells of a record are valid until the next record.
+// Records returns the rows of all sheets in order, at each range a new pass; the cells of a record are valid until the next record.
 func (s *Session) Records() iter.Seq2[cell.Record, error] {
 	return func(yield func(cell.Record, error) bool) {
 		for _, src := range s.Sources {
@@ -221,8 +220,7 @@ func (src *Source) otherSheets() problem.List {
 		Hinted("sheet: {name: …} in the mapping names another one; rows of several sheets go into one, or into a file each")}
 }
 
-// mergedCells warns about merged cells but for those that fill_down fills: only the first cell of each
-// has the value, and the others, which look filled, are empty.
+// mergedCells warns about merged cells that fill_down does not fill: all but the first of each look filled, and are empty.
 func (src *Source) mergedCells(filled []string) problem.List {
 	s := src.Sheet()
 	var fills []int
@@ -247,9 +245,7 @@ func (src *Source) mergedCells(filled []string) problem.List {
 		Hinted("unmerge them, and fill in every cell that the value is meant for; sheet: {fill_down: [COLUMN]} lets empty cells of a column take the one above")}
 }
 
-// Sheets replaces patterns by the files that match. A shell usually does so; a
-// scheduled task on Windows has none. A pattern does not match the workbooks that
-// Claimsheet wrote beside the sheets.
+// Sheets replaces patterns by the files that match, as a shell usually does; not by workbooks that Claimsheet wrote beside the sheets.
 func Sheets(given []string) (paths []string, err error) {
 	seen := map[string]bool{}
 	for _, arg := range given {

@@ -16,10 +16,8 @@ import (
 // stateName is the name of a state folder that --state does not name.
 const stateName = ".claimsheet"
 
-// StatePath returns the state folder: flag, if it is given, else .claimsheet beside the
-// environments file, else beside the mapping. It is "" when there is neither. It is
-// never the current folder, because a run from another folder would not find the
-// ledger.
+// StatePath returns the state folder: flag, else .claimsheet beside the environments file, else beside the mapping, else ""; never in the
+// current folder, because a run from another folder would not find the ledger.
 func StatePath(mappingFile, environmentsFile, flag string) string {
 	switch {
 	case flag != "":
@@ -71,10 +69,8 @@ func IsInStateFolder(path string) bool {
 	}
 }
 
-// CheckState refuses a state folder that belongs to another user, and one that other
-// users of this machine can write to or replace: they could plant a ledger or a
-// link there. A folder that does not exist yet passes, because it will be created
-// for this user alone. Windows has no such modes; its folders inherit their rights.
+// CheckState refuses a state folder that belongs to another user, or that others can write to or replace: they could plant a ledger or a
+// link. One that does not exist yet passes: it will be this user's alone. So does any on Windows, which has no such modes.
 func CheckState(folder string) error {
 	if runtime.GOOS == "windows" || folder == "" {
 		return nil

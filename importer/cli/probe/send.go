@@ -33,8 +33,7 @@ const MappingName = "probe"
 // noTemplate is the id of a template that no service has. A refusal that is provoked with it can create nothing.
 const noTemplate = "b7e1c1d6-4f0a-4d3c-9a55-0e5f3f1d7c02"
 
-// create creates the test client and what belongs to it, as far as the ledger does not have it, and
-// learns from the answers that the ledger keeps. Then it provokes refusals.
+// create creates of the test client what the ledger does not have, learns from the answers that it keeps, and provokes refusals.
 func (p *prober) create(ctx context.Context) error {
 	blocked, do := p.blocked, "ask the service's operator"
 	switch {
@@ -182,9 +181,8 @@ func (p *prober) creates(plan mapping.Plan) string {
 		p.Environment, p.Session.Env.BaseURL, p.Email, strings.Join(list, "\n  "))
 }
 
-// carryOutAll has the engine carry out a plan, again and again as long as an answer shows a new
-// line: the engine then reads the answers that the ledger keeps again, and goes on. Steps that are
-// refused or stay in doubt are left out, so that the others can be tried.
+// carryOutAll has the engine carry out a plan again as long as an answer shows a new line: it then reads the kept answers again. Steps that
+// are refused or stay in doubt are left out, so that the others can be tried.
 func (p *prober) carryOutAll(ctx context.Context, binding *mapping.Binding, plan mapping.Plan) error {
 	left, linkTried := plan, false
 	for {
@@ -326,8 +324,7 @@ func (p *prober) propose(ctx context.Context, key, place string, learnt bool, ev
 	return p.set(ctx, "wire."+key, place, evidence)
 }
 
-// lookAgain looks the test client up, once, after it was created: of several values of the answer a
-// to its creation r, its id is the one that the look-up has too.
+// lookAgain looks the test client up once after its creation r: of several values of the answer a, its id is the one found again.
 func (p *prober) lookAgain(ctx context.Context, r apiclient.Request, a apiclient.Answer) error {
 	if len(p.known) > 0 || p.looked {
 		return nil

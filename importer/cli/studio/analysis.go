@@ -55,8 +55,7 @@ func analyse(file string, text []byte, b *book, service *mapping.Service) *analy
 	return a
 }
 
-// withContacts returns the service with stand-ins for the ids of contacts that the
-// environment has: a session shows what would be sent, and sends nothing.
+// withContacts returns the service with stand-ins for the ids of the environment's contacts: a session sends nothing.
 func withContacts(service *mapping.Service, m *mapping.Mapping) *mapping.Service {
 	if service == nil {
 		return nil

@@ -18,9 +18,8 @@ import (
 // style writes new text as the first mapping of init is written.
 var style = yamlpatch.Style{"sheet", "client", "lookup", "fields", "attributes", "workflow", "values"}
 
-// changeIn is a change that a page asks for. Version is the one that it was made for: a
-// page sends one change after the other, each for the version that the answer before had,
-// so that a second click on “remove” does not remove the next entry.
+// changeIn is a change that a page asks for. Version is the one that it was made for, so that a second click on “remove” does not remove
+// the next entry.
 type changeIn struct {
 	Version int `json:"version"`
 
@@ -67,9 +66,8 @@ func (s *Server) patch(in changeIn) error {
 	return err
 }
 
-// apply applies operations to a text, one after the other. An operation whose object or
-// list is not there yet makes it first, and one that leaves an object of values empty
-// removes that too, so that a page need not know what the file has.
+// apply applies operations to a text, one after the other. What an operation needs around it is made first, and an object of values that it
+// leaves empty goes too, so that a page need not know what the file has.
 func apply(text []byte, operations []yamlpatch.Operation) ([]byte, error) {
 	for _, op := range operations {
 		doc, err := yamlpatch.Read(text)
@@ -109,9 +107,8 @@ func (s *Server) decide(in changeIn) error {
 	return nil
 }
 
-// withoutQuestion takes the question of a line away; a line that is nothing else goes too.
-// ok is false when the line has no question, or when it is no comment: the file must say the same
-// without it.
+// withoutQuestion takes the question of a line away; a line that is nothing else goes too. ok is false when there is none, or no comment:
+// the file must say the same without it.
 func withoutQuestion(text []byte, n int) (without []byte, ok bool) {
 	all := strings.SplitAfter(string(text), "\n")
 	if n < 1 || n > len(all) {
@@ -144,8 +141,7 @@ func saysTheSame(before, text []byte) bool {
 	return string(said) == string(says)
 }
 
-// answered takes the questions away that operations have answered: those about a rule that
-// they changed, in whole or in part. Questions about a section stay.
+// answered takes the questions away that operations have answered: those about a rule that they changed. Questions about a section stay.
 func answered(text []byte, operations []yamlpatch.Operation) []byte {
 	doc, err := yamlpatch.Read(text)
 	if err != nil {
@@ -236,16 +232,15 @@ var optional = []string{"lookup", "attributes", "values", "sheet", "workflow", "
 // lists are keys whose value is a list of objects.
 var lists = []string{"activities", "claims", "contacts"}
 
-// textLists are keys whose value is a list of texts, or one of them alone. Below other keys
-// “-” is a text like any other: that of a value table, or a name.
+// textLists are keys whose value is a list of texts, or a text alone. Below other keys “-” is a name, or a text of a value table.
 var textLists = []string{"empty", "first_of", "join", "key", "format", "checked", "unchecked", "claimants"}
 
 // byTemplate begins a part of a path that names an activity by its template, which the
 // mapping may not have yet: /activities/template=Your details/attributes/Title.
 const byTemplate = "template="
 
-// normalise returns the operation that does to the file what a page asks for. What an
-// added value stands in is made with it, and what a removed one leaves empty goes too.
+// normalise returns what a page asks for as an operation on the file: with what an added value stands in, or what a removed one leaves
+// empty.
 func normalise(doc *yamlpatch.Document, op yamlpatch.Operation) yamlpatch.Operation {
 	path := resolve(doc, tokens(op.Path))
 	switch {
@@ -265,8 +260,7 @@ func normalise(doc *yamlpatch.Document, op yamlpatch.Operation) yamlpatch.Operat
 	return op
 }
 
-// put returns the operation that makes the value of one the value at a path. What the value
-// stands in, and is not there yet, is put with it.
+// put returns the operation that makes the value of op the value at a path, with what it stands in where that is not there yet.
 func put(doc *yamlpatch.Document, op yamlpatch.Operation, path []string) yamlpatch.Operation {
 	holder, name := path[:len(path)-1], path[len(path)-1]
 	_, isThere := doc.Value(path...)

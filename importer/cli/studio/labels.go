@@ -63,9 +63,8 @@ var yamlKey = regexp.MustCompile(`\b(?:(sheet|client|workflow)(?:\.|: \{))?\b(he
 	`status|values|type|format|years|percent)\b` +
 	`(?:: \{?([^,;{}]+))?\}?`)
 
-// inPageWords returns a message or a hint on one line, with the page's names for keys of
-// the mapping. A word that may be a plain one is a key only behind its section, or before
-// a colon and a value.
+// inPageWords returns a message or a hint on one line, with the page's names for keys of the mapping. A plain word is a key only behind its
+// section, or before a colon and a value.
 func inPageWords(text string) string {
 	return yamlKey.ReplaceAllStringFunc(problem.OneLine(text), func(found string) string {
 		parts := yamlKey.FindStringSubmatch(found)

@@ -79,9 +79,8 @@ func getPreview(v view, r *http.Request) (any, error) {
 	return made, nil
 }
 
-// asField returns the rule of a condition, or of the name of a claim or a workflow, which no
-// row is read for by itself, as a field of the client that reads the same; other rules as
-// they are.
+// asField returns the rule of a condition, or of a claim's or workflow's name, as a field of the client that reads the same, because rows
+// are read for fields; other rules as they are.
 func (v view) asField(rule yamlpatch.Operation) yamlpatch.Operation {
 	path := tokens(rule.Path)
 	var text string
@@ -111,8 +110,7 @@ func withFormat(rule json.RawMessage, format string) json.RawMessage {
 	return data
 }
 
-// preview tries the rule of the first operation on the first rows. What the rule does not
-// need of the rest of the mapping may have mistakes.
+// preview tries the rule of the first operation on the first rows. Rules that it does not need may have mistakes.
 func (v view) preview(operations ...yamlpatch.Operation) (previewJSON, error) {
 	made := previewJSON{Rows: []previewRowJSON{}}
 	text, err := apply(v.text, operations)

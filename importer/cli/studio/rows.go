@@ -53,9 +53,8 @@ type valueJSON struct {
 	isRead bool // the target takes it in a row
 }
 
-// getColumn answers with the distinct texts of columns, the most frequent first, and with
-// what the target at a path makes of them, each by the first row in which it takes it. A
-// target that is made of several cells gives no text a meaning of its own.
+// getColumn answers with the distinct texts of columns, the most frequent first, and with what the target at a path makes of each in the
+// first row; a target of several cells gives no text a meaning of its own.
 func getColumn(v view, r *http.Request) (any, error) {
 	var columns []*column
 	for letter := range strings.SplitSeq(r.URL.Query().Get("letter"), ",") {
@@ -162,8 +161,7 @@ func getPlace(v view, r *http.Request) (any, error) {
 	return map[string]any{"place": max(0, place-1), "row": nil}, nil
 }
 
-// filter returns which records are asked for. show is all, usable or errors; the query has
-// the column and the code of an error, which may be "".
+// filter returns which records are asked for: show is all, usable or errors; the query has the column and the code of an error, or "".
 func (v view) filter(r *http.Request, show string) func(record int) bool {
 	column, code := r.URL.Query().Get("column"), r.URL.Query().Get("code")
 	if show == "" && (column != "" || code != "") {

@@ -85,8 +85,7 @@ func (s *session) text() []byte { return s.history[s.at].text }
 // dirty reports whether the text is not that of the file.
 func (s *session) dirty() bool { return s.file == nil || !bytes.Equal(s.text(), s.file) }
 
-// onDisk compares the file with what was read or saved last, and says to a person what has
-// become of it; "" when it is the same, or has the text already.
+// onDisk says to a person what has become of the file since it was read or saved last; "" when it is the same, or has the text already.
 func (s *session) onDisk() (why string) {
 	now, err := readFile(s.path)
 	switch {
@@ -122,8 +121,7 @@ func (s *session) goTo(to int) {
 	s.keep()
 }
 
-// save writes the text in the file's place. It refuses to when the file is not the one
-// that was read, unless overwrite is set, and when this user may not write it.
+// save writes the text to the file, unless that is another one now and overwrite is not set, or this user may not write it.
 func (s *session) save(overwrite bool) error {
 	if why := s.onDisk(); why != "" && !overwrite {
 		return failure{http.StatusConflict, "changed-on-disk", why, "take the file as it is now, or overwrite it with what is here"}

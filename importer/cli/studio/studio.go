@@ -50,15 +50,13 @@ type Options struct {
 	// Autosave is the file that keeps what is not saved, for after a crash; "" keeps nothing.
 	Autosave string
 
-	// Suggest is what suggestions are made from, besides the rows, and a first mapping. For
-	// suggestions Name and Layout may be left out; Service is that of the Options.
+	// Suggest is what suggestions and a first mapping are made from, besides the rows; Name and Layout are of the latter alone.
 	Suggest draft.Request
 
 	// Run runs claimsheet with arguments, for a job.
 	Run func(ctx context.Context, args []string, out, err io.Writer) (exitCode int)
-	// Job are the arguments of a job's command before the sheets; dry runs have the flags
-	// of the environment, runs those of a sandbox whose state is in folder. mapping is the
-	// file to use.
+	// Job are the arguments of a job's command before the sheets, with mapping as the file: dry runs have the flags of the environment,
+	// runs those of a sandbox whose state is in folder.
 	Job func(kind JobKind, mapping, folder string) []string
 
 	Command string // that does the same as the page shows, to copy
@@ -90,8 +88,7 @@ type Server struct {
 	progress int // grows with everything that a page shows
 }
 
-// New opens a session and reads the sheet. It fails when the mapping file exists and
-// cannot be read, or the sheet cannot be opened however it is read. Call Close at the end.
+// New opens a session and reads the sheet. It fails when the mapping file or the sheet cannot be read at all. Call Close at the end.
 func New(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{options: o, books: map[reading]*book{}, judged: new(atomic.Int64)}
 	if s.options.Suggest.Service = o.Service; s.options.Suggest.API == "" {

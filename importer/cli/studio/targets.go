@@ -115,8 +115,8 @@ func (l *lister) scopes() []string {
 	return list
 }
 
-// activities lists the activities of the mapping: how each is sent, the attributes of its
-// template in their order, and those that only the mapping has; then the other templates.
+// activities lists the mapping's activities: how each is sent, its template's attributes, those that only the mapping has; then other
+// templates.
 func (l *lister) activities() {
 	used := map[string]bool{}
 	for i := range l.a.mapping.Activities {
@@ -226,8 +226,7 @@ func (l *lister) judged(t *targetJSON, path []string) {
 // columnName matches a column in a text, {Surname}, or in an expression, col("Surname").
 var columnName = regexp.MustCompile(`\{\{|\{([^{}]+)\}|\b[A-Za-z]+\(\s*("(?:[^"\\]|\\.)*")`)
 
-// isName reports whether the last part of a path is a name of the service's, that of a field
-// or an attribute, which may be “name” or “status”.
+// isName reports whether the last part of a path is the name of a field or an attribute, which may be “name” or “status”.
 func isName(path []string) bool {
 	return len(path) > 2 && slices.Contains([]string{"fields", "attributes"}, path[len(path)-2])
 }

@@ -1,5 +1,4 @@
-// Package workbook reads the input of a run: the rows of a lead sheet, or a results workbook, which
-// an earlier run wrote: the run that it belongs to, its rows and its steps.
+// Package workbook reads the input of a run: a lead sheet's rows, or a results workbook's run, rows and steps.
 package workbook
 
 import (
@@ -20,9 +19,8 @@ import (
 	"claimsheet/reports"
 )
 
-// Binding is what a results workbook records about the run that wrote it, in
-// its document properties. Anybody can edit it, so it is compared with the ledger
-// and never names files to read.
+// Binding is what a results workbook records about its run in its document properties. Anybody can edit it, so it is compared with the
+// ledger and never names files to read.
 type Binding struct {
 	Path string // of the workbook
 
@@ -101,8 +99,7 @@ func FromProperties(path string, properties map[string]string) *Binding {
 	return b
 }
 
-// Find returns the binding of the results workbook at path, and nil when
-// something else or nothing is there. It fails when the file cannot be read.
+// Find returns the binding of the results workbook at path, nil when something else or nothing is there. It fails for an unreadable file.
 func Find(path string) (*Binding, error) {
 	properties, ours, err := reports.IsOurs(path)
 	if b := FromProperties(path, properties); ours && b.kind == reports.Results {
@@ -114,9 +111,8 @@ func Find(path string) (*Binding, error) {
 	return nil, err
 }
 
-// Supersede records in the results workbook at path that a run began after it was
-// written, and where the results of that run go. replacing gets the new digest
-// before the file is replaced; an error of it keeps the old file.
+// Supersede records in the workbook at path that a later run began, and where its results go. replacing gets the new digest before the file
+// is replaced; its error keeps the old file.
 func Supersede(path, run, results string, replacing func(digest string) error) error {
 	return reports.Mark(path, map[string]string{nextRunProperty: run, nextResultsProperty: results}, replacing)
 }
@@ -147,9 +143,8 @@ func Read(path, password string) (*Binding, error) {
 	return b, nil
 }
 
-// inspect opens the sheet Results of a file and returns the document properties. stripped reports
-// whether the sheet has the columns of results. A file without such a sheet has neither; an error means
-// that the password is missing or wrong.
+// inspect returns the document properties of a file's sheet Results, and whether that has the columns of results; neither without such a
+// sheet. An error means that the password is missing or wrong.
 func inspect(path, password string) (properties map[string]string, stripped bool, err error) {
 	r, err := sheet.Open(path, sheet.Options{Name: reports.ResultsSheet, Password: password})
 	if p, ok := errors.AsType[problem.Problem](err); ok && (p.Code == "encrypted-workbook" || p.Code == "wrong-password") {
@@ -170,9 +165,7 @@ func lost(path string) error {
 		Hinted("correct the sheet that it was made from and run that: what is done is not sent again; claimsheet report writes the workbook again")
 }
 
-// RefuseAsSheet refuses a workbook that Claimsheet wrote as the sheet of a run:
-// its columns would be taken for the sheet's. given is the path that the user
-// gave, copied the file to look into.
+// RefuseAsSheet refuses a workbook of Claimsheet's as the sheet of a run. given is the user's path, copied the file to look into.
 func RefuseAsSheet(given, copied string) error {
 	properties, ours, _ := reports.IsOurs(copied) // the reader of the sheet reports what cannot be read
 	if !ours {
@@ -214,8 +207,7 @@ func (b *Binding) CheckKeySpace(m *mapping.Mapping, space string) error {
 		Hinted("undo the change of client.key, client.lookup or client.key_space")
 }
 
-// CheckEnvironment refuses a workbook of another environment than the one of this
-// name, which the ledger knows as scope: its ids mean nothing there.
+// CheckEnvironment refuses a workbook of another environment than name, which the ledger knows as scope: its ids mean nothing there.
 func (b *Binding) CheckEnvironment(name, scope string) error {
 	if b.Environment == scope {
 		return nil
@@ -228,9 +220,7 @@ func (b *Binding) CheckEnvironment(name, scope string) error {
 		b.EnvironmentName, b.Environment, name, scope).Hinted("%s", hint)
 }
 
-// IsOwnOutput reports whether Claimsheet wrote a file, or a spreadsheet program
-// keeps it for a workbook that is open. A workbook that is only named like a results
-// workbook is a sheet.
+// IsOwnOutput reports whether Claimsheet wrote a file, or a spreadsheet program keeps it for an open workbook; its name is not enough.
 func IsOwnOutput(path string) bool {
 	stem, name := strings.TrimSuffix(path, filepath.Ext(path)), filepath.Base(path)
 	if strings.HasPrefix(name, "~$") || strings.HasPrefix(name, ".") {

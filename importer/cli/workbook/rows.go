@@ -19,9 +19,8 @@ import (
 // Opener opens one of the sheets of a workbook.
 type Opener func(sheet.Options) (*sheet.Reader, error)
 
-// Table reads a lead sheet, or the sheet Results of a workbook as the sheet that it was made
-// from. The columns that Claimsheet added, wherever they were moved to, have no
-// header and no cells, so every other cell keeps the address that people see.
+// Table reads a lead sheet, or the sheet Results of a workbook as the sheet that it was made from: the columns that Claimsheet added are
+// empty, wherever they are, so every other cell keeps its address.
 type Table struct {
 	*sheet.Reader
 	source   cell.Sheet
@@ -29,9 +28,7 @@ type Table struct {
 	fillDown []string       // columns whose empty cells take the one above
 }
 
-// Open opens a sheet as a mapping reads it or, if b is not nil, the results workbook of that binding.
-// The header of the latter is in row 1 and its sheet is Results, whatever the mapping says about the
-// sheet that was first imported.
+// Open opens a sheet as a mapping reads it or, if b is not nil, the results workbook of b: its sheet Results, with the header in row 1.
 func Open(open Opener, m *mapping.Mapping, b *Binding) (*Table, error) {
 	o := Options(m)
 	if b != nil {
@@ -68,8 +65,7 @@ func Options(m *mapping.Mapping) sheet.Options {
 	return sheet.Options{Name: rule.Name.Text, HeaderRow: rule.HeaderRow, Encoding: rule.Encoding, Delimiter: rule.Delimiter}
 }
 
-// Records returns the source's cells of every row below the header, filled down. Each range over it is a new pass; the
-// cells of a record are valid until the next record.
+// Records returns the source's cells of every row, filled down, at each range in a new pass; a record is valid until the next one.
 func (t *Table) Records() iter.Seq2[cell.Record, error] {
 	return func(yield func(cell.Record, error) bool) {
 		for row, err := range t.Rows() {
@@ -148,9 +144,7 @@ func count(text string) int {
 	return 0
 }
 
-// Steps returns the lines of a results workbook's sheet Steps and of the sheets
-// that continue it, none when the sheet was deleted. Each range over it is a new
-// pass.
+// Steps returns the lines of a results workbook's sheets Steps, none when they were deleted. Each range over it is a new pass.
 func Steps(open Opener) iter.Seq2[rerun.Step, error] {
 	return func(yield func(rerun.Step, error) bool) {
 		for n := 1; ; n++ {
@@ -208,8 +202,7 @@ func eachStep(r *sheet.Reader, yield func(rerun.Step, error) bool) (more bool) {
 var stepHeaders = []string{reports.NumberHeader, reports.ClientKeyHeader, reports.StepHeader,
 	reports.StateHeader, reports.IDHeader, reports.SettleHeader}
 
-// stepColumns finds the columns by their headers, wherever they were moved to. A
-// missing column is a problem: without it a decision or an id would be ignored.
+// stepColumns finds the columns by their headers. A missing one is a problem: without it a decision or an id would be ignored.
 func stepColumns(tab cell.Sheet) (map[string]int, error) {
 	columns := map[string]int{}
 	var found problem.List
