@@ -17,7 +17,6 @@ import (
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/result"
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/spool"
 	"claimsheet/mapping"
@@ -64,10 +63,7 @@ func (p *program) report(c *cli.Context, password string) error {
 	if past.run, err = l.findRun(ctx, c.Args().First()); err != nil {
 		return err
 	}
-	if err := past.open(ctx, password); err != nil {
-		return err
-	}
-	book, err := past.project(ctx)
+	book, err := past.project(ctx, password)
 	if err != nil {
 		return err
 	}
@@ -144,71 +140,65 @@ func (l *ledgerSession) findRun(ctx context.Context, prefix string) (ledger.Run,
 // pastRun is an earlier run of one sheet, with what is kept of it.
 type pastRun struct {
 	*ledgerSession
-	run     ledger.Run
-	summary result.Summary // requests and seconds are those of the run; the counts are of now
-	kept    *keptRun
-	then    *load.Session // with the kept copy of the sheet
-	preview *reports.Preview
-	rows    *spool.Rows
-	survey  *importer.Survey
-	draft   *spool.Results
+	run  ledger.Run
+	kept *keptRun
 }
 
-// open opens what is kept of the run. The copy of the sheet must be what the run read.
-func (r *pastRun) open(ctx context.Context, password string) error {
+// project plans the kept copy of the run's sheet, which must be what the run read, again with the mapping and the templates of then, and
+// lays the plans beside what the ledger knows now. Requests and seconds are those of the run, the counts are of now.
+func (r *pastRun) project(ctx context.Context, password string) (book reports.Workbook, err error) {
 	run, state := r.run, r.session.State
 	s, err := readSummary(run.Summary)
 	switch {
 	case err != nil:
-		return err
+		return book, err
 	case run.KeptInput == "" || s.Kept == nil:
-		return problem.New("input-purged", "the input of run %s of %s was purged, or never here, so its workbook cannot be written again", run.ID, moment(run.Started)).
+		return book, problem.New("input-purged", "the input of run %s of %s was purged, or never here, so its workbook cannot be written again", run.ID, moment(run.Started)).
 			Hinted("what is known of a client: %s", r.command("history", "CLIENT-KEY"))
 	}
-	r.summary, r.kept = s.Summary, s.Kept
+	r.kept = s.Kept
 	m, found := mapping.Parse(run.MappingFile, []byte(s.Kept.Mapping))
 	if len(found) > 0 {
-		return found
+		return book, found
 	}
 	path := filepath.Join(load.InputsFolder(state), filepath.Base(run.KeptInput))
 	digest, err := safefile.Digest(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return safefile.Unreadable(path, err)
+		return book, safefile.Unreadable(path, err)
 	}
 	if digest != run.InputDigest {
-		return problem.At(problem.Where{File: path}, "input-changed", "the run's copy of its sheet is gone, or was changed since the run").
+		return book, problem.At(problem.Where{File: path}, "input-changed", "the run's copy of its sheet is gone, or was changed since the run").
 			Hinted("bring the file back from a backup of the state folder")
 	}
-	r.preview = new(reports.Preview)
-	if workbook.FromProperties("", r.kept.Binding).Sheets > 1 {
-		r.preview.File = filepath.Base(run.Output)
+	preview := new(reports.Preview)
+	if workbook.FromProperties("", s.Kept.Binding).Sheets > 1 {
+		preview.File = filepath.Base(run.Output)
 	}
-	r.then, err = load.Reopen(m, &load.Input{Path: path, Given: run.Input, Password: password}, r.preview.At, r.kept.Service, r.kept.Date)
-	r.closers = append(r.closers, r.then.Close)
-	if err != nil {
-		return err
-	}
-	r.preview.Own = r.then.Sources[0].AddedColumns()
-	if r.draft, err = spool.NewResults(state); err != nil {
-		return err
-	}
-	r.closers = append(r.closers, func() { _ = r.draft.Close() })
-	r.rows, r.survey, err = r.surveyRows(ctx, r.then, state, false, r.preview.Note)
-	return err
-}
-
-// project plans the run's sheet again, with the mapping and the templates of then, and lays the plans beside what the ledger knows now.
-func (r *pastRun) project(ctx context.Context) (book reports.Workbook, err error) {
-	job := &importer.Job{Runs: []string{r.run.ID}, Environment: r.run.Environment, Binding: r.then.Binding, Ledger: r.ledger,
-		Drafts: []*spool.Results{r.draft}, Groups: r.survey.Groups, Limit: r.kept.Limit, SimilarKeys: r.kept.SimilarKeys}
-	now, problems, err := job.Project(ctx, r.survey.Plans(r.then.Binding, r.rows))
+	then, err := load.Reopen(m, &load.Input{Path: path, Given: run.Input, Password: password}, preview.At, s.Kept.Service, s.Kept.Date)
+	r.closers = append(r.closers, then.Close)
 	if err != nil {
 		return book, err
 	}
-	book = workbookOf(r.then.Mapping, r.draft)
-	book.Sheet, book.Records, book.Preview = r.then.Sources[0].Sheet(), r.rows.Records(), r.preview
-	book.Problems, book.Summary, book.Facts, book.Notice = problemsOf(0, problems), r.summary, r.kept.Facts, r.kept.Notice
-	book.Summary.Run, book.Summary.Environment = r.run.ID, r.run.EnvironmentName
+	preview.Own = then.Sources[0].AddedColumns()
+	draft, err := spool.NewResults(state)
+	if err != nil {
+		return book, err
+	}
+	r.closers = append(r.closers, func() { _ = draft.Close() })
+	rows, survey, err := r.surveyRows(ctx, then, state, false, preview.Note)
+	if err != nil {
+		return book, err
+	}
+	job := &importer.Job{Runs: []string{run.ID}, Environment: run.Environment, Binding: then.Binding, Ledger: r.ledger,
+		Drafts: []*spool.Results{draft}, Groups: survey.Groups, Limit: s.Kept.Limit, SimilarKeys: s.Kept.SimilarKeys}
+	now, problems, err := job.Project(ctx, survey.Plans(then.Binding, rows))
+	if err != nil {
+		return book, err
+	}
+	book = workbookOf(m, draft)
+	book.Sheet, book.Records, book.Preview = then.Sources[0].Sheet(), rows.Records(), preview
+	book.Problems, book.Summary, book.Facts, book.Notice = problemsOf(0, problems), s.Summary, s.Kept.Facts, s.Kept.Notice
+	book.Summary.Run, book.Summary.Environment = run.ID, run.EnvironmentName
 	book.Summary.Rows, book.Summary.Clients, book.Summary.WithoutLink = now.Rows, now.Clients, now.WithoutLink
 	return book, nil
 }
