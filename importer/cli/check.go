@@ -235,15 +235,12 @@ func (k *check) finish(ctx context.Context, err error) error {
 		k.summary.Rows.Invalid = k.report.Checked.InvalidRows
 	}
 	failure := k.errors.Collect(err) // what is no problem of the files
-	k.said = true
 	if !k.json {
 		k.writeText()
 		k.said = failure == nil
 		return err
 	}
-	if failure != nil {
-		k.errors = append(k.errors, endProblems(failure)...)
-	}
+	k.errors = append(k.errors, endProblems(failure)...)
 	k.report.ExitCode = exitCode(ctx, err, k.summary)
 	failed := k.writeJSON()
 	k.said = failed == nil

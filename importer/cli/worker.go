@@ -143,10 +143,7 @@ func (w *worker) open(ctx context.Context) (err error) {
 	if err = l.needsDatabase(); err != nil {
 		return err
 	}
-	if err := l.lock(); err != nil {
-		return err
-	}
-	if err := l.replayJournal(); err != nil {
+	if err := l.take(); err != nil {
 		return err
 	}
 	w.journal = l.openJournal()

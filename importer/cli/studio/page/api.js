@@ -9,10 +9,7 @@ export class ApiError extends Error {
 	 * @param {import('./types.js').State} [state] the present state, when the request was made for an older version */
 	constructor(status, { code = '', message, hint = '' }, state) {
 		super(message);
-		this.status = status;
-		this.code = code;
-		this.hint = hint;
-		this.state = state;
+		Object.assign(this, { status, code, hint, state });
 	}
 }
 
