@@ -203,7 +203,7 @@ func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *res
 	// The run's end is recorded first: if the workbook cannot be written, claimsheet report writes it later.
 	run := s.record
 	run.Finished = time.Now().UTC()
-	err := r.finishRun(run, s.kept, *summary)
+	err := r.finishRun(run, s, *summary)
 	if err != nil {
 		return err
 	}
@@ -229,7 +229,7 @@ func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *res
 	}
 	summary.Results = written.Path
 	run.Output, run.OutputDigest = safefile.Absolute(written.Path), written.Digest
-	return r.finishRun(run, s.kept, *summary)
+	return r.finishRun(run, s, *summary)
 }
 
 // rowsOf returns the rows of one sheet, as the first pass kept them.
@@ -250,11 +250,11 @@ func (r *importRun) rowsOf(table int) iter.Seq2[cell.Record, error] {
 }
 
 // finishRun records the end of a run; a dry run leaves no trace.
-func (r *importRun) finishRun(run ledger.Run, kept *keptRun, s result.Summary) (err error) {
+func (r *importRun) finishRun(run ledger.Run, s *sheetRun, summary result.Summary) (err error) {
 	if r.options.dryRun {
 		return nil
 	}
-	if run.Summary, err = json.Marshal(runSummary{s, kept}); err != nil {
+	if run.Summary, err = json.Marshal(runSummary{summary, r.keep(s)}); err != nil {
 		return err
 	}
 	return r.ledger.ledger.FinishRun(run)

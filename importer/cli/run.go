@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -237,7 +238,6 @@ type sheetRun struct {
 	layout  sheetLayout
 	preview *reports.Preview // of its workbook
 	draft   *spool.Results   // what goes into it
-	kept    *keptRun         // from the beginning of the run; nil for a dry run
 }
 
 // importSheets is the way from sheet to workbook. Nothing is sent before execute.
@@ -420,10 +420,6 @@ func (r *importRun) look(ctx context.Context) error {
 // makeJob makes the engine's job.
 func (r *importRun) makeJob() error {
 	o, s := r.options, r.session
-	concurrency := o.concurrency
-	if concurrency == 0 {
-		concurrency = s.Env.Concurrency
-	}
 	var runs []string
 	var drafts []*spool.Results
 	for _, sheet := range r.sheets {
@@ -431,7 +427,7 @@ func (r *importRun) makeJob() error {
 	}
 	r.job = &importer.Job{
 		Runs: runs, Environment: r.scope, Binding: s.Binding, Service: s.Client,
-		Ledger: r.ledger.ledger, Drafts: drafts, Concurrency: concurrency, Limit: o.limit, NoLookup: o.noLookup,
+		Ledger: r.ledger.ledger, Drafts: drafts, Concurrency: cmp.Or(o.concurrency, s.Env.Concurrency), Limit: o.limit, NoLookup: o.noLookup,
 		Groups: r.survey.Groups, MaxFailures: o.maxFailures,
 		NewLedger: o.accept["new-ledger"], SimilarKeys: o.accept["similar-key"],
 		LookAgain: r.pace.LookAgain, FirstWait: r.pace.AskAgain, Believable: r.pace.Believable, Clock: r.pace.Clock,
@@ -526,8 +522,7 @@ func (r *importRun) record(ctx context.Context) error {
 	l := r.ledger.ledger
 	for _, sheet := range r.sheets {
 		var err error
-		sheet.kept = r.keep(sheet)
-		if sheet.record.Summary, err = json.Marshal(runSummary{Kept: sheet.kept}); err != nil {
+		if sheet.record.Summary, err = json.Marshal(runSummary{Kept: r.keep(sheet)}); err != nil {
 			return err
 		}
 		if err := l.StartRun(sheet.record); err != nil {

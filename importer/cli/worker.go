@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,9 +122,7 @@ func (w *worker) session(ctx context.Context) error {
 	}
 	w.opened, w.opensAgain = true, false
 	env := w.ledger.session.Env
-	if w.concurrency == 0 {
-		w.concurrency = env.Concurrency
-	}
+	w.concurrency = cmp.Or(w.concurrency, env.Concurrency)
 	w.say("works for runs in the environment “%s” with %s", env.Name, w.ledger)
 	var watching sync.WaitGroup
 	watching.Go(w.watch)

@@ -12,6 +12,7 @@
 package studio
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
@@ -93,12 +94,8 @@ type Server struct {
 // New opens a session and reads the sheet. It fails when the mapping file or the sheet cannot be read at all. Call Close at the end.
 func New(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{options: o, books: map[reading]*book{}, judged: new(atomic.Int64)}
-	if s.options.Suggest.Service = o.Service; s.options.Suggest.API == "" {
-		s.options.Suggest.API = string(apiclient.V2)
-	}
-	if s.options.Idle == 0 {
-		s.options.Idle = 15 * time.Minute
-	}
+	s.options.Suggest.Service, s.options.Suggest.API = o.Service, cmp.Or(o.Suggest.API, string(apiclient.V2))
+	s.options.Idle = cmp.Or(o.Idle, 15*time.Minute)
 	if err := s.session.open(o); err != nil {
 		return nil, err
 	}
