@@ -198,16 +198,15 @@ type clientJSON struct {
 }
 
 type stepJSON struct {
-	Mapping  string      `json:"mapping"`  // empty for the client itself, which all mappings share
-	Step     string      `json:"step"`     // the step's name
-	Kind     string      `json:"kind"`     // client, claim, activity or link
-	State    string      `json:"state"`    // as in the sheet Steps: done, uncertain …
-	ID       string      `json:"id"`       // what the service calls it
-	URL      bool        `json:"hasUrl"`   // the ledger has its redirect url
-	Attempts int         `json:"attempts"` // how often it was sent
-	Events   []eventJSON `json:"events"`   // what happened to it
-	// Tracked is what the service has said about it since; left out when there is nothing.
-	Tracked []trackedJSON `json:"tracked,omitempty"` // what the service has said about it since
+	Mapping  string        `json:"mapping"`           // empty for the client itself, which all mappings share
+	Step     string        `json:"step"`              // the step's name
+	Kind     string        `json:"kind"`              // client, claim, activity or link
+	State    string        `json:"state"`             // as in the sheet Steps: done, uncertain …
+	ID       string        `json:"id"`                // what the service calls it
+	URL      bool          `json:"hasUrl"`            // the ledger has its redirect url
+	Attempts int           `json:"attempts"`          // how often it was sent
+	Events   []eventJSON   `json:"events"`            // what happened to it
+	Tracked  []trackedJSON `json:"tracked,omitempty"` // what the service has said about it since
 }
 
 type trackedJSON struct {

@@ -35,7 +35,7 @@ type Comparison struct {
 	taken     []takenStep // the steps that are missing
 	takenAt   map[ledger.StepID]int
 	numbers   map[int]bool // of the lines of the sheet Steps
-	erasures  *ledger.Erasures
+	erasures  ledger.Erasures
 	decisions []settle.Settlement
 	decided   map[ledger.StepID]settle.Decision // those of decisions
 	links     map[mapping.Identity]int          // the newest link of a client that is missing and done, in taken
@@ -66,6 +66,10 @@ func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error
 	r.found, r.links, r.spaces = map[mapping.Identity]bool{}, map[mapping.Identity]int{}, map[string]string{}
 	r.holders = map[string]mapping.Identity{}
 	r.decided, r.takenAt, r.numbers = map[ledger.StepID]settle.Decision{}, map[ledger.StepID]int{}, map[int]bool{}
+	var err error
+	if r.erasures, err = r.Ledger.Erasures(ctx, r.Environment); err != nil {
+		return err
+	}
 	var found problem.List
 	for line, err := range lines {
 		if err != nil {
@@ -85,9 +89,7 @@ func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error
 			}
 		}
 		id, who := r.stepID(line), mapping.Identity{Space: r.spaceOf(line), Key: line.Client}
-		if erased, err := r.isErased(ctx, id.ClientKey, ledger.ClientKey{Environment: r.Environment, Space: who.Space, Client: who.Key}); err != nil {
-			return err
-		} else if erased {
+		if r.isErased(id.ClientKey) || r.isErased(r.ownerOf(who)) {
 			continue // the ledger must not learn of the client again
 		}
 		if wrong := line.check(); len(wrong) > 0 {
@@ -258,7 +260,7 @@ func (r *Comparison) readRows(rows iter.Seq2[Row, error]) (map[mapping.Identity]
 // own gives a client or contact who is taken over the addresses of a row, and returns the event of that; nil for others. looksUp is false
 // for clients whom no look-up precedes.
 func (r *Comparison) own(person mapping.Person, looksUp bool) *ledger.Event {
-	i, ok := r.takenAt[ledger.StepID{ClientKey: ledger.ClientKey{Environment: r.Environment, Space: person.Who.Space, Client: person.Who.Key}, Step: ledger.KindClient}]
+	i, ok := r.takenAt[ledger.StepID{ClientKey: r.ownerOf(person.Who), Step: ledger.KindClient}]
 	if !ok {
 		return nil
 	}
@@ -286,11 +288,7 @@ func (r *Comparison) CheckRows(ctx context.Context, rows iter.Seq2[Row, error]) 
 			return err
 		}
 		lead := r.Binding.Convert(row.Record)
-		gone, err := r.isErased(ctx, ledger.ClientKey{Environment: r.Environment, Space: lead.Client.Space, Client: lead.Client.Key})
-		if err != nil {
-			return err
-		}
-		if gone || lead.Skipped != "" { // then the row asks for nothing
+		if r.isErased(r.ownerOf(lead.Client)) || lead.Skipped != "" { // then the row asks for nothing
 			continue
 		}
 		id := ""
@@ -340,7 +338,7 @@ func (r *Comparison) showsFound() bool {
 
 // client returns what the ledger knows of a client; that of the last one is remembered, because a client's lines follow each other.
 func (r *Comparison) client(ctx context.Context, who mapping.Identity) (map[string]ledger.Step, error) {
-	owner := ledger.ClientKey{Environment: r.Environment, Space: who.Space, Client: who.Key}
+	owner := r.ownerOf(who)
 	if r.last == owner {
 		return r.steps, nil
 	}
@@ -387,17 +385,12 @@ func (r *Comparison) stepID(line Step) ledger.StepID {
 	return id
 }
 
-// isErased reports whether one of these clients was erased.
-func (r *Comparison) isErased(ctx context.Context, owners ...ledger.ClientKey) (bool, error) {
-	if r.erasures == nil {
-		found, err := r.Ledger.Erasures(ctx, r.Environment)
-		if err != nil {
-			return false, err
-		}
-		r.erasures = &found
-	}
-	return slices.ContainsFunc(owners, func(owner ledger.ClientKey) bool {
-		_, _, ok := r.erasures.Find(owner)
-		return ok
-	}), nil
+// ownerOf returns the ledger's key of a client.
+func (r *Comparison) ownerOf(who mapping.Identity) ledger.ClientKey {
+	return ledger.ClientKey{Environment: r.Environment, Space: who.Space, Client: who.Key}
+}
+
+func (r *Comparison) isErased(owner ledger.ClientKey) bool {
+	_, _, ok := r.erasures.Find(owner)
+	return ok
 }
