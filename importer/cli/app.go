@@ -52,7 +52,7 @@ type program struct {
 type pace struct {
 	LookAgain  []time.Duration  // before each look-up of a client whose creation is uncertain, in the same run
 	AskAgain   time.Duration    // before a GET that failed is sent again for the first time; 0 for the engine's
-	Believable time.Duration    // age of an uncertain creation from which a look-up that finds nobody is believed; 0 for the engine's
+	Believable time.Duration    // age from which a look-up that does not find an uncertain creation is believed; 0 for the engine's
 	Clock      func() time.Time // the engine's clock; nil for this machine's
 }
 

@@ -114,13 +114,13 @@ func (p ledgerPlace) share(_ context.Context, s *load.Session) (load.Limiter, er
 	return postgres.NewLimiter(*p.server, apiclient.ServiceKey(s.Env.BaseURL)), nil
 }
 
-// ledgerSession is an open ledger of the environment that session has chosen. It must be closed, also when opening it failed.
+// ledgerSession is the ledger of the environment that session has chosen. It must be closed, also when opening it failed.
 type ledgerSession struct {
 	*program
 	ledgerPlace // once it was looked for
 	session     *load.Session
 	where       load.Where
-	ledger      *ledger.Ledger // nil when there is none: nothing was ever run here
+	ledger      *ledger.Ledger // nil when nothing was ever run here
 	run         string         // the run that records events, or the name of what a command records without a run
 	shared      bool           // other processes may write the ledger too, if it is in a database
 	accept      map[string]bool

@@ -145,7 +145,7 @@ type doubtJSON struct {
 	Mapping   string    `json:"mapping"`   // the mapping's name; empty for the client, which all mappings share
 	State     string    `json:"state"`     // uncertain
 	Since     time.Time `json:"since"`     // when it became so
-	Reason    string    `json:"reason"`    // why nobody knows
+	Reason    string    `json:"reason"`    // why that is not known
 	LookFor   string    `json:"lookFor"`   // what to look for in the service
 }
 

@@ -11,7 +11,7 @@ import (
 // A build with the tag trial, for trials from outside, takes its waits from the environment. Without these
 // variables it does what the program does:
 //
-//	TRIAL_BELIEVE=DURATION    the age from which a look-up that finds nobody is believed
+//	TRIAL_BELIEVE=DURATION    the age from which a look-up that finds no client is believed
 //	TRIAL_LOOK_AGAIN=LIST     the waits before each look-up after a doubt, such as "0s 20ms"
 //	TRIAL_ASK_AGAIN=DURATION  the wait before a GET that failed is sent again
 //	TRIAL_LEASE=DURATION      how long a session may be silent that holds what others wait for

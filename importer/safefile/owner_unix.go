@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// nonblock lets the opening of a pipe return at once, whoever is at its other end. It changes nothing for regular files.
+// nonblock lets the opening of a pipe return at once, also without a process at its other end. It changes nothing for regular files.
 const nonblock = syscall.O_NONBLOCK
 
 // LockFlags open a lock file without following a link or waiting for a pipe.

@@ -107,7 +107,7 @@ func (s *Server) decide(in changeIn) error {
 	return nil
 }
 
-// withoutQuestion takes the question of a line away; a line that is nothing else goes too. ok is false when there is none, or no comment:
+// withoutQuestion takes the question of a line away; a line that is nothing else goes too. ok is false without a question in a comment:
 // the file must say the same without it.
 func withoutQuestion(text []byte, n int) (without []byte, ok bool) {
 	all := strings.SplitAfter(string(text), "\n")
