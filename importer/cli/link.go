@@ -155,33 +155,27 @@ func (p *program) freshLink(ctx context.Context, l *ledgerSession, number int, l
 			v.Hint = "If a wire pointer of the environment leads to the wrong place, correct it and run again: the answers are kept, and read again."
 		}
 	}
-	uncertain := !created && v.Effect != apiclient.NotSent && v.Effect != apiclient.Refused
-	failure, reason := problem.New("link-failed", "the fresh link of key %d was not made: %s", number, v.Reason), "no fresh link was made: "+v.Reason
-	if uncertain {
-		reason = "a fresh link may or may not have been made: " + v.Reason
-		failure = problem.New("link-uncertain", "the fresh link of key %d may or may not have been made: %s", number, v.Reason)
-	}
-	event.At, event.Status, event.Answer = time.Now().UTC(), v.Status, v.Answer
+	outcome, reason := result.Failed, "no fresh link was made: "+v.Reason
+	failure := problem.New("link-failed", "the fresh link of key %d was not made: %s", number, v.Reason)
 	switch {
 	case created:
-		event.Via, event.Reason, event.ID, event.URL = ledger.ViaAnswer, v.Reason, v.ID, v.URL
-	case event.Status/100 == 2: // the whole answer is kept, to be read again after a pointer is corrected
-		event.Via, event.Reason = ledger.ViaAnswer, reason
-	default: // so that the earlier answer stays the step's
-		event.Status, event.Answer, event.Reason = 0, nil, reason
+		outcome, reason = result.Done, v.Reason
+		event.ID, event.URL = v.ID, v.URL
+	case v.Effect != apiclient.NotSent && v.Effect != apiclient.Refused:
+		outcome, reason = result.Uncertain, "a fresh link may or may not have been made: "+v.Reason
+		failure = problem.New("link-uncertain", "the fresh link of key %d may or may not have been made: %s", number, v.Reason)
+	}
+	event.At, event.Reason = time.Now().UTC(), reason
+	if created || v.Status/100 == 2 { // the whole answer is kept, to be read again after a pointer is corrected; else the earlier one stays
+		event.Via, event.Status, event.Answer = ledger.ViaAnswer, v.Status, v.Answer
 	}
 	if err := errors.Join(unread, l.ledger.Append(event)); err != nil {
 		return err
 	}
-	switch {
-	case created:
-		p.summary.Rows.Add(result.Done)
+	p.summary.Rows.Add(outcome)
+	if created {
 		fmt.Fprintf(p.Out, "%s\t%s\n", problem.OneLine(link.step.Client), v.URL)
 		return nil
-	case uncertain:
-		p.summary.Rows.Add(result.Uncertain)
-	default:
-		p.summary.Rows.Add(result.Failed)
 	}
 	if v.Stop {
 		return errors.New(failure.Message)

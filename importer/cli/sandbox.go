@@ -109,13 +109,13 @@ func (p *program) serve(c *cli.Context) error {
 	if err != nil {
 		return problem.New("address", "the sandbox cannot listen there: %v", err)
 	}
+	defer l.Close()
 	options.BaseURL = "http://" + l.Addr().String()
 	if state := c.String("state"); state != "" {
 		options.Dir = load.SandboxFolder(state)
 	}
 	service, err := sandbox.New(options)
 	if err != nil {
-		_ = l.Close()
 		return problem.New("sandbox", "the sandbox cannot start: %v", err)
 	}
 	defer service.Close()
@@ -129,7 +129,6 @@ func (p *program) serve(c *cli.Context) error {
 		rules = append(rules, rule)
 	}
 	if err := found.Err(); err != nil {
-		_ = l.Close()
 		return err
 	}
 	fmt.Fprintln(p.Out, options.BaseURL)
