@@ -261,11 +261,14 @@ func (p *program) checkProbeFlags(c *cli.Context) error {
 	case !c.Bool("probe") && (send || yes || c.IsSet("client")):
 		return problem.New("usage", "--send, --client and --yes are for --probe").Hinted("claimsheet doctor --probe …")
 	case c.IsSet("client") && noAddress != nil:
-		return problem.New("usage", "--client is not an e-mail address").Hinted("the address of a test client, such as intake.test@example.com")
+		return problem.New("usage", "--client is not an e-mail address").
+			Hinted("the address of a test client, such as intake.test@example.com")
 	case send && email == "":
-		return problem.New("usage", "--send needs a test client").Hinted("--client E-MAIL: an address that is yours, and that the service does not know")
+		return problem.New("usage", "--send needs a test client").
+			Hinted("--client E-MAIL: an address that is yours, and that the service does not know")
 	case send && !yes && !console.IsTerminal(p.In):
-		return problem.New("usage", "--send asks before it creates anything, and there is no terminal").Hinted("read what it creates in docs/environments.md, then add --yes")
+		return problem.New("usage", "--send asks before it creates anything, and there is no terminal").
+			Hinted("read what it creates in docs/environments.md, then add --yes")
 	}
 	return nil
 }

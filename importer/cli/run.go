@@ -427,8 +427,8 @@ func (r *importRun) makeJob() error {
 	}
 	r.job = &importer.Job{
 		Runs: runs, Environment: r.scope, Binding: s.Binding, Service: s.Client,
-		Ledger: r.ledger.ledger, Drafts: drafts, Concurrency: cmp.Or(o.concurrency, s.Env.Concurrency), Limit: o.limit, NoLookup: o.noLookup,
-		Groups: r.survey.Groups, MaxFailures: o.maxFailures,
+		Ledger: r.ledger.ledger, Drafts: drafts, Concurrency: cmp.Or(o.concurrency, s.Env.Concurrency), Limit: o.limit,
+		NoLookup: o.noLookup, Groups: r.survey.Groups, MaxFailures: o.maxFailures,
 		NewLedger: o.accept["new-ledger"], SimilarKeys: o.accept["similar-key"],
 		LookAgain: r.pace.LookAgain, FirstWait: r.pace.AskAgain, Believable: r.pace.Believable, Clock: r.pace.Clock,
 	}
