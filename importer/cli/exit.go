@@ -36,8 +36,6 @@ const (
 
 // exitCode returns the exit code of a command. ctx is the context that a signal ends.
 func exitCode(ctx context.Context, err error, s *result.Summary) int {
-	var p problem.Problem
-	var list problem.List
 	switch {
 	case ctx.Err() != nil && terminated(ctx):
 		return exitTerminated
@@ -49,7 +47,7 @@ func exitCode(ctx context.Context, err error, s *result.Summary) int {
 		return exitLocked
 	case errors.Is(err, ledger.ErrDamaged), errors.Is(err, ledger.ErrStopped), errors.Is(err, importer.ErrStopped):
 		return exitStopped
-	case errors.As(err, &p), errors.As(err, &list):
+	case err != nil && new(problem.List).Collect(err) == nil:
 		return exitUsage
 	case err != nil:
 		return exitStopped
@@ -71,17 +69,11 @@ func terminated(ctx context.Context) bool {
 
 // endProblems returns what ended a command as problems, nil for no error.
 func endProblems(err error) problem.List {
-	var p problem.Problem
 	var list problem.List
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &list):
+	if err = list.Collect(err); err == nil {
 		return list
-	case errors.As(err, &p):
-		return problem.List{p}
 	}
-	p = problem.New("", "%s", err.Error())
+	p := problem.New("", "%s", err.Error())
 	if errors.Is(err, context.Canceled) {
 		p.Message = "stopped by a signal; nothing was sent"
 	}

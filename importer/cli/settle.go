@@ -219,7 +219,7 @@ func (l *ledgerSession) describe(doubt settle.UncertainStep) {
 	if _, caseID, v1 := strings.Cut(doubt.Environment, " case "); v1 {
 		from += "case " + caseID + ", "
 	}
-	fmt.Fprintf(l.Out, "   %ssince %s: %s\n", problem.OneLine(from), doubt.At.Local().Format(time.DateTime), problem.OneLine(whyUncertain(doubt)))
+	fmt.Fprintf(l.Out, "   %ssince %s: %s\n", problem.OneLine(from), moment(doubt.At), problem.OneLine(whyUncertain(doubt)))
 	fmt.Fprintf(l.Out, "   %s\n", problem.OneLine(whatToLookFor(doubt)))
 	number := fmt.Sprint(doubt.Number)
 	created := []string{"settle", "--created", "ID", number}

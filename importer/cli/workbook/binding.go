@@ -49,6 +49,9 @@ type Binding struct {
 const (
 	nextRunProperty     = "claimsheet.next-run"
 	nextResultsProperty = "claimsheet.next-results"
+	sheetsProperty      = "claimsheet.sheets"
+	startedProperty     = "claimsheet.started" // RFC 3339
+	contactsProperty    = "claimsheet.contacts"
 )
 
 // texts maps the document properties to the fields that they hold.
@@ -61,13 +64,6 @@ func (b *Binding) texts() map[string]*string {
 		nextRunProperty: &b.NextRun, nextResultsProperty: &b.NextResults,
 	}
 }
-
-const (
-	sheetsProperty  = "claimsheet.sheets"
-	startedProperty = "claimsheet.started" // RFC 3339
-
-	contactsProperty = "claimsheet.contacts"
-)
 
 // Properties returns the binding as the document properties of a new workbook.
 func (b Binding) Properties() map[string]string {
