@@ -74,9 +74,6 @@ func TestKilledWhileAppending(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	taken := map[string]ledger.State{}
 	kills := testform.LongOr(15, 3)
-	if racing {
-		kills = min(kills, 6)
-	}
 	left := 0
 	for kill := range kills {
 		child, out := start(t, "append", path)

@@ -81,6 +81,15 @@ func TestFullAfterSoManyPages(t *testing.T) {
 	}
 }
 
+// TestCommitsReachTheDisk: SQLite syncs its log before it answers a commit, and on macOS asks the disk too. Then what it
+// promises of a power loss holds for what the ledger has acknowledged.
+func TestCommitsReachTheDisk(t *testing.T) {
+	l := fresh(t)
+	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "fullfsync": "1", "checkpoint_fullfsync": "1"} {
+		same(t, pragma, must(l.Pragma(pragma))(t), want)
+	}
+}
+
 // TestVanished: what is written to a file that has no name any more would be
 // forgotten with the process, so it is not acknowledged.
 func TestVanished(t *testing.T) {

@@ -37,6 +37,14 @@ func UseLog(path string) error {
 // Commits is how many transactions have reached the disk.
 func (l *Ledger) Commits() int64 { return l.write.commits.Load() }
 
+// Pragma is the value of a PRAGMA of the connection that writes.
+func (l *Ledger) Pragma(name string) (value string, err error) {
+	err = l.bare(func(t *transaction) error {
+		return t.conn.QueryRowContext(context.Background(), "PRAGMA "+name).Scan(&value)
+	})
+	return value, err
+}
+
 // LimitPages fills the disk as SQLite sees it: the ledger may grow by so many
 // pages.
 func (l *Ledger) LimitPages(more int) error {

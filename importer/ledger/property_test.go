@@ -14,16 +14,11 @@ import (
 	"claimsheet/importer/ledger"
 )
 
-// TestStepFollowsFromEvents appends whatever comes, and compares the ledger
+// testStepFollowsFromEvents appends whatever comes, and compares the ledger
 // with what the taken events add up to.
-func TestStepFollowsFromEvents(t *testing.T) {
-	t.Parallel()
-	l := fresh(t)
-	path := l.Path()
-	defer func() {
-		do(t, l.Close())
-		do(t, checked(t, path))
-	}()
+func (s store) testStepFollowsFromEvents(t *testing.T) {
+	l := s.fresh(t)
+	defer func() { do(t, l.Check(t.Context())) }()
 	try := 0
 	rapid.Check(t, func(t *rapid.T) {
 		try++
@@ -83,6 +78,9 @@ func news(all []ledger.Event, foreign string) []ledger.Event {
 			e.Data, e.Digest = nil, ""
 		}
 		e.Answer = is.Answer
+		if was.Via == ledger.ViaConflict && e.Via == ledger.ViaConflict {
+			e.Reason = "" // it is added to the one before
+		}
 		if is.Status == was.Status {
 			e.Status = 0
 		}
@@ -120,6 +118,8 @@ func events(id ledger.StepID, kind string) *rapid.Generator[ledger.Event] {
 		}
 		if e.To == ledger.Sent { // it has a request only
 			e.Status, e.Reason, e.Answer, e.ID, e.URL = 0, "", nil, "", ""
+		} else if kind == ledger.KindClient && e.To == ledger.Uncertain {
+			e.NotFound = rapid.Bool().Draw(t, "not found")
 		}
 		return e
 	})
@@ -132,6 +132,9 @@ func sum(events []ledger.Event, foreign string) ledger.Step {
 	for _, e := range events {
 		was := s
 		s.Event = e
+		if was.Via == ledger.ViaConflict && e.Via == ledger.ViaConflict {
+			s.Reason = was.Reason + "; " + e.Reason // both name ids
+		}
 		if e.Data == nil && e.Digest == "" {
 			s.Data, s.Digest = was.Data, was.Digest
 		}

@@ -194,18 +194,6 @@ func (s store) testForget(t *testing.T) {
 	}
 }
 
-// testRefusedAgain: a client who is refused again has nothing of what a look-up found before.
-func (s store) testRefusedAgain(t *testing.T) {
-	id := jane("", "client")
-	l := s.fresh(t)
-	for _, found := range []string{"c-1", ""} {
-		e := life(id, ledger.Refused)[0]
-		e.ID = found
-		do(t, l.Append(e))
-		same(t, "the id", must(l.Steps(t.Context(), id.ClientKey, "loans"))(t)["client"].ID, found)
-	}
-}
-
 // testTransfer: everything of a ledger is in its copy, with the same numbers, and the
 // copy goes on from there.
 func (s store) testTransfer(t *testing.T) {

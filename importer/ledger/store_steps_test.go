@@ -12,30 +12,6 @@ import (
 	"claimsheet/importer/ledger"
 )
 
-// testWhatAStepKeeps: a corrected id keeps the answer; the status of an answer is found behind
-// what happened since; and the next attempt forgets both, but not the digest.
-func (s store) testWhatAStepKeeps(t *testing.T) {
-	l := s.fresh(t, story(jane("", "client"))...)
-	step := func(id ledger.StepID) ledger.Step {
-		return must(l.Steps(t.Context(), id.ClientKey, id.Mapping))(t)[id.Step]
-	}
-	do(t, l.Append(ledger.Event{StepID: jane("", "client"), To: ledger.Done, At: noon.Add(time.Hour), Run: "r3", Via: ledger.ViaAnswer, ID: "c-2"}))
-	got := step(jane("", "client"))
-	same(t, "a corrected step", []string{got.ID, got.URL, string(got.Answer), string(got.Data)}, []string{"c-2", service + "/go/1", `{"clientId":"c-1"}`, `{"a":2}`})
-
-	john := of("john@example.com", "", "client")
-	answered, absent := life(john, ledger.Uncertain)[0], life(john, ledger.Uncertain)[0]
-	answered.Status, answered.Answer, answered.URL, absent.NotFound = 201, []byte(`{}`), service+"/go/1", true
-	sent := life(john, ledger.Sent)[0]
-	sent.Digest = "d"
-	do(t, l.Append(sent, answered, absent))
-	same(t, "the status behind a look-up", step(john).Status, 201)
-	do(t, l.Append(life(john, ledger.Sent)...))
-	if got := step(john); got.Status != 0 || got.URL != "" || got.Answer != nil || got.Digest != "d" || got.Attempts != 2 {
-		t.Errorf("after another attempt: %+v", got)
-	}
-}
-
 func (s store) testIncompleteEventsAreRefused(t *testing.T) {
 	l := s.fresh(t)
 	for name, spoil := range map[string]func(*ledger.Event){

@@ -27,7 +27,7 @@ func TestStore(t *testing.T) {
 // test holds a store to what all promise.
 func (s store) test(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
-		"WhatAStepKeeps":             s.testWhatAStepKeeps,
+		"StepFollowsFromEvents":      s.testStepFollowsFromEvents,
 		"IncompleteEventsAreRefused": s.testIncompleteEventsAreRefused,
 		"Interrupted":                s.testInterrupted,
 		"Unsettled":                  s.testUnsettled,
@@ -51,7 +51,6 @@ func (s store) test(t *testing.T) {
 		"ReadOnlyAndClosed":          s.testReadOnlyAndClosed,
 		"Purge":                      s.testPurge,
 		"Forget":                     s.testForget,
-		"RefusedAgain":               s.testRefusedAgain,
 		"Transfer":                   s.testTransfer,
 		"TrackedStep":                s.testTrackedStep,
 		"TrackedCase":                s.testTrackedCase,
