@@ -12,6 +12,14 @@ import (
 	"claimsheet/importer/ledger"
 )
 
+// testLookUpKeepsTheAnswer: what an answer gave stays behind a look-up that has not found the client since.
+func (s store) testLookUpKeepsTheAnswer(t *testing.T) {
+	events := life(jane("", "client"), ledger.Sent, ledger.Uncertain, ledger.Uncertain)
+	events[1].Status, events[1].Answer, events[1].ID, events[2].NotFound = 201, []byte(`{}`), "c-1", true
+	got := must(s.fresh(t, events...).Steps(t.Context(), jane("", "").ClientKey, ""))(t)["client"]
+	same(t, "the step", []any{got.Status, string(got.Answer), got.ID}, []any{201, `{}`, "c-1"})
+}
+
 func (s store) testIncompleteEventsAreRefused(t *testing.T) {
 	l := s.fresh(t)
 	for name, spoil := range map[string]func(*ledger.Event){

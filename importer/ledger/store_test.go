@@ -28,6 +28,7 @@ func TestStore(t *testing.T) {
 func (s store) test(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
 		"StepFollowsFromEvents":      s.testStepFollowsFromEvents,
+		"LookUpKeepsTheAnswer":       s.testLookUpKeepsTheAnswer,
 		"IncompleteEventsAreRefused": s.testIncompleteEventsAreRefused,
 		"Interrupted":                s.testInterrupted,
 		"Unsettled":                  s.testUnsettled,
