@@ -121,3 +121,17 @@ func TestVanished(t *testing.T) {
 		})
 	}
 }
+
+// TestPanicOfTheWriter: a fault of the program while it writes stops the ledger like any
+// other error, and does not end the process: who waits can save what it knows.
+func TestPanicOfTheWriter(t *testing.T) {
+	t.Parallel()
+	l := fresh(t)
+	err := l.Panic("jane@example.com")
+	if !errors.Is(err, ledger.ErrStopped) || strings.Contains(err.Error(), "jane") {
+		t.Errorf("got %v; want ErrStopped without the value", err)
+	}
+	if err := l.Append(finished(jane("m", "claim/c/1"), "c-1", "")...); !errors.Is(err, ledger.ErrStopped) {
+		t.Errorf("afterwards: got %v; want ErrStopped", err)
+	}
+}

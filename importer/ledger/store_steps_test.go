@@ -118,15 +118,19 @@ func (s store) testUnsettled(t *testing.T) {
 	same(t, "elsewhere", must(l.CountUnsettled(t.Context(), elsewhere, "loans"))(t)+len(all(t, l.Unsettled(t.Context(), elsewhere))), 0)
 }
 
-// testCallersAtOnce: calls that wait at the same time share commits, and one that is
-// rejected does not affect the others.
+// testCallersAtOnce: calls that wait at the same time share commits, one that is refused does not affect the others,
+// and readers, also those of another process, see whole calls.
 func (s store) testCallersAtOnce(t *testing.T) {
-	l := s.fresh(t)
+	dir := t.TempDir()
+	l := s.open(t, dir, "at once")
+	r := must(s.OpenReadOnly(dir, "at once"))(t)
+	defer r.Close()
 	const callers, calls = 16, 20
 	var refused atomic.Int32
-	var group sync.WaitGroup
+	var writers, readers sync.WaitGroup
+	before, ended := l.Commits(), make(chan struct{})
 	for c := range callers {
-		group.Go(func() {
+		writers.Go(func() {
 			for i := range calls {
 				name, to := fmt.Sprintf("claim/c/%d-%d", c, i), ledger.Sent
 				if i%4 == 3 {
@@ -142,9 +146,30 @@ func (s store) testCallersAtOnce(t *testing.T) {
 			}
 		})
 	}
-	group.Wait()
+	for _, from := range []*ledger.Ledger{l, r} {
+		readers.Go(func() {
+			for last, open := 0, true; open; {
+				select {
+				case <-ended:
+					open = false
+				default:
+				}
+				steps, err := from.Steps(t.Context(), jane("", "").ClientKey, "m")
+				if err != nil || len(steps)%2 != 0 || len(steps) < last || !open && len(steps) != 2*callers*calls*3/4 {
+					t.Errorf("%d steps after %d, %v", len(steps), last, err)
+					return
+				}
+				last = len(steps)
+			}
+		})
+	}
+	writers.Wait()
+	close(ended)
+	readers.Wait()
 	same(t, "refused", refused.Load(), int32(callers*calls/4))
-	same(t, "steps", len(must(l.Steps(t.Context(), jane("", "").ClientKey, "m"))(t)), 2*callers*calls*3/4)
+	if commits := l.Commits() - before; commits >= callers*calls*3/4 {
+		t.Errorf("%d commits for %d calls", commits, callers*calls)
+	}
 }
 
 // testTaken: an id belongs to one step of its kind in an environment, and a url to
