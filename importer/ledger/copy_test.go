@@ -84,8 +84,8 @@ func copied(ctx context.Context, path, to string) (steps int, err error) {
 	return steps, errors.Join(err, l.Close())
 }
 
-// TestHalfWrittenLedger: a process was killed while it rewrote the file itself, so the
-// journal lies beside it. SQLite rolls it back, also for a command that only reads.
+// TestHalfWrittenLedger: a process was killed in the middle of a large transaction that rewrote the file itself: some
+// pages are new, and the old ones are in the journal beside it. SQLite rolls it back, also for a command that only reads.
 func TestHalfWrittenLedger(t *testing.T) {
 	source := filepath.Join(t.TempDir(), "ledger.db")
 	l := open(t, source)
@@ -97,38 +97,6 @@ func TestHalfWrittenLedger(t *testing.T) {
 	}
 	want := steps(l)
 	do(t, l.Close())
-	half := halfWritten(t, source)
-	for what, read := range map[string]func(path string) (*ledger.Ledger, error){
-		"to read":  ledger.OpenReadOnly,
-		"to write": ledger.Open,
-		"a copy": func(path string) (*ledger.Ledger, error) {
-			if _, err := copied(t.Context(), path, path+".copy"); err != nil {
-				return nil, err
-			}
-			return ledger.OpenReadOnly(path + ".copy")
-		},
-		"a check": func(path string) (*ledger.Ledger, error) {
-			if err := checked(t, path); err != nil {
-				return nil, err
-			}
-			return ledger.OpenReadOnly(path)
-		},
-	} {
-		path := half(t)
-		l, err := read(path)
-		if err != nil {
-			t.Errorf("%s: %v", what, err)
-			continue
-		}
-		same(t, what, steps(l), want)
-		do(t, l.Close())
-	}
-}
-
-// halfWritten returns what makes copies of a closed ledger as a kill in the middle of a
-// large transaction leaves it: some pages are new, and the old ones are in the journal.
-func halfWritten(t *testing.T, source string) func(*testing.T) string {
-	t.Helper()
 	db, err := sql.Open("sqlite", source)
 	do(t, err)
 	defer db.Close()
@@ -137,17 +105,11 @@ func halfWritten(t *testing.T, source string) func(*testing.T) string {
 		_, err := db.Exec(statement)
 		do(t, err)
 	}
-	pages, err := os.ReadFile(source)
-	do(t, err)
-	journal, err := os.ReadFile(source + "-journal")
-	do(t, err)
-	_, err = db.Exec(`ROLLBACK`)
-	do(t, err)
-	return func(t *testing.T) string {
-		t.Helper()
-		path := filepath.Join(t.TempDir(), "ledger.db")
-		do(t, os.WriteFile(path, pages, 0o600))
-		do(t, os.WriteFile(path+"-journal", journal, 0o600))
-		return path
+	for what, read := range map[string]func(path string) (*ledger.Ledger, error){"to read": ledger.OpenReadOnly, "to write": ledger.Open} {
+		killed := t.TempDir()
+		copyLedger(t, filepath.Dir(source), killed, "ledger.db", "ledger.db-journal")
+		l := must(read(filepath.Join(killed, "ledger.db")))(t)
+		same(t, what, steps(l), want)
+		do(t, l.Close())
 	}
 }

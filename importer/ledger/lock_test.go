@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"claimsheet/importer/ledger"
@@ -32,38 +30,16 @@ func TestLockEndsWithItsProcess(t *testing.T) {
 	_ = child.Wait()
 	release, err := ledger.Lock(path)
 	do(t, err)
+	if _, err := ledger.Lock(path); !errors.Is(err, ledger.ErrLocked) {
+		t.Errorf("twice in one process: got %v, want ErrLocked", err)
+	}
 	release()
+	release()                                                                             // more than once is harmless
 	if locked, err := safefile.NewLock(path + ".lock").TryLock(); !locked || err != nil { // as flock in a backup does
 		t.Fatal(locked, err)
 	}
 	if _, err := ledger.Lock(path); !errors.Is(err, ledger.ErrLocked) || strings.Contains(err.Error(), "process ") {
 		t.Errorf("got %v, want that no process is named", err)
-	}
-}
-
-func TestOnlyOneOfManyGetsTheLock(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ledger.db")
-	for range 3 { // and it can be had again after it was given back
-		var got atomic.Int32
-		var all sync.WaitGroup
-		releases := make(chan func(), 50)
-		for range 50 {
-			all.Go(func() {
-				release, err := ledger.Lock(path)
-				switch {
-				case err == nil:
-					got.Add(1)
-					releases <- release
-				case !errors.Is(err, ledger.ErrLocked):
-					t.Error(err)
-				}
-			})
-		}
-		all.Wait()
-		same(t, "holders", got.Load(), int32(1))
-		release := <-releases
-		release()
-		release() // more than once is harmless
 	}
 }
 

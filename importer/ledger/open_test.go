@@ -1,10 +1,9 @@
 package ledger_test
 
 import (
-	"fmt"
-
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -57,6 +56,10 @@ func TestOpenRefuses(t *testing.T) {
 		{"a log without its ledger", func(t *testing.T, path string) {
 			do(t, os.WriteFile(path+"-wal", []byte("log"), 0o600))
 		}, true, "missing"},
+		{"a closed backup beside the log of a killed run", func(t *testing.T, path string) {
+			do(t, os.Rename(closedLedger(t), path))
+			do(t, os.WriteFile(path+"-wal", []byte("log"), 0o600))
+		}, true, "move ledger.db-wal and ledger.db-shm to another folder"},
 		{"another program's database", func(t *testing.T, path string) { database(t, path, "CREATE TABLE t (x)") }, true, "not a ledger of Claimsheet"},
 		{"another version", func(t *testing.T, path string) {
 			do(t, os.Rename(closedLedger(t), path))
@@ -87,8 +90,8 @@ func TestOpenRefuses(t *testing.T) {
 					t.Fatalf("%s: opened", how)
 				}
 				var p problem.Problem
-				if !errors.As(err, &p) || p.Code == "" || p.Hint == "" || !strings.Contains(err.Error(), test.says) {
-					t.Errorf("%s: got %v, want a problem with a hint that says %q", how, err, test.says)
+				if !errors.As(err, &p) || p.Code == "" || p.Hint == "" || !strings.Contains(err.Error()+p.Hint, test.says) {
+					t.Errorf("%s: got %v, want a problem with a hint, which say %q", how, err, test.says)
 				}
 				same(t, how+": damaged", errors.Is(err, ledger.ErrDamaged), test.damaged)
 			}
@@ -133,6 +136,8 @@ func TestOpenMakesPrivateFiles(t *testing.T) {
 	}))
 	same(t, "modes", modes, map[string]fs.FileMode{
 		"state": fs.ModeDir | 0o700, "ledger.db": 0o600, "ledger.db-wal": 0o600, "ledger.db-shm": 0o600})
+	do(t, l.Close())
+	same(t, "the folder and its only file at rest", len(listing(t, dir)), 2)
 }
 
 func TestOpenInAFolderThatMayNotBeWritten(t *testing.T) {
@@ -144,12 +149,6 @@ func TestOpenInAFolderThatMayNotBeWritten(t *testing.T) {
 	if l, err := ledger.Open(filepath.Join(dir, "ledger.db")); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("got %v, %v; want fs.ErrPermission", l, err)
 	}
-}
-
-func TestAtRestTheLedgerIsOneFile(t *testing.T) {
-	path := closedLedger(t)
-	files := listing(t, filepath.Dir(path))
-	same(t, "the folder and its files", len(files), 2)
 }
 
 // A dry run looks at the ledger of a run that was killed, and must leave the
