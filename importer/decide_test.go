@@ -1,8 +1,6 @@
 package importer
 
 import (
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -84,48 +82,54 @@ func recorded(plan mapping.Plan, step mapping.Step, to ledger.State) ledger.Step
 	return s
 }
 
-// TestDecideByState holds each state of a step, with the same and with other
-// data, to what is done about it and to the status that its rows get.
+// carriedOut are the outcomes of a plan's steps if the service creates each one that is sent but the one that fails.
+func carriedOut(t *testing.T, b *mapping.Binding, plan mapping.Plan, known map[string]ledger.Step, fails string) []stepOutcome {
+	t.Helper()
+	outcomes, err := walk(decide(plan, known, b), func(d decision) (stepOutcome, error) {
+		if d.step.Key == fails {
+			return stepOutcome{Step: d.step, Status: result.Failed}, nil
+		}
+		return stepOutcome{Step: d.step, Status: result.Done}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return outcomes
+}
+
+// expect expects a text for each of some outcomes, "" for none.
+func expect(t *testing.T, want []string, outcomes []stepOutcome, text func(o stepOutcome) string) {
+	t.Helper()
+	var got []string
+	for _, o := range outcomes {
+		if s := text(o); s != "" {
+			got = append(got, s)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestDecideByState holds each state of a step, with the same and with other data, to the
+// status that its rows get; done stands for one that is sent.
 func TestDecideByState(t *testing.T) {
 	b := bound(t, tableMapping)
-	for _, c := range []struct {
-		state  ledger.State
-		edited bool
-		want   action
-		status result.Status // of a step that is not sent
-	}{
-		{"", false, send, ""},
-		{ledger.Refused, false, send, ""},
-		{ledger.Refused, true, send, ""},
-		{ledger.Done, false, unchanged, result.Unchanged},
-		{ledger.Done, true, changed, result.Changed},
-		{ledger.Uncertain, false, undecided, result.Uncertain},
-		{ledger.Uncertain, true, undecided, result.Uncertain},
-		{ledger.Closed, false, givenUp, result.Failed},
-		{ledger.Closed, true, givenUp, result.Failed},
+	was, edited := planOf("a@example.com", claimStep("claim/loan/1", "Loan 1")), planOf("a@example.com", claimStep("claim/loan/1", "Loan one"))
+	for state, want := range map[ledger.State]struct{ same, edited result.Status }{
+		"":               {result.Done, result.Done},
+		ledger.Refused:   {result.Done, result.Done},
+		ledger.Done:      {result.Unchanged, result.Changed},
+		ledger.Uncertain: {result.Uncertain, result.Uncertain},
+		ledger.Closed:    {result.Failed, result.Failed},
 	} {
-		t.Run(fmt.Sprintf("%s, edited %v", c.state, c.edited), func(t *testing.T) {
-			was := planOf("a@example.com", claimStep("claim/loan/1", "Loan 1"))
-			now := planOf("a@example.com", claimStep("claim/loan/1", "Loan 1"))
-			if c.edited {
-				now.Steps[0] = claimStep("claim/loan/1", "Loan one")
-				now.Steps[0].Rows = now.Rows
-			}
-			known := map[string]ledger.Step{}
-			if c.state != "" {
-				known["claim/loan/1"] = recorded(was, was.Steps[0], c.state)
-			}
-			d := decide(now, known, b)[0]
-			if d.action != c.want {
-				t.Fatalf("action %d, want %d", d.action, c.want)
-			}
-			if d.action == send {
-				return
-			}
-			if o := d.outcome(); o.Status != c.status {
-				t.Errorf("status %q, want %q", o.Status, c.status)
-			}
-		})
+		known := map[string]ledger.Step{}
+		if state != "" {
+			known["claim/loan/1"] = recorded(was, was.Steps[0], state)
+		}
+		if same, other := carriedOut(t, b, was, known, "")[0].Status, carriedOut(t, b, edited, known, "")[0].Status; same != want.same || other != want.edited {
+			t.Errorf("%s: %s, and %s where it was edited; want %s and %s", state, same, other, want.same, want.edited)
+		}
 	}
 }
 
@@ -134,6 +138,8 @@ func TestDecideByState(t *testing.T) {
 func TestDecideSaysWhatDiffers(t *testing.T) {
 	b := bound(t, tableMapping)
 	was := planOf("a@example.com", clientStep("a@example.com"))
+	byMapping := clientStep("b@example.com")
+	byMapping.Fields[0].Source = mapping.Source{}
 	for name, c := range map[string]struct {
 		now     mapping.Step
 		why     string
@@ -142,14 +148,12 @@ func TestDecideSaysWhatDiffers(t *testing.T) {
 	}{
 		"nothing":   {clientStep("a@example.com"), "", false, unchanged},
 		"a cell":    {clientStep("b@example.com"), "“email” differs: Leads!A2", false, changed},
-		"a mapping": {mapping.Step{Key: "client", Kind: mapping.ClientStep, Fields: []mapping.Value{{Name: "email", Value: textOf("b@example.com")}}}, "", true, unchanged},
+		"a mapping": {byMapping, "", true, unchanged},
 	} {
-		t.Run(name, func(t *testing.T) {
-			d := decide(planOf("a@example.com", c.now), map[string]ledger.Step{"client": recorded(was, was.Steps[0], ledger.Done)}, b)[0]
-			if d.why != c.why || d.mapping != c.mapping || d.action != c.action {
-				t.Errorf("action %d, why %q, mapping %v; want %d, %q, %v", d.action, d.why, d.mapping, c.action, c.why, c.mapping)
-			}
-		})
+		d := decide(planOf("a@example.com", c.now), map[string]ledger.Step{"client": recorded(was, was.Steps[0], ledger.Done)}, b)[0]
+		if d.why != c.why || d.mapping != c.mapping || d.action != c.action {
+			t.Errorf("%s: action %d, why %q, mapping %v; want %d, %q, %v", name, d.action, d.why, d.mapping, c.action, c.why, c.mapping)
+		}
 	}
 }
 
@@ -157,42 +161,24 @@ func TestDecideSaysWhatDiffers(t *testing.T) {
 // belongs to the client waits until every earlier step is done.
 func TestBlocked(t *testing.T) {
 	const one, two = "claim/loan/1", "claim/loan/2"
-	steps := func() []mapping.Step {
-		return []mapping.Step{clientStep("a@example.com"), claimStep(one, "1"), activityStep("activity/a@loan/1", one, mapping.Submitted),
-			claimStep(two, "2"), activityStep("activity/a@loan/2", two, mapping.Submitted), activityStep("activity/b@client", "", mapping.Open), linkStep()}
-	}
-	for name, c := range map[string]struct {
-		trouble string
-		want    []string // the keys of steps that wait, and for which
-	}{
-		"none":                   {"", nil},
-		"client":                 {"client", []string{one + " for client", "activity/a@loan/1 for client", two + " for client", "activity/a@loan/2 for client", "activity/b@client for client", "link for client"}},
-		"first claim":            {one, []string{"activity/a@loan/1 for " + one, "activity/b@client for " + one, "link for " + one}},
-		"second claim":           {two, []string{"activity/a@loan/2 for " + two, "activity/b@client for " + two, "link for " + two}},
-		"activity of one claim":  {"activity/a@loan/1", []string{"activity/b@client for activity/a@loan/1", "link for activity/a@loan/1"}},
-		"activity of the client": {"activity/b@client", []string{"link for activity/b@client"}},
-		"link":                   {"link", nil},
+	plan := planOf("a@example.com", clientStep("a@example.com"), claimStep(one, "1"), activityStep("activity/a@loan/1", one, mapping.Submitted),
+		claimStep(two, "2"), activityStep("activity/a@loan/2", two, mapping.Submitted), activityStep("activity/b@client", "", mapping.Open), linkStep())
+	for fails, want := range map[string][]string{ // the keys of steps that wait for it
+		"client":            {one, "activity/a@loan/1", two, "activity/a@loan/2", "activity/b@client", "link"},
+		one:                 {"activity/a@loan/1", "activity/b@client", "link"},
+		two:                 {"activity/a@loan/2", "activity/b@client", "link"},
+		"activity/a@loan/1": {"activity/b@client", "link"},
+		"activity/b@client": {"link"},
+		"link":              nil,
+		"none":              nil,
 	} {
-		t.Run(name, func(t *testing.T) {
-			decisions := decide(planOf("a@example.com", steps()...), nil, bound(t, tableMapping))
-			outcomes, err := walk(decisions, func(d decision) (stepOutcome, error) {
-				if d.step.Key == c.trouble {
-					return stepOutcome{Step: d.step, Status: result.Failed}, nil
+		t.Run(fails, func(t *testing.T) {
+			expect(t, want, carriedOut(t, bound(t, tableMapping), plan, nil, fails), func(o stepOutcome) string {
+				if o.Status != result.NotStarted {
+					return ""
 				}
-				return stepOutcome{Step: d.step, Status: result.Done}, nil
+				return o.Step.Key + strings.TrimPrefix(o.Error, "waits for the step "+fails)
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var waits []string
-			for _, o := range outcomes {
-				if o.Status == result.NotStarted {
-					waits = append(waits, o.Step.Key+" for "+strings.TrimPrefix(o.Error, "waits for the step "))
-				}
-			}
-			if diff := cmp.Diff(c.want, waits); diff != "" {
-				t.Errorf("waiting (-want +got):\n%s", diff)
-			}
 		})
 	}
 }
@@ -203,10 +189,8 @@ func TestBlocked(t *testing.T) {
 func TestDecideSkipsActivities(t *testing.T) {
 	const claim = "claim/loan/1"
 	skips := strings.Replace(tableMapping, "client: {", "client: {existing_activities: skip, ", 1)
-	plan := func() mapping.Plan {
-		return planOf("a@example.com", clientStep("a@example.com"), activityStep("activity/a@client", "", mapping.Submitted),
-			claimStep(claim, "1"), activityStep("activity/b@loan/1", claim, mapping.Submitted), activityStep("activity/c@client", "", mapping.Open), linkStep())
-	}
+	plan := planOf("a@example.com", clientStep("a@example.com"), activityStep("activity/a@client", "", mapping.Submitted),
+		claimStep(claim, "1"), activityStep("activity/b@loan/1", claim, mapping.Submitted), activityStep("activity/c@client", "", mapping.Open), linkStep())
 	for name, c := range map[string]struct {
 		mapping  string
 		via      string
@@ -214,94 +198,42 @@ func TestDecideSkipsActivities(t *testing.T) {
 		activity ledger.State // of the first activity
 		skipped  []string
 	}{
-		"found":                       {skips, ledger.ViaAdopted, 0, "", []string{"activity/a@client", "activity/c@client"}},
-		"refused before it was found": {skips, ledger.ViaAdopted, 0, ledger.Refused, []string{"activity/a@client", "activity/c@client"}},
-		"sent before":                 {skips, ledger.ViaAdopted, 0, ledger.Done, []string{"activity/c@client"}},
-		"in doubt":                    {skips, ledger.ViaAdopted, 0, ledger.Uncertain, []string{"activity/c@client"}},
-		"created":                     {skips, ledger.ViaAnswer, 1, "", nil},
-		"found after an attempt":      {skips, ledger.ViaAdopted, 1, "", nil},
-		"send":                        {tableMapping, ledger.ViaAdopted, 0, "", nil},
+		"found":                  {skips, ledger.ViaAdopted, 0, "", []string{"activity/a@client", "activity/c@client"}},
+		"sent before":            {skips, ledger.ViaAdopted, 0, ledger.Done, []string{"activity/c@client"}},
+		"in doubt":               {skips, ledger.ViaAdopted, 0, ledger.Uncertain, []string{"activity/c@client"}},
+		"created":                {skips, ledger.ViaAnswer, 1, "", nil},
+		"found after an attempt": {skips, ledger.ViaAdopted, 1, "", nil},
+		"send":                   {tableMapping, ledger.ViaAdopted, 0, "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			now := plan()
-			client := recorded(now, now.Steps[0], ledger.Done)
+			client := recorded(plan, plan.Steps[0], ledger.Done)
 			client.Via, client.Attempts = c.via, c.attempts
 			known := map[string]ledger.Step{"client": client}
 			if c.activity != "" {
-				known["activity/a@client"] = recorded(now, now.Steps[1], c.activity)
+				known["activity/a@client"] = recorded(plan, plan.Steps[1], c.activity)
 			}
-			var left []string
-			for _, d := range decide(now, known, bound(t, c.mapping)) {
-				if o := d.outcome(); o.Status == result.Skipped {
-					left = append(left, d.step.Key)
-					if !o.ok() {
-						t.Errorf("later steps wait for %s", d.step.Key)
-					}
+			expect(t, c.skipped, carriedOut(t, bound(t, c.mapping), plan, known, ""), func(o stepOutcome) string {
+				if o.Status != result.Skipped {
+					return ""
 				}
-			}
-			if diff := cmp.Diff(c.skipped, left); diff != "" {
-				t.Errorf("skipped (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// TestDecideNotesAnOlderLink says of each claim that is newer than the client's link
-// that the link may lead to a completed activity, until there is a fresh one.
-func TestDecideNotesAnOlderLink(t *testing.T) {
-	const one, two = "claim/loan/1", "claim/loan/2"
-	plan := planOf("a@example.com", clientStep("a@example.com"), claimStep(one, "1"), claimStep(two, "2"), linkStep())
-	at := func(i int, event int64) ledger.Step {
-		s := recorded(plan, plan.Steps[i], ledger.Done)
-		s.Ref.Sent, s.Ref.Last = event, event+1
-		return s
-	}
-	first := map[string]ledger.Step{"client": at(0, 1), one: at(1, 3), "link": at(3, 5)}
-	with := func(more map[string]ledger.Step) map[string]ledger.Step {
-		known := maps.Clone(first)
-		maps.Copy(known, more)
-		return known
-	}
-	for name, c := range map[string]struct {
-		known map[string]ledger.Step
-		want  []string
-	}{
-		"nothing is known":     {nil, nil},
-		"a new claim":          {first, []string{two}},
-		"created since":        {with(map[string]ledger.Step{two: at(2, 7)}), []string{two}},
-		"a fresh link":         {with(map[string]ledger.Step{two: at(2, 7), "link": at(3, 9)}), nil},
-		"a link of its own":    {with(map[string]ledger.Step{two: at(2, 7), "link/loan/2": at(3, 9)}), nil}, // link was on_new_claim
-		"the link was refused": {with(map[string]ledger.Step{"link": recorded(plan, plan.Steps[3], ledger.Refused)}), nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			outcomes, err := walk(decide(plan, c.known, bound(t, tableMapping)), func(d decision) (stepOutcome, error) {
-				return stepOutcome{Step: d.step, Status: result.Done}, nil
+				if !o.ok() {
+					t.Errorf("later steps wait for %s", o.Step.Key)
+				}
+				return o.Step.Key
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var noted []string
-			for _, o := range outcomes {
-				if o.Advice == adviceOlderLink {
-					noted = append(noted, o.Step.Key)
-				}
-			}
-			if diff := cmp.Diff(c.want, noted); diff != "" {
-				t.Errorf("noted (-want +got):\n%s", diff)
-			}
 		})
 	}
 }
 
-// TestDecideFreshLink asks once for a fresh link for the claims that are newer than
-// the newest link of their client.
-func TestDecideFreshLink(t *testing.T) {
+// TestDecideLinks asks for a client's link once, and with link: on_new_claim once more for the claims that are newer
+// than the newest link. Without it, claims that are newer than the link say that it may lead to a completed activity.
+func TestDecideLinks(t *testing.T) {
 	const one, two, three = "claim/loan/1", "claim/loan/2", "claim/loan/3"
 	plan := planOf("a@example.com", clientStep("a@example.com"), claimStep(one, "1"), claimStep(two, "2"), claimStep(three, "3"), linkStep())
+	// step is one of the plan, or a fresh link, as an event with the number last left it, which was sent with the number sent.
 	step := func(key string, to ledger.State, via string, sent, last int64) ledger.Step {
-		i := slices.IndexFunc(plan.Steps, func(s mapping.Step) bool { return s.Key == key })
 		asked := mapping.LinkStepOf(key, plan.Rows)
-		if i >= 0 {
+		if i := slices.IndexFunc(plan.Steps, func(s mapping.Step) bool { return s.Key == key }); i >= 0 {
 			asked = plan.Steps[i]
 		}
 		s := recorded(plan, asked, to)
@@ -315,44 +247,37 @@ func TestDecideFreshLink(t *testing.T) {
 		return step(key, ledger.Done, ledger.ViaAnswer, sent, sent+1)
 	}
 	claims := []ledger.Step{done("client", 1), done(one, 3), done(two, 13), done(three, 23)}
-	link, fresh, third := done("link", 5), done("link/loan/2", 15), done("link/loan/3", 25)
-	undecided := func(s ledger.Step, to ledger.State, via string) ledger.Step {
-		s.To, s.Via, s.URL = to, via, ""
-		return s
+	link, fresh, third, byHand := done("link", 5), done("link/loan/2", 15), done("link/loan/3", 25), step("link", ledger.Done, ledger.ViaAnswer, 5, 28)
+	other := func(key string, to ledger.State) ledger.Step { return step(key, to, "", 15, 16) }
+	var sorted []ledger.Step // a workbook that was sorted says nothing of what came first
+	for i, key := range []string{"link/loan/2", "link", "client", one, two, three} {
+		sorted = append(sorted, step(key, ledger.Done, ledger.ViaWorkbook, int64(i), int64(i)))
 	}
 	for name, c := range map[string]struct {
 		known []ledger.Step
 		once  bool
-		want  []string // the links, and what becomes of each
+		want  []string // the links, and what becomes of each; of link: once also the claims that are newer
 		url   string   // that the row shows
 	}{
-		"nothing is known":          {nil, false, []string{"link done"}, ""},
-		"no link yet":               {claims[:2], false, []string{"link done"}, ""},
-		"nothing is new":            {append(claims[:4:4], link, fresh, third), false, []string{"link/loan/3 unchanged"}, "link/loan/3"},
-		"two new claims":            {append(claims[:2:2], link), false, []string{"link unchanged", "link/loan/3 done"}, ""},
-		"a claim of an earlier run": {append(claims[:4:4], link, fresh), false, []string{"link/loan/2 unchanged", "link/loan/3 done"}, ""},
-		"another night":             {append(claims[:3:3], link, fresh), false, []string{"link/loan/2 unchanged", "link/loan/3 done"}, ""},
-		"once":                      {append(claims[:2:2], link), true, []string{"link unchanged"}, "link"},
-		"once, after other nights":  {append(claims[:4:4], link, fresh), true, []string{"link/loan/2 unchanged"}, "link/loan/2"},
-		"asked for by hand":         {append(claims[:4:4], step("link", ledger.Done, ledger.ViaAnswer, 5, 28)), false, []string{"link unchanged"}, "link"},
-		"asked for by hand after a fresh one": {append(claims[:4:4], fresh, step("link", ledger.Done, ledger.ViaAnswer, 5, 28)), false,
-			[]string{"link unchanged"}, "link"},
-		"asked for by hand in vain": {append(claims[:3:3], step("link", ledger.Done, ledger.ViaByHand, 5, 28)), false, []string{"link unchanged", "link/loan/3 done"}, ""},
-		"refused":                   {append(claims[:3:3], link, undecided(fresh, ledger.Refused, "")), false, []string{"link unchanged", "link/loan/3 done"}, ""},
-		"refused, and one more claim": {append(claims[:4:4], link, undecided(fresh, ledger.Refused, "")), false,
-			[]string{"link unchanged", "link/loan/3 done"}, ""},
-		"refused, then asked for by hand": {append(claims[:4:4], undecided(fresh, ledger.Refused, ""), step("link", ledger.Done, ledger.ViaAnswer, 5, 28)), false,
-			[]string{"link unchanged"}, "link"},
-		"in doubt":              {append(claims[:3:3], link, undecided(fresh, ledger.Uncertain, "")), false, []string{"link unchanged", "link/loan/2 uncertain"}, "link"},
-		"in doubt, nothing new": {append(claims[:4:4], link, fresh, undecided(third, ledger.Uncertain, "")), false, []string{"link/loan/2 unchanged", "link/loan/3 uncertain"}, "link/loan/2"},
+		"no link yet":                         {claims[:2], false, []string{"link done"}, ""},
+		"nothing is new":                      {append(claims[:4:4], link, fresh, third), false, []string{"link/loan/3 unchanged"}, "link/loan/3"},
+		"two new claims":                      {append(claims[:2:2], link), false, []string{"link unchanged", "link/loan/3 done"}, ""},
+		"a claim of an earlier run":           {append(claims[:4:4], link, fresh), false, []string{"link/loan/2 unchanged", "link/loan/3 done"}, ""},
+		"once, and nothing is known":          {nil, true, []string{"link done"}, ""},
+		"once, and two new claims":            {append(claims[:2:2], link), true, []string{two + " newer", three + " newer", "link unchanged"}, "link"},
+		"once, and one was created since":     {append(claims[:3:3], link), true, []string{two + " newer", three + " newer", "link unchanged"}, "link"},
+		"once, and the link is newer":         {append(claims[:3:3], done("link", 15)), true, []string{three + " newer", "link unchanged"}, "link"},
+		"once, after other nights":            {append(claims[:4:4], link, fresh), true, []string{three + " newer", "link/loan/2 unchanged"}, "link/loan/2"},
+		"once, and the link was refused":      {append(claims[:2:2], other("link", ledger.Refused)), true, []string{"link done"}, ""},
+		"asked for by hand after a fresh one": {append(claims[:4:4], fresh, byHand), false, []string{"link unchanged"}, "link"},
+		"asked for by hand in vain":           {append(claims[:3:3], step("link", ledger.Done, ledger.ViaByHand, 5, 28)), false, []string{"link unchanged", "link/loan/3 done"}, ""},
+		"refused, and one more claim":         {append(claims[:4:4], link, other("link/loan/2", ledger.Refused)), false, []string{"link unchanged", "link/loan/3 done"}, ""},
+		"in doubt":                            {append(claims[:3:3], link, other("link/loan/2", ledger.Uncertain)), false, []string{"link unchanged", "link/loan/2 uncertain"}, "link"},
 		"settled after a new claim": {append(claims[:4:4], link, step("link/loan/2", ledger.Done, ledger.ViaByHand, 15, 30)), false,
 			[]string{"link/loan/2 unchanged", "link/loan/3 done"}, ""},
-		"given up":                   {append(claims[:3:3], link, undecided(fresh, ledger.Closed, ledger.ViaByHand)), false, []string{"link unchanged", "link/loan/3 done"}, ""},
-		"the first one was given up": {append(claims[:2:2], undecided(link, ledger.Closed, ledger.ViaByHand)), false, []string{"link/loan/3 done"}, ""},
-		"its link is there":          {append(claims[:2:2], step(two, ledger.Done, ledger.ViaByHand, 40, 41), done(three, 7), done("link", 9), fresh), false, []string{"link/loan/2 unchanged"}, "link/loan/2"},
-		"taken over from a sorted workbook": {[]ledger.Step{step("link/loan/2", ledger.Done, ledger.ViaWorkbook, 1, 1), step("link", ledger.Done, ledger.ViaWorkbook, 2, 2),
-			step("client", ledger.Done, ledger.ViaWorkbook, 3, 3), step(one, ledger.Done, ledger.ViaWorkbook, 4, 4), step(two, ledger.Done, ledger.ViaWorkbook, 5, 5), step(three, ledger.Done, ledger.ViaWorkbook, 6, 6)},
-			false, []string{"link unchanged"}, "link"},
+		"given up":                          {append(claims[:3:3], link, other("link/loan/2", ledger.Closed)), false, []string{"link unchanged", "link/loan/3 done"}, ""},
+		"its link is there":                 {append(claims[:2:2], step(two, ledger.Done, ledger.ViaByHand, 40, 41), done(three, 7), done("link", 9), fresh), false, []string{"link/loan/2 unchanged"}, "link/loan/2"},
+		"taken over from a sorted workbook": {sorted, false, []string{"link unchanged"}, "link"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			known := map[string]ledger.Step{}
@@ -364,34 +289,84 @@ func TestDecideFreshLink(t *testing.T) {
 				text += "link: on_new_claim\n"
 			}
 			b := bound(t, text)
-			outcomes, err := walk(decide(plan, known, b), func(d decision) (stepOutcome, error) {
-				return stepOutcome{Step: d.step, Status: result.Done}, nil
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var links []string
-			for _, o := range outcomes {
-				if o.Step.Kind == mapping.LinkStep {
-					says := string(o.Status)
-					if o.Status == result.NotStarted {
-						says = o.Error
-					}
-					links = append(links, o.Step.Key+" "+says)
+			outcomes := carriedOut(t, b, plan, known, "")
+			expect(t, c.want, outcomes, func(o stepOutcome) string {
+				switch {
+				case o.Step.Kind == mapping.LinkStep:
+					return o.Step.Key + " " + string(o.Status)
+				case o.Advice == adviceOlderLink:
+					return o.Step.Key + " newer"
 				}
-			}
-			if diff := cmp.Diff(c.want, links); diff != "" {
-				t.Errorf("links (-want +got):\n%s", diff)
-			}
+				return ""
+			})
 			row := outcomeOf(b, plan, outcomes).Rows[0]
-			if c.url != "" && row.URL != "https://go/"+c.url {
-				t.Errorf("the row shows %q, want %q", row.URL, c.url)
-			}
-			if row.Status == result.Failed {
-				t.Errorf("the row fails for a link that was given up: %s", row.Error)
+			if c.url != "" && row.URL != "https://go/"+c.url || row.Status == result.Failed {
+				t.Errorf("the row shows %q, want %q; it is %s: %s", row.URL, c.url, row.Status, row.Error)
 			}
 			if _, url := createdBefore(known); c.url != "" && url != row.URL {
 				t.Errorf("a row that is left out shows %q, want %q", url, row.URL)
+			}
+		})
+	}
+}
+
+// TestTakenNames compares the claims that a plan creates with each other and with the client's
+// earlier claims, as far as the ledger knows their names, and never two of the latter.
+func TestTakenNames(t *testing.T) {
+	b := bound(t, tableMapping)
+	one, two, same := claimStep("claim/loan/1", "Loan"), claimStep("claim/loan/2", "Loan"), []string{"as that of", "as that of"}
+	known := two
+	known.KnownID = "k-2"
+	earlier, pair := []string{"as an earlier claim"}, []mapping.Step{one, two}
+	purged := func(s *ledger.Step) { s.Data = nil }
+	for name, c := range map[string]struct {
+		steps []mapping.Step
+		one   ledger.State // of the first claim, "" where the ledger does not have it
+		was   func(*ledger.Step)
+		both  bool // the second one is in that state too
+		want  []string
+	}{
+		"another name":               {[]mapping.Step{claimStep("claim/loan/2", "Other")}, ledger.Done, nil, false, nil},
+		"the name of a done claim":   {pair[1:], ledger.Done, nil, false, earlier},
+		"of one in doubt":            {pair[1:], ledger.Uncertain, nil, false, earlier},
+		"of one that failed":         {pair[1:], ledger.Refused, nil, false, nil},
+		"of one that was given up":   {pair, ledger.Closed, nil, false, nil},
+		"of one that was purged":     {pair[1:], ledger.Done, purged, false, nil},
+		"purged, and asked for":      {pair, ledger.Done, purged, false, earlier},
+		"of one that was taken over": {pair[1:], ledger.Done, func(s *ledger.Step) { s.Via = ledger.ViaSheet }, false, nil},
+		"to be taken over":           {[]mapping.Step{known}, ledger.Done, nil, false, nil},
+		"its own":                    {pair[:1], ledger.Done, nil, false, nil},
+		"both are to be created":     {pair, "", nil, false, same},
+		"both are done":              {pair, ledger.Done, nil, true, nil},
+		"both failed":                {pair, ledger.Refused, nil, true, same},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ledgerHas := map[string]ledger.Step{}
+			for i, step := range pair {
+				if c.one != "" && (i == 0 || c.both) {
+					s := recorded(planOf("a@b.example", step), step, c.one)
+					if c.was != nil {
+						c.was(&s)
+					}
+					ledgerHas[step.Key] = s
+				}
+			}
+			plan := planOf("a@b.example", append(c.steps[:len(c.steps):len(c.steps)], claimStep("claim/loan/3", "Third"))...)
+			plan.Problems = takenNames(plan, ledgerHas, b)
+			var found []string
+			for i, p := range plan.Problems {
+				if found = append(found, "it says "+p.Message); i < len(c.want) && strings.Contains(p.Message, c.want[i]) {
+					found[i] = c.want[i]
+				}
+				if p.Where.String() != "Leads!C2" || p.Code != "claim-name" || p.Hint == "" || p.Seen == "" {
+					t.Errorf("found %+v", p)
+				}
+			}
+			if diff := cmp.Diff(c.want, found); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if o := invalidOutcome(b, plan, ids{}, ""); c.want != nil && (o.Status != result.Invalid || o.Rows[0].Status != result.Invalid) {
+				t.Errorf("the row is %+v, want invalid", o.Rows[0])
 			}
 		})
 	}
