@@ -2,42 +2,150 @@ package importer
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"claimsheet/apiclient"
+	"claimsheet/mapping"
 )
 
-// fakeRules are shared rules in memory. They travel as JSON, as the real ones do.
+var lifted = MaxFailures{Percent: 100}
+
+// see is StopRules.observe. An observation that other processes hear of later never stops or pauses a run that goes on.
+func (r *StopRules) see(t *testing.T, o observation, most MaxFailures) (why string) {
+	t.Helper()
+	pauses, isSaid := r.Pauses, r.Stop != "" || o.mayStop(r.Through)
+	why = r.observe(o, most)
+	if (r.Stop != "" || r.Pauses > pauses) && !isSaid {
+		t.Errorf("%+v stops or pauses (%q), and other processes hear of it later", o, r.Stop)
+	}
+	return why
+}
+
+// TestStopsAtVerdicts holds the rules about answers in a row.
+func TestStopsAtVerdicts(t *testing.T) {
+	verdict := func(effect apiclient.Effect, status int) observation {
+		return observation{of: ofVerdict, effect: effect, status: status}
+	}
+	forbidden, unclear, created := verdict(apiclient.Refused, 403), verdict(apiclient.Uncertain, 0), verdict(apiclient.Created, 201)
+	found := observation{of: ofAllowed}
+	none := MaxFailures{}
+	for name, c := range map[string]struct {
+		most   MaxFailures
+		seen   []observation
+		stop   string // part of the reason at the last one
+		pauses int
+	}{
+		"a stop":                     {lifted, []observation{{of: ofVerdict, stop: "401; renew the token"}}, "401; renew the token", 0},
+		"two 403":                    {none, []observation{forbidden, forbidden}, "", 0},
+		"three 403":                  {none, []observation{forbidden, forbidden, forbidden}, "403 Forbidden", 0},
+		"three 403, rules lifted":    {lifted, []observation{forbidden, forbidden, forbidden}, "", 0},
+		"403 with one between":       {none, []observation{forbidden, forbidden, created, forbidden}, "", 0},
+		"403 with a look-up between": {none, []observation{forbidden, forbidden, found, forbidden}, "", 0},
+		"two uncertain":              {none, []observation{unclear, unclear}, "", 0},
+		"three uncertain":            {lifted, []observation{unclear, unclear, unclear}, "", 1},
+		"six uncertain":              {none, slices.Repeat([]observation{unclear}, 6), "", 2},
+		"uncertain with one between": {none, []observation{unclear, unclear, created, unclear}, "", 0},
+		"another process ends":       {lifted, []observation{{of: ofEnd, stop: "a signal"}}, "a signal", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var r StopRules
+			why := ""
+			for _, o := range c.seen {
+				why = r.see(t, o, c.most)
+			}
+			checkStop(t, why, c.stop)
+			if r.Pauses != c.pauses || r.Stop != why {
+				t.Errorf("pauses %d, want %d; Stop %q, want %q", r.Pauses, c.pauses, r.Stop, why)
+			}
+		})
+	}
+}
+
+func checkStop(t *testing.T, why, want string) {
+	t.Helper()
+	if (want == "") != (why == "") || !strings.Contains(why, want) {
+		t.Errorf("it stops with %q, want %q", why, want)
+	}
+}
+
+// TestStopsAtFailedClients holds --max-failures and the rule about the first clients: client
+// by client, 0 is one who succeeded, else the 4xx.
+func TestStopsAtFailedClients(t *testing.T) {
+	times := func(n, status int) []int { return slices.Repeat([]int{status}, n) }
+	for name, c := range map[string]struct {
+		most    MaxFailures
+		clients []int
+		stop    string
+	}{
+		"one may not fail":                {MaxFailures{}, []int{422}, "1 clients failed, more than --max-failures 0"},
+		"two may fail":                    {MaxFailures{Count: 2}, []int{422, 0, 409}, ""},
+		"a third does":                    {MaxFailures{Count: 2}, []int{422, 0, 409, 400}, "3 clients failed"},
+		"the first three alike":           {DefaultMaxFailures, times(3, 422), "each of the first 3 clients was refused with HTTP 422"},
+		"the first three, otherwise":      {DefaultMaxFailures, []int{422, 422, 400}, ""},
+		"alike but for the first":         {DefaultMaxFailures, append([]int{0}, times(3, 422)...), ""},
+		"a share of few":                  {DefaultMaxFailures, append([]int{0}, times(18, 422)...), ""},
+		"a share of enough":               {DefaultMaxFailures, append(times(15, 0), times(5, 422)...), "5 of 20 clients failed, more than --max-failures 20%"},
+		"enough with one that is through": {DefaultMaxFailures, append(append([]int{0}, times(5, 422)...), times(14, 0)...), "5 of 20 clients failed"},
+		"just the share":                  {DefaultMaxFailures, append(times(16, 0), times(4, 422)...), ""},
+		"no rule":                         {lifted, times(40, 422), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var r StopRules
+			why := ""
+			for _, status := range c.clients {
+				why = r.see(t, observation{of: ofClient, bad: status != 0, status: status}, c.most)
+			}
+			checkStop(t, why, c.stop)
+		})
+	}
+}
+
+// TestStopsAtDoubts stops at ten uncertain steps of a kind between which none was created,
+// and at two answers in a row that hold what other steps have.
+func TestStopsAtDoubts(t *testing.T) {
+	var r StopRules
+	see := func(of subject, kind mapping.StepKind, effect apiclient.Effect, bad bool) string {
+		return r.see(t, observation{of: of, kind: kind, effect: effect, bad: bad}, DefaultMaxFailures)
+	}
+	for n := 1; n <= 19; n++ {
+		if n == 10 {
+			see(ofFound, mapping.LinkStep, apiclient.Created, false)
+		}
+		if why := see(ofStep, mapping.LinkStep, apiclient.Uncertain, false); (why != "") != (n == 19) {
+			t.Errorf("uncertain link %d: %q", n, why)
+		}
+		if why := see(ofStep, mapping.ClaimStep, apiclient.Uncertain, false); n < 10 && why != "" {
+			t.Errorf("uncertain claim %d: %q", n, why)
+		}
+	}
+	taken := func(kind mapping.StepKind, bad bool) string {
+		return see(ofAnswer, kind, apiclient.Created, bad)
+	}
+	if taken(mapping.ClaimStep, true) != "" || taken(mapping.ClaimStep, false) != "" || taken(mapping.ClaimStep, true) != "" {
+		t.Error("one taken id stops the run")
+	}
+	if taken(mapping.ActivityStep, true) != "" || taken(mapping.ClaimStep, true) == "" {
+		t.Error("two taken ids of a kind in a row do not stop the run")
+	}
+}
+
+// fakeRules are shared rules in memory, which several guards of one goroutine use.
 type fakeRules struct {
-	mu      sync.Mutex
-	data    []byte
+	rules   StopRules
 	changes int   // calls of Change
 	err     error // of Change
 }
 
 func (f *fakeRules) Change(change func(*StopRules)) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.changes++
-	if f.err != nil {
-		return f.err
+	if f.changes++; f.err == nil {
+		change(&f.rules)
 	}
-	var rules StopRules
-	if len(f.data) > 0 {
-		if err := json.Unmarshal(f.data, &rules); err != nil {
-			return err
-		}
-	}
-	change(&rules)
-	var err error
-	f.data, err = json.Marshal(rules)
-	return err
+	return f.err
 }
 
 // TestGuardsShareRules: failures that two processes see count together, each once, and the
