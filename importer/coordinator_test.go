@@ -130,7 +130,8 @@ func TestHandOver(t *testing.T) {
 }
 
 // TestRowsOfWorkers: the rows of a run that workers carry out are those that the same run has without them. A report
-// has the same statuses and ids later.
+// has the same statuses and ids later. What is said of rows outside the
+// workbook names nothing personal, also where the workbook says whose the id is that a client was given.
 func TestRowsOfWorkers(t *testing.T) {
 	t.Parallel()
 	for _, existing := range []string{"reuse", "skip", "fail"} {
@@ -194,7 +195,15 @@ func TestRowsOfWorkers(t *testing.T) {
 				if _, _, err := report.Project(t.Context(), busyPlans(binding, 15)); err != nil {
 					t.Fatal(err)
 				}
+				for _, p := range job.FirstFailures() {
+					if strings.Contains(p.Error(), "example.com") {
+						t.Errorf("it names a client: %v", p)
+					}
+				}
 				rows, again := rowsOf(t, job), rowsOf(t, report)
+				if !strings.Contains(rows[8].Error, "c8@example.com") {
+					t.Errorf("the workbook does not say whose the id is: %q", rows[8].Error)
+				}
 				for i, row := range again {
 					if row.Status != rows[i].Status || row.ClientID != rows[i].ClientID {
 						t.Errorf("the report has %+v, the run %+v", row, rows[i])
@@ -207,32 +216,6 @@ func TestRowsOfWorkers(t *testing.T) {
 				t.Errorf("(-alone +workers):\n%s", diff)
 			}
 		})
-	}
-}
-
-// TestTroubledOfWorkers: what is said of a row outside the workbook names nothing personal, also where the workbook
-// says whose the id is that a client was given.
-func TestTroubledOfWorkers(t *testing.T) {
-	t.Parallel()
-	job, known, service := newJob(t, apiclient.InProcess)
-	service.Play(func(c apitest.Call) apitest.Fault {
-		if c.Step == "client c2@example.com" || c.Step == "client c3@example.com" {
-			return apitest.CreateThen(apitest.JSON(201, `{"contactId":"c2"}`))
-		}
-		return apitest.Fault{}
-	})
-	job.Concurrency, job.MaxFailures = 1, importer.MaxFailures{Percent: 100}
-	defer newTeam(t, job, known).worker.Leave()
-	if err := job.Do(t.Context(), busyPlans(job.Binding, 3)); err != nil {
-		t.Fatal(err)
-	}
-	if rows := rowsOf(t, job); !strings.Contains(rows[2].Error, "c2@example.com") {
-		t.Errorf("the workbook does not say whose the id is: %q", rows[2].Error)
-	}
-	for _, p := range job.FirstFailures() {
-		if strings.Contains(p.Error(), "example.com") {
-			t.Errorf("it names a client: %v", p)
-		}
 	}
 }
 

@@ -115,74 +115,59 @@ func TestNothingMoreLeavesForAServiceThatDoesNotAnswer(t *testing.T) {
 	})
 }
 
-// TestLookUpIsRecentAtALowRate: however few requests may leave, and however many clients wait,
-// the look-up of a client is made just before it is created, and once.
-func TestLookUpIsRecentAtALowRate(t *testing.T) {
-	for rate, most := range map[float64]time.Duration{50: 5 * time.Second, 4: 5 * time.Second, 2: 5 * time.Second, 0.5: 5 * time.Second, 0.1: 21 * time.Second} {
-		if !*testform.Long && rate != 50 && rate != 0.5 {
+// TestLookUpIsRecent: however few requests may leave, however long look-ups take, and however many clients wait, the
+// look-up of a client is made just before it is created, and once; also where it is by e-mail address and by phone, and the
+// first answer is old when the second one comes.
+func TestLookUpIsRecent(t *testing.T) {
+	for _, c := range []struct {
+		rate   float64
+		most   time.Duration // between the look-up by e-mail address and the creation; 0 where phones are asked for too
+		lookUp time.Duration
+		long   bool
+	}{
+		{50, 5 * time.Second, 0, false}, {4, 5 * time.Second, 0, true}, {2, 5 * time.Second, 0, true}, {0.5, 5 * time.Second, 0, false}, {0.1, 21 * time.Second, 0, true},
+		{0.4, 0, 0, false}, {0, 0, 8 * time.Second, false}, {1, 0, 8 * time.Second, false},
+	} {
+		if c.long && !*testform.Long {
 			continue
 		}
-		t.Run(fmt.Sprint(rate), func(t *testing.T) {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				const clients = 30
 				var mu sync.Mutex
 				looked, lookUps := map[string]time.Time{}, 0
 				job, _, service := newJob(t, apiclient.InProcess)
-				service.Play(func(c apitest.Call) apitest.Fault {
-					mu.Lock()
-					defer mu.Unlock()
-					if _, address, ok := strings.Cut(c.Path, "/by-email/"); ok && !strings.HasPrefix(address, "nobody") {
-						lookUps++
-						looked[strings.Replace(address, "%40", "@", 1)] = time.Now()
+				rows := busyRows(clients)
+				if c.most == 0 {
+					for i := range rows {
+						rows[i] += fmt.Sprintf("|+4479111230%02d", i)
 					}
-					if address, ok := strings.CutPrefix(c.Step, "client "); ok && time.Since(looked[address]) > most {
-						t.Errorf("%s was looked up %v before it was created", address, time.Since(looked[address]))
-					}
-					return apitest.Fault{}
-				})
-				job.Service, job.Concurrency, job.NewLedger = newClient(t, apiclient.InProcess(service), 8, rate), 8, true
-				const clients = 30
-				if err := job.Do(t.Context(), busyPlans(job.Binding, clients)); err != nil {
-					t.Fatal(err)
+					job.Binding = bind(t, strings.Replace(busyMapping, "lookup: {email: E-mail}", "lookup: {email: E-mail, phone: {column: Phone, format: raw}, mode: both}", 1),
+						cell.Sheet{Name: "Leads", HeaderRow: 1, Header: append(busySheet.Header, "Phone")})
 				}
-				if n := len(service.Created()); n != 3*clients || lookUps != clients {
-					t.Errorf("created %d things, want %d, after %d look-ups, want %d", n, 3*clients, lookUps, clients)
-				}
-			})
-		})
-	}
-}
-
-// TestTwoLookUpsAtALowRate: a client who is looked up by e-mail address and by phone is created
-// all the same, though the first look-up is old when the second one is answered.
-func TestTwoLookUpsAtALowRate(t *testing.T) {
-	for name, c := range map[string]struct {
-		rate   float64
-		lookUp time.Duration
-	}{"low rate": {0.4, 0}, "slow look-ups": {0, 8 * time.Second}, "both": {1, 8 * time.Second}} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				job, _, service := newJob(t, apiclient.InProcess)
 				service.Play(func(call apitest.Call) apitest.Fault {
 					if call.Kind == "lookup" {
 						time.Sleep(c.lookUp)
 					}
+					mu.Lock()
+					defer mu.Unlock()
+					if _, address, ok := strings.Cut(call.Path, "/by-email/"); ok && !strings.HasPrefix(address, "nobody") {
+						lookUps++
+						looked[strings.Replace(address, "%40", "@", 1)] = time.Now()
+					}
+					if address, ok := strings.CutPrefix(call.Step, "client "); ok && c.most > 0 && time.Since(looked[address]) > c.most {
+						t.Errorf("%s was looked up %v before it was created", address, time.Since(looked[address]))
+					}
 					return apitest.Fault{}
 				})
 				job.Service, job.Concurrency, job.NewLedger = newClient(t, apiclient.InProcess(service), 8, c.rate), 8, true
-				const clients = 10
-				rows := busyRows(clients)
-				for i := range rows {
-					rows[i] += fmt.Sprintf("|+4479111230%02d", i)
-				}
-				job.Binding = bind(t, strings.Replace(busyMapping, "lookup: {email: E-mail}", "lookup: {email: E-mail, phone: {column: Phone, format: raw}, mode: both}", 1),
-					cell.Sheet{Name: "Leads", HeaderRow: 1, Header: append(busySheet.Header, "Phone")})
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
 				if err := job.Do(ctx, plansOf(job.Binding, rows...)); err != nil {
 					t.Fatal(err)
 				}
-				if n := len(service.Created()); n != 3*clients {
-					t.Errorf("created %d things within an hour, want %d", n, 3*clients)
+				if n := len(service.Created()); n != 3*clients || c.most > 0 && lookUps != clients {
+					t.Errorf("created %d things, want %d, after %d look-ups, want %d", n, 3*clients, lookUps, clients)
 				}
 			})
 		})
