@@ -61,6 +61,11 @@ func summaryOf(t *testing.T, job *importer.Job, clients int) result.Summary {
 	return summary
 }
 
+// transport is a function that is an http.RoundTripper.
+type transport func(req *http.Request) (*http.Response, error)
+
+func (t transport) RoundTrip(req *http.Request) (*http.Response, error) { return t(req) }
+
 // hooked is a ledger in which something happens before events are recorded. An error is what Append returns.
 type hooked struct {
 	importer.Ledger
@@ -246,40 +251,27 @@ func TestMinutesOfBeingAskedToWait(t *testing.T) {
 	}
 }
 
-// unreached is a transport that cannot connect for the first POSTs, and answers
-// late.
-type unreached struct {
-	next  http.RoundTripper
-	away  *int // how many POSTs are left for which there is no connection
-	mu    *sync.Mutex
-	posts *[]string // the paths of the others, as they leave
-}
-
-func (u unreached) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Method == http.MethodGet {
-		return u.next.RoundTrip(req)
-	}
-	u.mu.Lock()
-	if *u.away > 0 {
-		*u.away--
-		u.mu.Unlock()
-		return nil, &apiclient.Failure{NotSent: true, Retry: apiclient.Now, Reason: "no connection"}
-	}
-	*u.posts = append(*u.posts, req.URL.Path)
-	u.mu.Unlock()
-	time.Sleep(time.Second)
-	return u.next.RoundTrip(req)
-}
-
 // Only a request that reached the service shows whether mapping and environment
 // are right for all: where the first client's never left this machine, the next
 // client goes first, alone.
 func TestAClientWhoWasNotReachedProvesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		away, posts := 5, []string(nil)
+		away, posts := 5, []string(nil) // how many POSTs are left for which there is no connection; the paths of the others
 		var mu sync.Mutex
 		job, _, _ := newJob(t, func(service http.Handler) http.RoundTripper {
-			return unreached{apiclient.InProcess(service), &away, &mu, &posts}
+			return transport(func(req *http.Request) (*http.Response, error) {
+				if req.Method == http.MethodPost {
+					mu.Lock()
+					if away--; away >= 0 {
+						mu.Unlock()
+						return nil, &apiclient.Failure{NotSent: true, Retry: apiclient.Now, Reason: "no connection"}
+					}
+					posts = append(posts, req.URL.Path)
+					mu.Unlock()
+					time.Sleep(time.Second)
+				}
+				return apiclient.InProcess(service).RoundTrip(req)
+			})
 		})
 		summary := summaryOf(t, job, 8)
 		if summary.Rows.Done != 7 || summary.Rows.Failed != 1 {

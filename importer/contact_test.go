@@ -3,19 +3,15 @@ package importer_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/apiclient/apitest"
 	"claimsheet/importer"
-	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
@@ -222,34 +218,22 @@ func TestLookUpProvesNothing(t *testing.T) {
 	}
 }
 
-// TestConflictStays: a claim that exists twice by the journal of an earlier run stays uncertain, although
-// the ledger has the answer to the later request.
+// TestConflictStays: a claim that may exist twice stays uncertain, although the ledger has the answer to the later request.
 func TestConflictStays(t *testing.T) {
 	client := contactEvents("done, adopted")[0]
-	claim := func(run string, to ledger.State, via, id string) ledger.Event {
-		e := ledger.Event{StepID: client.StepID, Kind: ledger.KindClaim, To: to, Via: via, Run: run, ID: id}
+	claim := func(to ledger.State, via string) ledger.Event {
+		e := ledger.Event{StepID: client.StepID, Kind: ledger.KindClaim, To: to, Via: via, Run: "r1"}
 		e.Mapping, e.Step = "n", "claim/loan/1"
-		if id != "" {
-			e.Status, e.Answer = 201, []byte(`{"claimId":"`+id+`"}`)
-		}
 		return e
 	}
-	events := []ledger.Event{client, claim("r1", ledger.Sent, "", ""), claim("r2", ledger.Refused, ledger.ViaByHand, ""), claim("r2", ledger.Sent, "", ""),
-		claim("r2", ledger.Done, ledger.ViaAnswer, id2)}
+	done, conflict := claim(ledger.Done, ledger.ViaAnswer), claim(ledger.Uncertain, ledger.ViaConflict)
+	done.ID, done.Status, done.Answer = id2, 201, []byte(`{"claimId":"`+id2+`"}`)
+	conflict.Reason = "the journal has the id " + id1
+	events := []ledger.Event{client, claim(ledger.Sent, ""), done, conflict}
 	run := sheetRun{contactMapping, contactSheet, events, []string{"p@x.example||1|"}, func(_ *importer.Job, s *apitest.Server) *strings.Replacer {
 		return strings.NewReplacer("P", s.AddClient("P", "p@x.example", ""))
 	}}
-	rows, _, _, _ := run.by(t, func(job *importer.Job, ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
-		l, path := job.Ledger.(*ledger.Ledger), filepath.Join(t.TempDir(), "journal")
-		kept := claim("r1", ledger.Done, ledger.ViaAnswer, id1)
-		kept.Environment, kept.At = "e", time.Now()
-		file := journal.Open(path, func(string, string) {})
-		err := errors.Join(l.StartRun(ledger.Run{ID: "r1", Started: time.Now()}), file.Keep(kept), file.Close())
-		if _, conflicts, replayed := journal.Replay(l, path); err != nil || replayed != nil || len(conflicts) != 1 {
-			t.Errorf("conflicts %v, %v, %v", conflicts, err, replayed)
-		}
-		return job.Do(ctx, plans)
-	})
+	rows, _, _, _ := run.carryOut(t, false)
 	if len(rows) != 1 || rows[0].Status != result.Uncertain || !strings.Contains(rows[0].Error, id1) {
 		t.Errorf("%+v", rows)
 	}

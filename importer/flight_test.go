@@ -18,21 +18,6 @@ import (
 	"claimsheet/mapping/cell"
 )
 
-// counted counts the requests in flight at a service.
-type counted struct {
-	next                http.RoundTripper
-	took                time.Duration
-	inFlight, peak, all atomic.Int64
-}
-
-func (c *counted) RoundTrip(req *http.Request) (*http.Response, error) {
-	c.peak.Store(max(c.peak.Load(), c.inFlight.Add(1)))
-	defer c.inFlight.Add(-1)
-	c.all.Add(1)
-	time.Sleep(c.took)
-	return c.next.RoundTrip(req)
-}
-
 // TestThePipeIsFull: while clients wait for their commits, others have as many
 // requests in flight as the service may have, look-ups and retries included, and
 // never more.
@@ -49,13 +34,18 @@ func TestThePipeIsFull(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				count := &counted{took: answer}
+				var inFlight, peak, all atomic.Int64
 				job, known, service := newJob(t, func(service http.Handler) http.RoundTripper {
-					count.next = apiclient.InProcess(service)
-					return count
+					return transport(func(req *http.Request) (*http.Response, error) {
+						peak.Store(max(peak.Load(), inFlight.Add(1)))
+						defer inFlight.Add(-1)
+						all.Add(1)
+						time.Sleep(answer)
+						return apiclient.InProcess(service).RoundTrip(req)
+					})
 				})
 				service.Play(func(apitest.Call) (f apitest.Fault) {
-					if test.busy > 0 && count.all.Load()%test.busy == 0 {
+					if test.busy > 0 && all.Load()%test.busy == 0 {
 						f = apitest.Busy(429, 1)
 					}
 					return f
@@ -69,12 +59,12 @@ func TestThePipeIsFull(t *testing.T) {
 				if n := len(service.Created()); n != 3*clients {
 					t.Errorf("created %d things, want %d", n, 3*clients)
 				}
-				if count.peak.Load() != int64(test.concurrency) {
-					t.Errorf("%d requests in flight, want %d", count.peak.Load(), test.concurrency)
+				if peak.Load() != int64(test.concurrency) {
+					t.Errorf("%d requests in flight, want %d", peak.Load(), test.concurrency)
 				}
-				full := time.Duration(count.all.Load()) * answer / time.Duration(test.concurrency)
+				full := time.Duration(all.Load()) * answer / time.Duration(test.concurrency)
 				if took := time.Since(start); test.most > 0 && took > time.Duration(test.most*float64(full)) {
-					t.Errorf("%d requests took %v, want %v: the pipe was not full", count.all.Load(), took, full)
+					t.Errorf("%d requests took %v, want %v: the pipe was not full", all.Load(), took, full)
 				}
 			})
 		})

@@ -162,15 +162,9 @@ func TestServiceAway(t *testing.T) {
 // TestPrefetch looks nobody up twice.
 func TestPrefetch(t *testing.T) {
 	s := &lookupService{}
-	l := newLookups(s)
-	p := lookupPlan("A", "a@example.com", "")
-	for range 2 {
-		if _, err := l.prefetch(t.Context(), p); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for range 2 {
-		if _, err := l.find(t.Context(), p); err != nil {
+	l, p := newLookups(s), lookupPlan("A", "a@example.com", "")
+	for _, look := range []func(context.Context, mapping.Plan) (lookedUp, error){l.prefetch, l.prefetch, l.find, l.find} {
+		if _, err := look(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
 	}

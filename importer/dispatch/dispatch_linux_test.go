@@ -20,17 +20,6 @@ import (
 	"claimsheet/importer/testform"
 )
 
-// long asks for what takes long: .ci/run gives it.
-var long = testform.Long
-
-// onlyLong leaves a test out without -long.
-func onlyLong(t *testing.T) {
-	t.Helper()
-	if !*long {
-		t.Skip("only with -long")
-	}
-}
-
 // plans is one group of a run, by its number.
 var plans = map[int64][]byte{1: []byte(`[{"Number": 2,  "Key": "\u0000"}]`)}
 
@@ -38,7 +27,7 @@ var plans = map[int64][]byte{1: []byte(`[{"Number": 2,  "Key": "\u0000"}]`)}
 // is in them. Those of a newer one are left as they are.
 func TestVersionsOfTables(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	const older = "DROP TABLE river_notification; DELETE FROM river_migration WHERE version > 6; " +
 		"CREATE TABLE river_client (id int); CREATE TABLE river_client_queue (id int)"
 	for name, change := range map[string]string{
@@ -72,7 +61,7 @@ const tables = "SELECT string_agg(relname || oid, ' ' ORDER BY relname) FROM pg_
 // drops what another has filled.
 func TestBegunAtOnce(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	p := newPlace(t)
 	const processes = 8
 	var all sync.WaitGroup
@@ -100,7 +89,7 @@ func TestBegunAtOnce(t *testing.T) {
 // removed from the ledger.
 func TestErasingRemovesPlans(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	p := newPlace(t)
 	p.start(p.open(), "a-run")
 	_, err := p.ledger.Purge(ledger.Purge{Before: time.Now()})
@@ -112,7 +101,7 @@ func TestErasingRemovesPlans(t *testing.T) {
 // nothing of one that is under way.
 func TestNextRunRemovesPlans(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	p := newPlace(t)
 	b := p.open()
 	p.start(b, "under-way")
@@ -131,7 +120,7 @@ func TestNextRunRemovesPlans(t *testing.T) {
 // coordinator was silent. Nothing is left then, also not in the files of the server.
 func TestGroupsCarriedOut(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	p := newPlace(t)
 	b := p.open()
 	run := p.start(b, "a-run")
@@ -181,7 +170,7 @@ func TestGroupsCarriedOut(t *testing.T) {
 // and not those that one does.
 func TestRunStops(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	p := newPlace(t)
 	b := p.open()
 	run := p.start(b, "a-run")
@@ -212,7 +201,7 @@ func TestRunStops(t *testing.T) {
 // TestJobsLost: a coordinator is told that jobs have disappeared, or the tables.
 func TestJobsLost(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	for change, want := range map[string]string{"TRUNCATE river_job": "have disappeared from the database", "DROP TABLE river_job": "does not exist"} {
 		p := newPlace(t)
 		run := p.start(p.open(), "a-run")

@@ -3,10 +3,7 @@ package spool_test
 import (
 	"fmt"
 	"iter"
-	"math/rand/v2"
-	"runtime"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -112,53 +109,5 @@ func TestBatchesAreCopies(t *testing.T) {
 	}
 	if row != n+1 {
 		t.Errorf("the last row is %d", row)
-	}
-}
-
-// A group that is not complete holds only the places of its records: 12,000
-// groups of 3 records, all open at once, have more than 12 MB of cells, and not
-// a third of that may be held.
-func TestOpenGroupsTakeLittleMemory(t *testing.T) {
-	const clients, times = 12_000, 3
-	var groups spool.Groups
-	rng, filler := rand.New(rand.NewPCG(1, 2)), strings.Repeat("a long name ", 30)
-	var order []int
-	for round := range times {
-		for i, n := range rng.Perm(clients) {
-			if round == 0 {
-				n = i
-			}
-			order = append(order, n+1)
-			groups.Add(n + 1)
-		}
-	}
-	rows := newRows(t, func(yield func(cell.Record, error) bool) {
-		for i, n := range order {
-			text := filler + fmt.Sprint(n)
-			if !yield(cell.Record{Row: i + 2, Cells: []cell.Cell{{Kind: cell.Text, Raw: text, Shown: text}}}, nil) {
-				return
-			}
-		}
-	})
-	for range rows.Records() {
-	}
-	runtime.GC()
-	var before, now runtime.MemStats
-	runtime.ReadMemStats(&before)
-	n, most := 0, uint64(0)
-	for b, err := range rows.Grouped(&groups) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		n += len(b.Groups)
-		b.Release()
-		if n%(clients/8) < 64 {
-			runtime.GC()
-			runtime.ReadMemStats(&now)
-			most = max(most, now.HeapAlloc-min(before.HeapAlloc, now.HeapAlloc))
-		}
-	}
-	if n != clients || most > 4<<20 {
-		t.Errorf("%d groups; %.1f MiB held", n, float64(most)/(1<<20))
 	}
 }

@@ -276,17 +276,3 @@ func TestLimiterWithoutALedger(t *testing.T) {
 	do(t, l.Change(t.Context(), func(s *rate.State, _ time.Time) { s.Cuts++ }))
 	has(other)
 }
-
-// BenchmarkLimiter is what a process takes to have departures.
-func BenchmarkLimiter(b *testing.B) {
-	a, err := postgres.Parse(pgtest.Shared(b).URL())
-	do(b, err)
-	l, err := postgres.Open(b.Context(), a)
-	do(b, err)
-	defer l.Close()
-	limiter := postgres.NewLimiter(a, "s")
-	defer limiter.Close()
-	for b.Loop() {
-		do(b, limiter.Change(b.Context(), func(s *rate.State, _ time.Time) { s.Good++ }))
-	}
-}

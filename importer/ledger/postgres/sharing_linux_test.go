@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -309,45 +308,6 @@ func TestSharedAndAlone(t *testing.T) {
 		t.Errorf("shared beside one who is alone: got %v", err)
 	}
 	do(t, alone.Append(event(1, ledger.Sent))) // it needs no lock
-}
-
-// TestManyShare: processes that write at the same time neither lose nor mix anything up.
-func TestManyShare(t *testing.T) {
-	t.Parallel()
-	testform.OnlyLong(t)
-	a, _ := address(t, pgtest.Shared(t))
-	const processes, clients = 4, 60
-	var done atomic.Int64
-	var all sync.WaitGroup
-	var ledgers []*ledger.Ledger
-	for range processes {
-		l := shared(t, a, 0)
-		ledgers = append(ledgers, l)
-		for range 3 {
-			all.Go(func() {
-				for n := range clients {
-					unlock, err := l.Lock(t.Context(), who(n).LockName(), ledger.AddressLockName("https://uat", fmt.Sprint("email ", n/2)))
-					do(t, err)
-					if state(t, l, n).To == "" {
-						do(t, l.Append(event(n, ledger.Sent)))
-						do(t, l.Append(event(n, ledger.Done)))
-						done.Add(1)
-					}
-					unlock()
-				}
-			})
-		}
-	}
-	all.Wait()
-	for n := range clients {
-		if s := state(t, ledgers[0], n); s.To != ledger.Done || s.Attempts != 1 {
-			t.Errorf("client %d: %s after %d attempts", n, s.To, s.Attempts)
-		}
-	}
-	do(t, ledgers[0].Check(t.Context()))
-	if done.Load() != clients {
-		t.Errorf("%d clients were done, want %d", done.Load(), clients)
-	}
 }
 
 // TestFirstTogether: processes that open a ledger at the same time, of which there is
