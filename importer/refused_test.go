@@ -180,7 +180,8 @@ func TestIntentIsRefused(t *testing.T) {
 
 // TestAnswerToAStepThatHasChanged: while a request is at the service, somebody else
 // decides about its step, or changes it. What the service has created
-// makes the step uncertain, the row says so, and nothing is created again.
+// makes the step uncertain, the row says so, and nothing is created again. Where another client's
+// step has got its id in that moment, the row says whose it is.
 func TestAnswerToAStepThatHasChanged(t *testing.T) {
 	t.Parallel()
 	type change = func(run *changedRun, e ledger.Event) error
@@ -200,11 +201,17 @@ func TestAnswerToAStepThatHasChanged(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change change // is called at the first of these outcomes
 		always bool   // at all of them
+		taken  bool   // the id is another client's
 	}{
 		"decided that it was not created": {change: events("refused, by hand")},
 		"given up":                        {change: events("closed, by hand")},
 		"refused":                         {change: events("refused")},
 		"refused, taken as uncertain":     {change: func(*changedRun, ledger.Event) error { return errRefused }, always: true},
+		"its id is taken": {taken: true, change: func(run *changedRun, e ledger.Event) error {
+			e.Client = "other@example.com"
+			run.append(ledger.Event{StepID: e.StepID, Kind: e.Kind, To: ledger.Sent}, e)
+			return nil
+		}},
 	} {
 		for _, step := range []string{"claim/claim/A", "link"} { // the outcome of a link is recorded alone
 			t.Run(name+", "+step, func(t *testing.T) {
@@ -217,11 +224,16 @@ func TestAnswerToAStepThatHasChanged(t *testing.T) {
 				})
 				row := run.do()[1]
 				known, made := run.changed()
+				says, id, url := "meanwhile", made.ID, made.URL
+				if tt.taken {
+					says, id, url = "other@example.com", "", ""
+				}
 				if row.Status != result.Uncertain || row.FailedStep != step || row.ClientID == "" || row.URL != "" ||
-					!strings.Contains(row.Error, "meanwhile") || !strings.Contains(row.Error, made.ID) || row.Advice == "" {
+					!strings.Contains(row.Error, says) || !strings.Contains(row.Error, made.ID) || row.Advice == "" {
 					t.Errorf("the row says %+v", row)
 				}
-				if made == (apitest.Made{}) || known.To != ledger.Uncertain || known.ID != made.ID || known.URL != made.URL || len(known.Answer) == 0 || run.kept() != "" {
+				if made == (apitest.Made{}) || known.To != ledger.Uncertain || known.ID != id || known.URL != url || !strings.Contains(string(known.Answer), made.ID) ||
+					len(known.Answer) == 0 || run.kept() != "" {
 					t.Errorf("the service has created %+v, the ledger has %+v, the journal %s", made, known.Event, run.kept())
 				}
 				again := run.again()
@@ -258,29 +270,6 @@ func TestAnswerThatIsRefused(t *testing.T) {
 	}
 	if known, _ = run.changed(); known.To != ledger.Done || known.ID != made.ID {
 		t.Errorf("the ledger has %+v", known.Event)
-	}
-}
-
-// TestIDTakenByAnotherProcess: in the moment in which the id of a claim is recorded,
-// another process records the same id for another client's claim. The row says whose it
-// is.
-func TestIDTakenByAnotherProcess(t *testing.T) {
-	t.Parallel()
-	run := newChangedRun(t, "claim/claim/A", func(run *changedRun, e ledger.Event, n int) error {
-		if e.To == ledger.Done && n == 1 {
-			other := e
-			other.Client = "other@example.com"
-			run.append(ledger.Event{StepID: other.StepID, Kind: e.Kind, To: ledger.Sent}, other)
-		}
-		return nil
-	})
-	row := run.do()[1]
-	known, made := run.changed()
-	if row.Status != result.Uncertain || !strings.Contains(row.Error, made.ID) || !strings.Contains(row.Error, "other@example.com") || row.Advice == "" {
-		t.Errorf("the row says %+v", row)
-	}
-	if known.To != ledger.Uncertain || known.ID != "" || !strings.Contains(string(known.Answer), made.ID) || run.kept() != "" {
-		t.Errorf("the ledger has %+v, the journal %s", known.Event, run.kept())
 	}
 }
 
