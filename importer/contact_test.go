@@ -115,10 +115,7 @@ func TestContactStaysInDoubt(t *testing.T) {
 	} {
 		for how, do := range map[string]func(*importer.Job, context.Context, iter.Seq2[mapping.Plan, error]) error{
 			"dry run": (*importer.Job).Forecast, "run": (*importer.Job).Do,
-			"report": func(job *importer.Job, ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
-				_, _, err := job.Project(ctx, plans)
-				return err
-			},
+			"report": report,
 		} {
 			t.Run(name+", "+how, func(t *testing.T) {
 				t.Parallel()

@@ -58,6 +58,12 @@ func (run sheetRun) carryOut(t *testing.T, dry bool) ([]result.Row, result.Summa
 	return list, summary, service, known
 }
 
+// report is Job.Project for sheetRun.by.
+func report(job *importer.Job, ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
+	_, _, err := job.Project(ctx, plans)
+	return err
+}
+
 // by is carryOut by one of the methods of a job.
 func (run sheetRun) by(t *testing.T, do func(*importer.Job, context.Context, iter.Seq2[mapping.Plan, error]) error) (
 	[]result.Row, *importer.Job, *apitest.Server, *ledger.Ledger,
@@ -202,10 +208,7 @@ func TestKnownIDTwiceInAReport(t *testing.T) {
 	t.Parallel()
 	run := sheetRun{fmt.Sprintf(knownIDMapping, "existing: create"), knownIDSheet, nil, []string{"K1||" + id1 + "||", "K2||" + id1 + "||"},
 		func(*importer.Job, *apitest.Server) *strings.Replacer { return strings.NewReplacer() }}
-	rows, _, _, _ := run.by(t, func(job *importer.Job, ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
-		_, _, err := job.Project(ctx, plans)
-		return err
-	})
+	rows, _, _, _ := run.by(t, report)
 	for _, row := range rows {
 		if row.Status != result.Invalid {
 			t.Errorf("%+v", row)

@@ -156,10 +156,7 @@ func TestClientInDoubtAfterAPause(t *testing.T) {
 					}
 					time.Sleep(20 * time.Minute)
 				}
-				var owner ledger.ClientKey
-				for plan := range busyPlans(job.Binding, 1) {
-					owner = ledger.ClientKey{Environment: "e", Space: plan.Client.Space, Client: plan.Client.Key}
-				}
+				owner := ledger.ClientKey{Environment: "e", Space: "email", Client: "c1@example.com"}
 				events, err := known.Events(t.Context(), ledger.StepID{ClientKey: owner, Step: "client"})
 				if err != nil {
 					t.Fatal(err)

@@ -32,24 +32,21 @@ func TestOpenWaitsForReaders(t *testing.T) {
 	t.Parallel()
 	path := closedLedger(t)
 	stop := reader(t, path)
-	type result struct {
-		l   *ledger.Ledger
-		err error
-	}
-	opened := make(chan result, 1)
+	opened := make(chan error, 1)
 	go func() {
 		l, err := ledger.Open(path)
-		opened <- result{l, err}
+		if err == nil {
+			err = l.Close()
+		}
+		opened <- err
 	}()
 	select {
-	case r := <-opened:
-		t.Fatalf("it did not wait: %v", r.err)
+	case err := <-opened:
+		t.Fatalf("it did not wait: %v", err)
 	case <-time.After(150 * time.Millisecond):
 	}
 	stop()
-	r := <-opened
-	do(t, r.err)
-	do(t, r.l.Close())
+	do(t, <-opened)
 }
 
 // TestOpenGivesUpOnReaders: the message says what to wait for.

@@ -19,7 +19,7 @@ func startRuns(t *testing.T, l *ledger.Ledger, change func(*ledger.Run), ids ...
 	}
 }
 
-// testRun: a run is known from its start, and comes back as it ended.
+// testRun: a run is known from its start, and comes back as it ended. The newest runs come first.
 func (s store) testRun(t *testing.T) {
 	l := s.fresh(t)
 	do(t, l.StartRun(run))
@@ -29,6 +29,14 @@ func (s store) testRun(t *testing.T) {
 	do(t, l.FinishRun(ended))
 	same(t, "finished", known(l.Run(t.Context(), "r1"))(t), ended)
 	same(t, "unknown", known(l.Run(t.Context(), "r9"))(t), ledger.Run{})
+	startRuns(t, l, func(r *ledger.Run) { r.Started = r.Started.Add(time.Hour) }, "r2")
+	startRuns(t, l, func(r *ledger.Run) { r.Environment = elsewhere }, "r3")
+	var ids []string
+	for _, r := range all(t, l.Runs(t.Context(), []string{service})) {
+		ids = append(ids, r.ID)
+	}
+	same(t, "runs", ids, []string{"r2", "r1"})
+	same(t, "environments", must(l.Environments(t.Context()))(t), []string{elsewhere, service})
 }
 
 // testOutputs: a workbook is that of the run that wrote it last. The latest are all those of
@@ -71,18 +79,6 @@ func (s store) testOutputs(t *testing.T) {
 	for id, want := range map[string]string{"r1": "r2", "r2": "killed", "killed": "", "cards": ""} {
 		same(t, "after "+id, known(l.RunAfter(t.Context(), known(l.Run(t.Context(), id))(t)))(t).ID, want)
 	}
-}
-
-func (s store) testRunsAreTheNewestFirst(t *testing.T) {
-	l := s.fresh(t)
-	startRuns(t, l, func(*ledger.Run) {}, "r1", "r2")
-	startRuns(t, l, func(r *ledger.Run) { r.Environment = elsewhere }, "r3")
-	var ids []string
-	for _, r := range all(t, l.Runs(t.Context(), []string{service})) {
-		ids = append(ids, r.ID)
-	}
-	same(t, "runs", ids, []string{"r2", "r1"})
-	same(t, "environments", must(l.Environments(t.Context()))(t), []string{elsewhere, service})
 }
 
 // testDropInputs: the newest runs of an environment keep the copies of their sheets.

@@ -47,7 +47,6 @@ func (s store) test(t *testing.T) {
 		"Settings":                   s.testSettings,
 		"Run":                        s.testRun,
 		"Outputs":                    s.testOutputs,
-		"RunsAreTheNewestFirst":      s.testRunsAreTheNewestFirst,
 		"DropInputs":                 s.testDropInputs,
 		"ReadOnlyAndClosed":          s.testReadOnlyAndClosed,
 		"Purge":                      s.testPurge,

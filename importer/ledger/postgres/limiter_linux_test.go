@@ -45,12 +45,8 @@ func (s *theService) arrivals() []time.Time {
 
 // last is when the last request arrived; zero for none.
 func (s *theService) last() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.at) == 0 {
-		return time.Time{}
-	}
-	return s.at[len(s.at)-1]
+	at := append([]time.Time{{}}, s.arrivals()...)
+	return at[len(at)-1]
 }
 
 // mostInASecond is the largest number of arrivals in any window of one second.
