@@ -160,9 +160,9 @@ func TestRowsOfWorkers(t *testing.T) {
 					sent[c.Step] = true
 					of := regexp.MustCompile("c1[01]").FindString(c.Path + c.Query)
 					switch {
-					case c.Step == "client c3@example.com":
+					case c.Step == "client c8@example.com":
 						return apitest.Answer(apitest.JSON(422, `{"message":"the surname is missing"}`))
-					case c.Step == "client c4@example.com":
+					case c.Step == "client c9@example.com":
 						return apitest.Answer(apitest.JSON(500, `{"message":"a hiccup"}`))
 					case c.Step == "claim c5@example.com/Loan A":
 						return apitest.CreateThen(apitest.JSON(500, `{"message":"a hiccup"}`))
@@ -170,16 +170,16 @@ func TestRowsOfWorkers(t *testing.T) {
 						return apitest.CreateThen(apitest.JSON(200, `{"message":"where is the url?"}`))
 					case c.Kind == "lookup" && regexp.MustCompile(`\bc7(@|%40)`).MatchString(c.Path+c.Query):
 						return apitest.Answer(apitest.JSON(400, `{"message":"not so"}`))
-					case c.Step == "client c8@example.com":
+					case c.Step == "client c3@example.com":
 						return apitest.CreateThen(apitest.JSON(201, `{"contactId":"`+c.Client+`"}`))
-					case c.Step == "client c9@example.com": // the id of another client
-						return apitest.CreateThen(apitest.JSON(201, `{"contactId":"c8@example.com"}`))
+					case c.Step == "client c4@example.com": // the id of another client
+						return apitest.CreateThen(apitest.JSON(201, `{"contactId":"c3@example.com"}`))
 					case c.Step == "client c10@example.com":
 						return apitest.Answer(apitest.JSON(409, `{"message":"there is one"}`))
 					case c.Step == "client c11@example.com":
 						return apitest.Answer(apitest.JSON(500, `{"message":"a hiccup"}`))
 					case c.Kind == "lookup" && sent["client "+of+"@example.com"]: // the id of another client
-						return apitest.Answer(apitest.JSON(200, `{"contactId":"c8@example.com"}`))
+						return apitest.Answer(apitest.JSON(200, `{"contactId":"c3@example.com"}`))
 					case c.Step == "claim c13@example.com/Loan A":
 						return apitest.Answer(apitest.JSON(401, `{"message":"who are you?"}`))
 					}
@@ -201,8 +201,8 @@ func TestRowsOfWorkers(t *testing.T) {
 					}
 				}
 				rows, again := rowsOf(t, job), rowsOf(t, report)
-				if !strings.Contains(rows[8].Error, "c8@example.com") {
-					t.Errorf("the workbook does not say whose the id is: %q", rows[8].Error)
+				if !strings.Contains(rows[3].Error, "c3@example.com") {
+					t.Errorf("the workbook does not say whose the id is: %q", rows[3].Error)
 				}
 				for i, row := range again {
 					if row.Status != rows[i].Status || row.ClientID != rows[i].ClientID {
