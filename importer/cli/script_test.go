@@ -61,8 +61,9 @@ func TestMain(m *testing.M) {
 //	refuses claimsheet ARG…      the same with exit code 2, and it must leave no trace: nothing on
 //	                             stdout, no file or folder made or changed, nothing sent to the service
 //	small                        makes the mapping.yaml and the leads.csv that most scripts use, where the script has none
-//	scrub FROM TO                copies what changes from run to run (times, ids, folders, log lines) out of a text
-//	steady FROM TO               the same, log lines included
+//	says LINE…                   compares stderr, as it is or scrubbed, with these lines; ' is written twice
+//	scrub FROM TO                takes log lines, and what changes from run to run (times, ids, folders), out of a text
+//	steady FROM TO               the same, but leaves log lines in
 //	workbook FILE CSV [SHEET]    makes a workbook of text cells
 //	put FILE CELL TEXT           changes a cell of a workbook's first sheet
 //	cell FILE SHEET CELL TEXT    compares a cell of a workbook
@@ -110,7 +111,7 @@ func TestScripts(t *testing.T) {
 // commandsOfScripts are the commands that TestScripts explains.
 func commandsOfScripts() map[string]func(*testscript.TestScript, bool, []string) {
 	all := map[string]func(*testscript.TestScript, bool, []string){
-		"exits": exits, "refuses": refuses, "small": makeSmall, "scrub": scrub, "steady": steady, "encrypt": encryptWorkbook, "cell": compareCell,
+		"exits": exits, "refuses": refuses, "small": makeSmall, "says": says, "scrub": scrub, "steady": steady, "encrypt": encryptWorkbook, "cell": compareCell,
 		"service": startService, "sent": sent, "serve": serve, "interrupt": interrupt, "expand": expand, "hold": hold,
 	}
 	for name, edit := range edits {
@@ -268,19 +269,31 @@ var changing = []struct {
 
 var logLine = regexp.MustCompile(`(?m)^time=\S+ level=.*\n`)
 
+func says(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, neg, args, 1, many)
+	want, got := strings.Join(args, "\n")+"\n", ts.ReadFile("stderr")
+	if got != want && steadied(ts, logLine.ReplaceAllString(got, "")) != want {
+		ts.Fatalf("stderr is\n%swant\n%s", got, want)
+	}
+}
+
 func scrub(ts *testscript.TestScript, neg bool, args []string) {
 	wants(ts, neg, args, 2, 2)
-	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(logLine.ReplaceAllString(ts.ReadFile(args[0]), "")), 0o600))
-	steady(ts, false, []string{args[1], args[1]})
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(steadied(ts, logLine.ReplaceAllString(ts.ReadFile(args[0]), ""))), 0o600))
 }
 
 func steady(ts *testscript.TestScript, neg bool, args []string) {
 	wants(ts, neg, args, 2, 2)
-	text := strings.ReplaceAll(ts.ReadFile(args[0]), ts.Getenv("WORK"), "WORK")
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(steadied(ts, ts.ReadFile(args[0]))), 0o600))
+}
+
+// steadied replaces what changes from run to run in a text.
+func steadied(ts *testscript.TestScript, text string) string {
+	text = strings.ReplaceAll(text, ts.Getenv("WORK"), "WORK")
 	for _, c := range changing {
 		text = c.what.ReplaceAllString(text, c.with)
 	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o600))
+	return text
 }
 
 const (
