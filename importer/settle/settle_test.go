@@ -1,8 +1,11 @@
 package settle_test
 
 import (
+	"context"
 	"errors"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,8 +13,11 @@ import (
 
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/settle"
+	"claimsheet/importer/testform"
 	"claimsheet/mapping/problem"
 )
+
+func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
 
 var settleTime = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
@@ -23,47 +29,37 @@ func settleStep(client, step string) ledger.StepID {
 	return id
 }
 
-// newLedger has some events.
-func newLedger(t *testing.T, events []ledger.Event) *ledger.Ledger {
+// newSettler has a ledger with some events.
+func newSettler(t *testing.T, events ...ledger.Event) settle.Settler {
 	t.Helper()
 	l, err := ledger.Open(filepath.Join(t.TempDir(), "ledger.db"))
+	for _, e := range events {
+		e.At = settleTime
+		err = errors.Join(err, l.Append(e))
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	for i := range events {
-		if err := l.Append(events[i]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return l
+	return settle.Settler{Ledger: l, Run: "run-2"}
 }
 
-// settleLedger has uncertain steps, and the client ann, who is done.
-func settleLedger(t *testing.T) *ledger.Ledger {
+// inDoubt has uncertain steps, and the client ann, who is done.
+func inDoubt(t *testing.T) settle.Settler {
 	t.Helper()
-	events := []ledger.Event{
-		{StepID: settleStep("ann", "client"), To: ledger.Done, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: "contact-1"},
+	events := []ledger.Event{{StepID: settleStep("ann", "client"), To: ledger.Done, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: "contact-1"}}
+	for _, id := range []ledger.StepID{settleStep("ann", "claim/loan/1"), settleStep("ann", "claim/loan/2"), settleStep("ann", "activity/a@loan/1"),
+		settleStep("ann", "link"), settleStep("bob", "client")} {
+		events = append(events, ledger.Event{StepID: id, To: ledger.Sent, Kind: settle.KindOf(id.Step)}, ledger.Event{StepID: id, To: ledger.Uncertain, Reason: "no answer"})
 	}
-	for id, kind := range map[ledger.StepID]string{
-		settleStep("ann", "claim/loan/1"): ledger.KindClaim, settleStep("ann", "claim/loan/2"): ledger.KindClaim,
-		settleStep("ann", "activity/a@loan/1"): ledger.KindActivity, settleStep("ann", "link"): ledger.KindLink,
-		settleStep("bob", "client"): ledger.KindClient,
-	} {
-		events = append(events,
-			ledger.Event{StepID: id, To: ledger.Sent, Kind: kind}, ledger.Event{StepID: id, To: ledger.Uncertain, Reason: "no answer"})
-	}
-	for i := range events {
-		events[i].At = settleTime
-	}
-	return newLedger(t, events)
+	return newSettler(t, events...)
 }
 
-func settleStates(t *testing.T, l *ledger.Ledger) map[string]string {
+func settleStates(t *testing.T, s settle.Settler) map[string]string {
 	t.Helper()
 	states := map[string]string{}
 	for _, client := range []string{"ann", "bob"} {
-		steps, err := l.Steps(t.Context(), settleStep(client, "").ClientKey, "loans")
+		steps, err := s.Ledger.Steps(t.Context(), settleStep(client, "").ClientKey, "loans")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,64 +78,85 @@ func decided(client, step string, choice settle.Choice) settle.Settlement {
 	return settle.Settlement{Step: settleStep(client, step), Decision: settle.Decision{Choice: choice}}
 }
 
+// TestSettle decides every kind of step. The lists of what is uncertain and of what is decided follow, and lead to each uncertain
+// step by the ids of its client and claim.
 func TestSettle(t *testing.T) {
-	l := settleLedger(t)
-	settler := settle.Settler{Ledger: l, Run: "run-2"}
-	err := settler.Settle(t.Context(),
-		created("ann", "claim/loan/1", "claim-1"),
-		decided("ann", "claim/loan/2", settle.NotCreated),
-		created("ann", "activity/a@loan/1", ""),
-		created("ann", "link", "https://claims.example.com/go/1"),
-		decided("bob", "client", settle.GiveUp))
+	s := inDoubt(t)
+	list := func(from func(context.Context, *ledger.Ledger, []string) ([]settle.UncertainStep, error)) map[string]string {
+		t.Helper()
+		steps, err := from(t.Context(), s.Ledger, []string{"https://uat.example.com"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, step := range steps {
+			got[step.Client+" "+step.StepID.Step] = step.ClientID + " " + step.ClaimID
+		}
+		return got
+	}
+	if err := s.Settle(t.Context(), created("ann", "claim/loan/1", "claim-1"), decided("bob", "client", settle.GiveUp)); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"ann claim/loan/2": "contact-1 ", "ann activity/a@loan/1": "contact-1 claim-1", "ann link": "contact-1 "}
+	if diff := cmp.Diff(want, list(settle.Uncertain)); diff != "" {
+		t.Errorf("uncertain (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"ann claim/loan/1": " ", "bob client": " "}, list(settle.Decided)); diff != "" {
+		t.Errorf("decided (-want +got):\n%s", diff)
+	}
+	err := s.Settle(t.Context(), decided("ann", "claim/loan/2", settle.NotCreated), created("ann", "activity/a@loan/1", ""),
+		created("ann", "link", "https://claims.example.com/go/1"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{
+	want = map[string]string{
 		"ann client": "done contact-1", "ann claim/loan/1": "done claim-1", "ann claim/loan/2": "refused ",
 		"ann activity/a@loan/1": "done ", "ann link": "done https://claims.example.com/go/1", "bob client": "closed ",
 	}
-	if diff := cmp.Diff(want, settleStates(t, l)); diff != "" {
+	if diff := cmp.Diff(want, settleStates(t, s)); diff != "" {
 		t.Errorf("states (-want +got):\n%s", diff)
-	}
-	var list problem.List
-	if err := settler.Settle(t.Context(), created("ann", "claim/loan/1", "claim-3")); !errors.As(err, &list) || list[0].Code != "not-uncertain" {
-		t.Errorf("another id: got %v, want not-uncertain", err)
 	}
 }
 
 // TestSettleAllOrNone finds every problem, each at its place, and writes
 // nothing: not the good decisions beside them either.
 func TestSettleAllOrNone(t *testing.T) {
-	at := func(one settle.Settlement, row int) settle.Settlement {
-		one.Where = problem.Where{Sheet: "Steps", Row: row}
-		return one
+	s := inDoubt(t)
+	s.ActivityIDs = true
+	before := settleStates(t, s)
+	all := []settle.Settlement{ // from row 2 on
+		created("ann", "claim/loan/1", "claim-1"),
+		created("ann", "claim/loan/2", "claim-1"),
+		created("ann", "activity/a@loan/1", ""),
+		decided("ann", "claim/loan/1", settle.GiveUp),
+		created("ann", "client", "contact-2"),
+		decided("eve", "client", settle.GiveUp),
+		{Step: settleStep("ann", "link"), Decision: settle.Decision{Choice: settle.NotCreated, Value: "x"}},
+		created("bob", "client", "contact-1"),
 	}
-	l := settleLedger(t)
-	before := settleStates(t, l)
-	settler := settle.Settler{Ledger: l, Run: "run-2", ActivityIDs: true}
-	err := settler.Settle(t.Context(),
-		at(created("bob", "client", "contact-1"), 9),
-		at(created("ann", "claim/loan/1", "claim-1"), 2),
-		at(created("ann", "claim/loan/2", "claim-1"), 3),
-		at(created("ann", "activity/a@loan/1", ""), 4),
-		at(decided("ann", "claim/loan/1", settle.GiveUp), 5),
-		at(created("ann", "client", "contact-2"), 6),
-		at(decided("eve", "client", settle.GiveUp), 7),
-		at(settle.Settlement{Step: settleStep("ann", "link"), Decision: settle.Decision{Choice: settle.NotCreated, Value: "x"}}, 8))
-	var list problem.List
-	if !errors.As(err, &list) {
-		t.Fatalf("%v; want problems", err)
-	}
-	var got []string
-	for _, p := range list {
-		got = append(got, p.Where.String()+" "+p.Code)
+	problems := func(all ...settle.Settlement) (got []string) {
+		t.Helper()
+		for i := range all {
+			all[i].Where = problem.Where{Sheet: "Steps", Row: i + 2}
+		}
+		var list problem.List
+		if err := s.Settle(t.Context(), all...); !errors.As(err, &list) {
+			t.Fatalf("%v; want problems", err)
+		}
+		for _, p := range list {
+			got = append(got, p.Where.String()+" "+p.Code)
+		}
+		return got
 	}
 	want := []string{"Steps!3 id-taken", "Steps!4 no-id", "Steps!5 decided-twice", "Steps!6 not-uncertain",
 		"Steps!7 unknown-step", "Steps!8 unknown-decision", "Steps!9 id-taken"}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, problems(all...)); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(before, settleStates(t, l)); diff != "" {
+	if diff := cmp.Diff([]string{"Steps!2 not-an-id"}, problems(created("ann", "claim/loan/2", "loan 2?"))); diff != "" { // no segment of a path
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(before, settleStates(t, s)); diff != "" {
 		t.Errorf("the ledger has changed (-before +after):\n%s", diff)
 	}
 }
@@ -148,7 +165,7 @@ func TestSettleAllOrNone(t *testing.T) {
 // Then the step is as it was before: uncertain, or not created.
 func TestUndo(t *testing.T) {
 	at := func(client, step string, to ledger.State, via string) ledger.Event {
-		return ledger.Event{StepID: settleStep(client, step), Kind: settle.KindOf(step), To: to, Via: via, At: settleTime}
+		return ledger.Event{StepID: settleStep(client, step), Kind: settle.KindOf(step), To: to, Via: via}
 	}
 	given := func(step, id string) ledger.Event {
 		e := at("bob", step, ledger.Done, ledger.ViaSheet)
@@ -180,22 +197,24 @@ func TestUndo(t *testing.T) {
 		"a known claim":                 {events{given("claim/loan/1", "x1")}, nil, nil, "claim/loan/1", "refused x1"},
 		"of a known claim, an activity": {events{given("claim/loan/1", "x1"), at("bob", "activity/a@loan/1", ledger.Sent, "")}, nil, nil, "claim/loan/1", "built-on"},
 		"beside a known claim":          {events{given("client", "x1"), given("claim/loan/1", "c1")}, nil, nil, "client", "built-on"},
-		"found by a look-up":            {events{{StepID: settleStep("bob", "client"), Kind: "client", To: ledger.Done, Via: ledger.ViaAdopted, ID: "x1", At: settleTime}}, nil, nil, "client", "not-decided"},
+		"found by a look-up":            {events{{StepID: settleStep("bob", "client"), Kind: "client", To: ledger.Done, Via: ledger.ViaAdopted, ID: "x1"}}, nil, nil, "client", "not-decided"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := newLedger(t, c.before)
-			settler := settle.Settler{Ledger: l, Run: "run-2"}
+			settler := newSettler(t, c.before...)
 			if c.decide != nil {
 				if err := settler.Settle(t.Context(), *c.decide); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if err := l.Append(c.since...); err != nil {
-				t.Fatal(err)
+			for _, e := range c.since {
+				e.At = settleTime
+				if err := settler.Ledger.Append(e); err != nil {
+					t.Fatal(err)
+				}
 			}
 			err := settler.Settle(t.Context(), decided("bob", c.step, settle.Undo))
-			got := settleStates(t, l)["bob "+c.step]
+			got := settleStates(t, settler)["bob "+c.step]
 			if list := (problem.List{}); errors.As(err, &list) {
 				got = list[0].Code
 			} else if err != nil {
@@ -208,48 +227,41 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// A word that cannot be a segment of a path is no id.
-func TestSettleRefusesWhatIsNoID(t *testing.T) {
-	settler := settle.Settler{Ledger: settleLedger(t), Run: "run-2"}
-	var list problem.List
-	if err := settler.Settle(t.Context(), created("ann", "claim/loan/2", "loan 2?")); !errors.As(err, &list) || list[0].Code != "not-an-id" {
-		t.Errorf("got %v, want not-an-id", err)
-	}
-}
-
-// The list leads to each uncertain step by the ids of its client and claim.
-func TestUncertainAndDecided(t *testing.T) {
-	l := settleLedger(t)
-	environments := []string{"https://uat.example.com"}
-	settler := settle.Settler{Ledger: l, Run: "run-2"}
-	if err := settler.Settle(t.Context(), created("ann", "claim/loan/1", "claim-1"), decided("bob", "client", settle.GiveUp)); err != nil {
-		t.Fatal(err)
-	}
-	list := func(steps []settle.UncertainStep, err error) map[string]string {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := map[string]string{}
-		for _, s := range steps {
-			got[s.Client+" "+s.StepID.Step] = s.ClientID + " " + s.ClaimID
-		}
-		return got
-	}
-	want := map[string]string{"ann claim/loan/2": "contact-1 ", "ann activity/a@loan/1": "contact-1 claim-1", "ann link": "contact-1 "}
-	if diff := cmp.Diff(want, list(settle.Uncertain(t.Context(), l, environments))); diff != "" {
-		t.Errorf("uncertain (-want +got):\n%s", diff)
-	}
-	want = map[string]string{"ann claim/loan/1": " ", "bob client": " "}
-	if diff := cmp.Diff(want, list(settle.Decided(t.Context(), l, environments))); diff != "" {
-		t.Errorf("decided (-want +got):\n%s", diff)
-	}
-}
-
 func TestKindOf(t *testing.T) {
 	for key, want := range map[string]string{"client": "client", "link": "link", "link/loan/1": "link", "links": "", "claim/loan/1": "claim", "activity/a@client": "activity", "": "", "clients": "", "claim": ""} {
 		if got := settle.KindOf(key); got != want {
 			t.Errorf("KindOf(%q) = %q, want %q", key, got, want)
+		}
+	}
+}
+
+func TestParseDecision(t *testing.T) {
+	for text, want := range map[string]settle.Decision{
+		"created":                      {Choice: settle.WasCreated},
+		" Created ":                    {Choice: settle.WasCreated},
+		"created 0b7c-AB":              {Choice: settle.WasCreated, Value: "0b7c-AB"},
+		"CREATED\thttps://x.test/Go?a": {Choice: settle.WasCreated, Value: "https://x.test/Go?a"},
+		"not created":                  {Choice: settle.NotCreated},
+		"Not  Created":                 {Choice: settle.NotCreated},
+		"give up":                      {Choice: settle.GiveUp},
+		"GIVE\u00a0UP":                 {Choice: settle.GiveUp},
+	} {
+		got, err := settle.ParseDecision(text)
+		if err != nil || !cmp.Equal(got, want) {
+			t.Errorf("%q: %v, %v; want %v", text, got, err, want)
+		}
+	}
+}
+
+func TestParseDecisionRefuses(t *testing.T) {
+	for _, text := range []string{"", "yes", "notcreated", "not", "give", "giveup now", "created a b", "not created 12", "0b7c", "https://x.test/secret"} {
+		got, err := settle.ParseDecision(text)
+		var p problem.Problem
+		switch {
+		case !errors.As(err, &p) || got != (settle.Decision{}):
+			t.Errorf("%q: %v, %v; want a problem", text, got, err)
+		case p.Hint == "" || strings.Contains(p.Error(), "secret"):
+			t.Errorf("%q: the problem has no hint, or quotes the cell: %v", text, p)
 		}
 	}
 }

@@ -1,15 +1,21 @@
 package rerun_test
 
 import (
+	"errors"
 	"iter"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/rerun"
 	"claimsheet/importer/result"
+	"claimsheet/importer/settle"
+	"claimsheet/importer/testform"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
@@ -17,23 +23,52 @@ import (
 
 const service = "https://uat.example.test"
 
-// newComparison returns a Comparison with an empty ledger, for a mapping keyed by e-mail.
-func newComparison(t *testing.T, api string) *rerun.Comparison {
+func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
+
+// newComparison returns a Comparison of so many sheets with these columns, for a mapping keyed by e-mail unless text says
+// otherwise, with a ledger that has some events.
+func newComparison(t *testing.T, text string, sheets int, columns []string, events ...ledger.Event) *rerun.Comparison {
 	t.Helper()
-	m, found := mapping.Parse("mapping.yaml", []byte("name: loans\napi: "+api+"\nclient: {key: E-mail, lookup: {email: E-mail}, fields: {email: E-mail}}\n"))
+	if !strings.Contains(text, "client: ") {
+		text += "\nclient: {key: E-mail, lookup: {email: E-mail}, fields: {email: E-mail}}\n"
+	}
+	m, found := mapping.Parse("mapping.yaml", []byte(text))
 	if len(found) > 0 {
 		t.Fatal(found)
 	}
-	binding, found := mapping.Bind(m, &cell.Sheet{Name: "Results", HeaderRow: 1, Header: []string{"E-mail", "Partner", "Born"}}, nil, "2026-11-20")
+	var tables []cell.Sheet
+	for i := range sheets {
+		tables = append(tables, cell.Sheet{Table: i, Name: "Results", HeaderRow: 1, Header: columns})
+	}
+	binding, found := mapping.BindAll(m, tables, nil, "2026-11-20")
 	if len(found) > 0 {
 		t.Fatal(found)
 	}
 	l, err := ledger.Open(filepath.Join(t.TempDir(), "ledger.db"))
+	for _, e := range events {
+		e.At = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+		err = errors.Join(err, l.Append(e))
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
 	return &rerun.Comparison{Ledger: l, Environment: service, Binding: binding}
+}
+
+// keyedByEmail is a comparison with an empty ledger.
+func keyedByEmail(t *testing.T, more string) *rerun.Comparison {
+	t.Helper()
+	return newComparison(t, "name: loans\napi: "+more, 1, []string{"E-mail", "Partner", "Born"})
+}
+
+// recordOf is a row of texts.
+func recordOf(table, row int, texts ...string) cell.Record {
+	record := cell.Record{Table: table, Row: row}
+	for _, text := range texts {
+		record.Cells = append(record.Cells, cell.Cell{Kind: cell.Text, Raw: text, Shown: text})
+	}
+	return record
 }
 
 // takeOver has a new ledger take over lines and rows.
@@ -73,8 +108,7 @@ func lines(all ...rerun.Step) iter.Seq2[rerun.Step, error] {
 func rowsOf(clients ...string) iter.Seq2[rerun.Row, error] {
 	return func(yield func(rerun.Row, error) bool) {
 		for _, client := range clients {
-			record := cell.Record{Row: 2, Cells: []cell.Cell{{Kind: cell.Text, Raw: client, Shown: client}}}
-			if !yield(rerun.Row{Record: record, URL: "https://go.example.test"}, nil) {
+			if !yield(rerun.Row{Record: recordOf(0, 2, client), URL: "https://go.example.test"}, nil) {
 				return
 			}
 		}
@@ -108,7 +142,7 @@ func TestTakeOver(t *testing.T) {
 		{"given up", "v2", rerun.Step{Step: "link", State: "closed"}, fact{ledger.Closed, "", ""}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := newComparison(t, test.api)
+			r := keyedByEmail(t, test.api)
 			test.line.Client = "ann@example.test"
 			takeOver(t, r, lines(test.line), rowsOf("ann@example.test"))
 			if wanted := test.want.State != ""; wanted != (r.Missing() == 1) {
@@ -127,12 +161,11 @@ func TestTakeOver(t *testing.T) {
 func TestTakeOverOwnsAddresses(t *testing.T) {
 	const ann, bob = "ann@example.test", "bob@example.test"
 	for _, existing := range []mapping.Existing{mapping.Reuse, mapping.Create} {
-		r := newComparison(t, "v2\ncontacts: [{id: p, key: Partner, lookup: {email: Partner}, fields: {email: Partner, born: {column: Born, type: Date, format: dd/mm/yyyy}}}]\nclaims: [{key: E-mail, name: x, claimants: [client, p]}]")
+		r := keyedByEmail(t, "v2\ncontacts: [{id: p, key: Partner, lookup: {email: Partner}, fields: {email: Partner, born: {column: Born, type: Date, format: dd/mm/yyyy}}}]\nclaims: [{key: E-mail, name: x, claimants: [client, p]}]")
 		r.Binding.Mapping().Client.Existing = existing
 		all := lines(rerun.Step{Client: ann, Step: "client", State: "uncertain"}, rerun.Step{Client: ann, Step: "contact/email/" + bob, State: "sent"})
 		rows := func(yield func(rerun.Row, error) bool) {
-			text := func(s string) cell.Cell { return cell.Cell{Kind: cell.Text, Raw: s, Shown: s} }
-			yield(rerun.Row{Record: cell.Record{Row: 2, Cells: []cell.Cell{text(ann), text(bob), text("31/02/1980")}}}, nil)
+			yield(rerun.Row{Record: recordOf(0, 2, ann, bob, "31/02/1980")}, nil)
 		}
 		takeOver(t, r, all, rows)
 		owners, err := r.Ledger.AddressOwners(t.Context(), service, []string{"email " + ann, "email " + bob})
@@ -156,7 +189,7 @@ func TestTakeOverGivesAnIDToOneStep(t *testing.T) {
 		"id":           {{Client: ann, Step: "client", State: "done", ID: "c-1"}, {Client: bob, Step: "client", State: "done", ID: "c-1"}},
 		"redirect url": {{Client: ann, Step: "link", State: "done"}, {Client: bob, Step: "link", State: "done"}},
 	} {
-		r := newComparison(t, "v2")
+		r := keyedByEmail(t, "v2")
 		err := r.CheckSteps(t.Context(), lines(all...), true)
 		if err == nil {
 			err = r.TakeOver("run-1", rowsOf(ann, bob))
@@ -184,7 +217,7 @@ func TestComplete(t *testing.T) {
 		"not told":      {nil, -1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newComparison(t, "v2")
+			r := keyedByEmail(t, "v2")
 			read := func(yield func(rerun.Step, error) bool) {
 				for _, n := range test.numbers {
 					if !yield(rerun.Step{Number: n, Client: "ann@example.test", Step: "client", State: "planned"}, nil) {
@@ -206,7 +239,7 @@ func TestComplete(t *testing.T) {
 // that, so that they stay skipped.
 func TestTakeOverAFoundClient(t *testing.T) {
 	for state, via := range map[string]string{result.StepSkipped: ledger.ViaAdopted, "planned": ledger.ViaWorkbook} {
-		r := newComparison(t, "v2")
+		r := keyedByEmail(t, "v2")
 		const key = "ann@example.test"
 		all := lines(rerun.Step{Client: key, Step: "client", State: "done", ID: "c-1"}, rerun.Step{Client: key, Step: "activity/a@client", State: state})
 		takeOver(t, r, all, rowsOf())
@@ -242,7 +275,7 @@ func TestSeveralLinesOfOnePerson(t *testing.T) {
 		"one id beside both":             {[]rerun.Step{of(ann, "uncertain", "", "created c-1"), own("uncertain", "", "created c-1")}, 1, 1, fact{ledger.Done, "c-1", ""}, ledger.ViaByHand},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newComparison(t, "v2\ncontacts: [{id: p, key: Partner, lookup: {email: Partner}, fields: {email: Partner}}]\nclaims: [{key: E-mail, name: x, claimants: [client, p]}]")
+			r := keyedByEmail(t, "v2\ncontacts: [{id: p, key: Partner, lookup: {email: Partner}, fields: {email: Partner}}]\nclaims: [{key: E-mail, name: x, claimants: [client, p]}]")
 			takeOver(t, r, lines(test.lines...), rowsOf())
 			if r.Missing() != test.missing || r.Decisions() != test.words {
 				t.Errorf("%d steps are missing and %d decided, want %d and %d", r.Missing(), r.Decisions(), test.missing, test.words)
@@ -261,7 +294,7 @@ func TestSeveralLinesOfOnePerson(t *testing.T) {
 // TestFoundAndFailed: a new ledger does not know whom a look-up found, and whom the mapping does not take over.
 func TestFoundAndFailed(t *testing.T) {
 	for existing, isRefused := range map[mapping.Existing]bool{mapping.Fail: false, mapping.Skip: false, mapping.Reuse: true} {
-		r := newComparison(t, "v2")
+		r := keyedByEmail(t, "v2")
 		r.Binding.Mapping().Client.Existing = existing
 		err := r.CheckSteps(t.Context(), lines(rerun.Step{Client: "ann@example.test", Step: "client", State: "refused", ID: "c-1"}), false)
 		if (err != nil) != isRefused {
@@ -272,10 +305,140 @@ func TestFoundAndFailed(t *testing.T) {
 
 // TestTwoIDs: the id of a contact stands in two lines, and one of them was edited.
 func TestTwoIDs(t *testing.T) {
-	r := newComparison(t, "v2")
+	r := keyedByEmail(t, "v2")
 	err := r.CheckSteps(t.Context(), lines(rerun.Step{Client: "ann@example.test", Step: "contact/email/bob@example.test", State: "done", ID: "c-1"},
 		rerun.Step{Client: "bob@example.test", Step: "client", State: "done", ID: "c-2"}), true)
 	if found, ok := err.(problem.List); !ok || found[0].Code != "id-conflict" || found[0].Where.Row != 3 {
 		t.Errorf("got %v, want id-conflict in row 3", err)
 	}
+}
+
+const rowsMapping = `
+name: loans
+api: v2
+client: {key: E-mail, lookup: {email: E-mail}, fields: {email: E-mail}}
+claims:
+  - {id: loan, key: Loan, name: "Loan {Loan}"}
+  - {id: card, key: Card, name: "Card {Card}", when: has("Card")}
+`
+
+// The ids of a row must belong to its client and to the claims that it asks for, or something would
+// be created again. Where clients whom the service knew are not taken over, a row shows the id that a
+// look-up found, which the ledger does not have.
+func TestRows(t *testing.T) {
+	type row struct{ loan, card, claims string }
+	known, found := rerun.Row{Status: "done", ClientID: "c-1"}, rerun.Row{Status: "failed", FailedStep: "client", ClientID: "c-9"}
+	doubt := func(step string) rerun.Row { return rerun.Row{Status: "uncertain", FailedStep: step} }
+	for _, test := range []struct {
+		name, options string
+		client        string
+		as            rerun.Row
+		rows          []row // of one client; of two sheets in turn
+		newIdentity   bool
+		want          int // conflicts
+	}{
+		{"as they were", "", "ann", known, []row{{"L1", "K1", "loan-1,card-1"}, {"L2", "", "loan-2"}}, false, 0},
+		{"two rows of one claim", "", "ann", known, []row{{"L1", "", "loan-1"}, {"L1", "K1", "loan-1,card-1"}}, false, 0},
+		{"a claim is added to a row", "", "ann", known, []row{{"L2", "K9", "loan-2"}}, false, 0},
+		{"ids erased", "", "ann", known, []row{{"L9", "", ""}}, false, 0},
+		{"a claim is taken out of a row", "", "ann", known, []row{{"L1", "", "loan-1,card-1"}}, false, 0},
+		{"two rows change places", "", "ann", known, []row{{"L2", "", "loan-1"}, {"L1", "", "loan-2"}}, false, 0},
+		{"another key", "", "ann", known, []row{{"L9", "", "loan-1"}}, false, 1},
+		{"another key in the second sheet", "", "ann", known, []row{{"L1", "", "loan-1"}, {"L9", "", "loan-2"}}, false, 1},
+		{"another key of one of two", "", "ann", known, []row{{"L1", "K9", "loan-1,card-1"}}, false, 1},
+		{"a claim that failed", "", "ann", known, []row{{"L3", "", "loan-1"}}, false, 1},
+		{"other keys on purpose", "", "ann", known, []row{{"L9", "", "loan-1"}}, true, 0},
+		{"an id that nobody knows", "", "ann", known, []row{{"L1", "", "loan-7"}}, true, 1},
+		{"another client's id", "existing: reuse, ", "bob", found, []row{{"L1", "", ""}}, false, 1},
+		{"found, and skipped", "existing: skip, ", "bob", found, []row{{"L1", "", ""}}, false, 0},
+		{"found, and failed", "existing: fail, ", "bob", found, []row{{"L1", "", ""}}, false, 0},
+		{"in doubt under another key", "", "bob", doubt("client"), []row{{"L1", "", ""}}, false, 1},
+		{"a contact in doubt, as a report has it", "", "bob", doubt("contact/email/p@x.test"), []row{{"L1", "", ""}}, false, 0},
+		{"an activity on a contact in doubt, as a report has it", "", "bob", doubt("activity/Details@contact/email/p@x.test"), []row{{"L1", "", ""}}, false, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := rowsComparison(t, test.options, "")
+			r.NewIdentity = test.newIdentity
+			read := func(yield func(rerun.Row, error) bool) {
+				for i, row := range test.rows {
+					w := test.as
+					w.Record = recordOf(i%2, i+2, test.client+"@example.test", row.loan, row.card)
+					w.ClaimIDs, w.ClaimIDsAt = split(row.claims), problem.Where{Row: w.Record.Row}
+					if !yield(w, nil) {
+						return
+					}
+				}
+			}
+			if err := r.CheckSteps(t.Context(), lines(), true); err != nil {
+				t.Fatal(err)
+			}
+			codes := []string{}
+			found, _ := r.CheckRows(t.Context(), read).(problem.List)
+			for _, p := range found {
+				codes = append(codes, p.Code)
+			}
+			if diff := cmp.Diff([]string{"id-conflict"}[:test.want], codes); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestRowsLeftOut: a client who was imported opts out, and the cells of another row are cleared.
+func TestRowsLeftOut(t *testing.T) {
+	r := rowsComparison(t, "", "sheet: {when: 'col(\"Card\") != \"No\"'}\n")
+	read := func(yield func(rerun.Row, error) bool) {
+		for i, texts := range [][]string{{"ann@example.test", "L1", "No"}, {"", "", ""}} {
+			if !yield(rerun.Row{Status: "done", ClientID: "c-1", ClaimIDs: []string{"loan-1"}, Record: recordOf(0, i+2, texts...)}, nil) {
+				return
+			}
+		}
+	}
+	if err := r.CheckRows(t.Context(), read); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestKnownIDs: a second mapping has sent more for a client and a claim of the first, by the ids that its sheet gives. Its own key
+// is another one. The client key in the sheet Steps is that of the ledger.
+func TestKnownIDs(t *testing.T) {
+	const second = "name: more\napi: v2\nclient: {key: Ref, known_id: Contact, lookup: {email: E-mail}, fields: {email: E-mail}}\n" +
+		"claims: [{key: Loan, known_id: Claim, name: x}]\n"
+	const ann, contact, claim = "ann@example.test", "6a0e9d3c-55a4-4c0f-8d8f-2b8b2a1f0c11", "7b0e9d3c-55a4-4c0f-8d8f-2b8b2a1f0c12"
+	owner := ledger.ClientKey{Environment: service, Space: "leads", Client: "L1"}
+	r := newComparison(t, second, 1, []string{"Ref", "E-mail", "Contact", "Loan", "Claim"}, known(owner, "", "client", contact),
+		known(owner, "loans", "claim/loan/L1", claim), known(owner, "more", "activity/a@client", ""))
+	row := rerun.Row{Status: "done", ClientID: contact, URL: "https://go.example.test", ClaimIDs: []string{claim}, Record: recordOf(0, 2, "K1", ann, contact, "9", claim)}
+	err := r.CheckSteps(t.Context(), lines(rerun.Step{Client: "L1", Step: "client", State: "done", ID: contact},
+		rerun.Step{Client: "L1", Step: "activity/a@client", State: "done"}, rerun.Step{Client: "L1", Step: "link", State: "done"}), true)
+	if err != nil || r.Missing() != 1 {
+		t.Errorf("%v; %d steps are missing, want 1", err, r.Missing())
+	}
+	rows := func(yield func(rerun.Row, error) bool) { yield(row, nil) }
+	if err := errors.Join(r.TakeOver("run-1", rows), r.CheckRows(t.Context(), rows)); err != nil {
+		t.Error(err)
+	}
+	if steps, err := r.Ledger.Steps(t.Context(), owner, "more"); err != nil || steps["link"].URL != row.URL {
+		t.Errorf("the link is %+v, %v", steps["link"], err)
+	}
+}
+
+// known is a step that is done.
+func known(owner ledger.ClientKey, mapping, step, id string) ledger.Event {
+	return ledger.Event{StepID: ledger.StepID{ClientKey: owner, Mapping: mapping, Step: step}, To: ledger.Done, Kind: settle.KindOf(step), Via: ledger.ViaAdopted, ID: id}
+}
+
+// rowsComparison returns a Comparison of two sheets with a ledger that knows a
+// client with claims; options are more of the mapping's client, more is more of the mapping.
+func rowsComparison(t *testing.T, options, more string) *rerun.Comparison {
+	t.Helper()
+	ann := ledger.ClientKey{Environment: service, Space: "email", Client: "ann@example.test"}
+	refused := ledger.Event{StepID: ledger.StepID{ClientKey: ann, Mapping: "loans", Step: "claim/loan/L3"}, To: ledger.Refused, Kind: ledger.KindClaim}
+	return newComparison(t, strings.Replace(rowsMapping, "client: {", "client: {"+options, 1)+more, 2, []string{"E-mail", "Loan", "Card"}, refused,
+		known(ann, "", "client", "c-1"), known(ann, "loans", "claim/loan/L1", "loan-1"), known(ann, "loans", "claim/loan/L2", "loan-2"),
+		known(ann, "loans", "claim/card/K1", "card-1"))
+}
+
+func split(ids string) []string {
+	return strings.FieldsFunc(ids, func(r rune) bool { return r == ',' })
 }
