@@ -194,7 +194,7 @@ func TestP6_Private(t *testing.T) {
 		})
 	}
 	look(func(path string, _ fs.FileInfo) { before[path] = true })
-	for _, args := range [][]string{s.args(), s.args("--dry-run"), s.args("-e", "sandbox", "-o", s.path("sandbox.results.xlsx")), s.args()} {
+	for _, args := range [][]string{s.args("--trace", s.path("trace")), s.args("--dry-run"), s.args("-e", "sandbox", "-o", s.path("sandbox.results.xlsx")), s.args()} {
 		cmd := exec.Command("sh", append([]string{"-c", `umask 000; exec claimsheet "$@"`, "sh"}, args...)...)
 		if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() > 4 {
 			t.Fatalf("%v\n%s", err, out)
