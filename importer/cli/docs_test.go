@@ -30,28 +30,42 @@ import (
 
 var updateDocs = flag.Bool("update-docs", false, "write the explanations of codes, and what the commands of guides print, into docs")
 
-// TestDocumentedFiles reads every mapping and environments file that the documentation shows; its index leads to every
-// page.
+// pages are the README and the pages of docs, by path, without that of the problems, which shows mistakes.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	must(t, err)
+	all := map[string]string{}
+	for _, path := range append(paths, filepath.Join(root, "README.md")) {
+		if filepath.Base(path) != "problems.md" {
+			all[path] = readText(t, path)
+		}
+	}
+	return all
+}
+
+// TestDocumentedFiles reads every mapping and environments file that the documentation shows, and every entry in the table of shapes of
+// docs/environments.md; the index leads to every page.
 func TestDocumentedFiles(t *testing.T) {
 	t.Parallel()
-	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	must(t, err)
 	sample := readText(t, filepath.Join(root, "samples", "first", "mapping.yaml"))
 	if !slices.Contains(yamlBlocks(readText(t, filepath.Join(root, "README.md"))), strings.TrimSuffix(sample, "\n")) {
 		t.Errorf("the README does not show the mapping of the first sample, which it runs:\n%s", sample)
 	}
-	mappings, environments := 0, 0
+	load := func(page, block string) {
+		path := filepath.Join(t.TempDir(), "environments.yaml")
+		write(t, path, block)
+		if _, err := environment.Load(path); err != nil {
+			t.Errorf("%s: an environments file has problems:\n%v\n%s", page, err, block)
+		}
+	}
+	mappings, environments, shapes := 0, 0, 0
 	index := readText(t, filepath.Join(root, "docs", "README.md"))
-	for _, page := range append(pages, filepath.Join(root, "README.md")) {
+	for page, text := range pages(t) {
 		if name := filepath.Base(page); name != "README.md" && !strings.Contains(index, "]("+name+")") {
 			t.Errorf("docs/README.md has no link to %s", name)
 		}
-		if filepath.Base(page) == "problems.md" {
-			continue // fragments, bad ones among them
-		}
-		data, err := os.ReadFile(page)
-		must(t, err)
-		for _, block := range yamlBlocks(string(data)) {
+		for _, block := range yamlBlocks(text) {
 			switch {
 			case strings.Contains(block, "kind: "): // a manifest
 			case strings.Contains(block, "api: "):
@@ -61,46 +75,25 @@ func TestDocumentedFiles(t *testing.T) {
 				}
 			case strings.Contains(block, "environments:"):
 				environments++
-				path := filepath.Join(t.TempDir(), "environments.yaml")
-				write(t, path, block)
-				if _, err := environment.Load(path); err != nil {
-					t.Errorf("%s: an environments file has problems:\n%v", page, err)
-				}
+				load(page, block)
 			default:
 				t.Errorf("%s: a block of YAML is neither a mapping nor an environments file:\n%s", page, block)
 			}
 		}
-	}
-	if mappings == 0 || environments == 0 {
-		t.Errorf("%d mappings and %d environments files found in the documentation", mappings, environments)
-	}
-}
-
-// TestDocumentedShapes: every entry in the table of shapes of docs/environments.md can be loaded. That each leads to a
-// service of its shape is shown by the probe's TestShapes.
-func TestDocumentedShapes(t *testing.T) {
-	t.Parallel()
-	_, table, _ := strings.Cut(readText(t, filepath.Join(root, "docs", "environments.md")), "| shape | answers | in the environment |")
-	table, _, _ = strings.Cut(table, "\n\n")
-	shapes := 0
-	for line := range strings.Lines(table) {
-		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
-		if len(cells) != 3 {
-			continue
+		_, table, _ := strings.Cut(text, "| shape | answers | in the environment |\n|---|---|---|\n")
+		table, _, _ = strings.Cut(table, "\n\n")
+		for line := range strings.Lines(table) {
+			shapes++
+			cells := strings.Split(line, "`")
+			entry := cells[len(cells)-2]
+			if inner, ok := strings.CutPrefix(entry, "{"); ok {
+				entry = strings.ReplaceAll(strings.TrimSuffix(inner, "}"), "}, not_found", "}\n    not_found")
+			}
+			load(page, "environments:\n  uat:\n    base_url: http://127.0.0.1\n    "+entry+"\n")
 		}
-		entry := strings.Trim(cells[2], "` ")
-		if inner, ok := strings.CutPrefix(entry, "{"); ok {
-			entry = strings.ReplaceAll(strings.TrimSuffix(inner, "}"), "}, not_found", "}\n    not_found")
-		}
-		path := filepath.Join(t.TempDir(), "environments.yaml")
-		write(t, path, "environments:\n  uat:\n    base_url: http://127.0.0.1\n    "+entry+"\n")
-		if _, err := environment.Load(path); err != nil {
-			t.Errorf("%s: %v", cells[0], err)
-		}
-		shapes++
 	}
-	if shapes < 12 {
-		t.Errorf("%d shapes are found in docs/environments.md", shapes)
+	if mappings == 0 || environments == 0 || shapes < 12 {
+		t.Errorf("%d mappings, %d environments files and %d shapes found in the documentation", mappings, environments, shapes)
 	}
 }
 
@@ -118,14 +111,9 @@ func yamlBlocks(page string) []string {
 // are.
 func TestDocumentedCommands(t *testing.T) {
 	t.Parallel()
-	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	must(t, err)
 	checked := 0
-	for _, page := range append(pages, filepath.Join(root, "README.md")) {
-		if filepath.Base(page) == "problems.md" {
-			continue // some of its commands are wrong on purpose
-		}
-		for _, words := range commandLines(readText(t, page)) {
+	for page, text := range pages(t) {
+		for _, words := range commandLines(text) {
 			checkCommand(t, page, words)
 			checked++
 		}
@@ -145,12 +133,10 @@ func commandLines(page string) [][]string {
 	}
 	for i, part := range strings.Split(page, "\n```") {
 		for line := range strings.Lines(part) {
-			isCode := i%2 == 1 || strings.HasPrefix(line, "    ") || strings.Contains(line, "`claimsheet ")
-			if !isCode {
-				continue
-			}
-			for _, m := range typed.FindAllStringSubmatch(line, -1) {
-				found = append(found, strings.Fields(m[1]))
+			if i%2 == 1 || strings.HasPrefix(line, "    ") || strings.Contains(line, "`claimsheet ") { // code
+				for _, m := range typed.FindAllStringSubmatch(line, -1) {
+					found = append(found, strings.Fields(m[1]))
+				}
 			}
 		}
 	}
@@ -395,26 +381,6 @@ func TestExplainCodes(t *testing.T) {
 // files is what a shell is asked to complete by itself.
 const files = "<files>"
 
-// candidates returns what a shell is offered for the words before the cursor.
-func candidates(t *testing.T, words ...string) (offered []string) {
-	t.Helper()
-	p := claimsheet(t, append(words, "--generate-bash-completion")...)
-	if p.code != 0 || p.err != "" {
-		t.Errorf("%q: exit code %d\n%s", words, p.code, p.err)
-	}
-	for line := range strings.Lines(p.out) {
-		word, does, found := strings.Cut(line, "\t")
-		switch {
-		case !found:
-			t.Errorf("%q: a line without a tab: %q", words, line)
-		case word == "" && does == "files\n":
-			word = files
-		}
-		offered = append(offered, word)
-	}
-	return offered
-}
-
 // TestCompletion: what can be typed at a place, by the commands and flags that there are; the last word is the one that is
 // being typed, a dot for one that is no flag. Whatever stands before it, nothing is sent and written.
 func TestCompletion(t *testing.T) {
@@ -423,25 +389,31 @@ func TestCompletion(t *testing.T) {
 	before := names(t, s.dir)
 	flags, _ := flagsOf("run")
 	flags = slices.DeleteFunc(slices.Clone(flags), func(flag string) bool { return !strings.HasPrefix(flag, "--") })
-	sorted := func(words []string) []string { return slices.Sorted(slices.Values(words)) }
 	for _, c := range []struct{ words, want []string }{
 		{[]string{"."}, cli.Commands()},
-		{[]string{"run", "."}, []string{files}},
+		{nil, nil},
+		{[]string{"-"}, []string{"--help", "--version"}},
+		{[]string{"--version"}, []string{"--help", "--version"}},
 		{[]string{"run", "-m", "."}, []string{files}},
 		{[]string{"run", "--d"}, flags},
-		{[]string{"-"}, []string{"--help", "--version"}},
-		{nil, nil},
 		{s.args("--json"), []string{files}},
-		{s.args("--trace", s.path("trace")), []string{files}},
-		{append(s.args(), "."), []string{files}},
+		{append(s.args("--trace", s.path("trace")), "."), []string{files}},
 		{[]string{"run", "-m", s.path("mapping.yaml"), "--", s.path("leads.xlsx")}, nil},
 		{[]string{"run", "-m", s.path("mapping.yaml"), "--yes", "--"}, flags},
 		{[]string{"templates", "-e", "uat", "--environments", s.path("environments.yaml")}, []string{files}},
-		{[]string{"--version"}, []string{"--help", "--version"}},
-		{[]string{"run", "--help"}, flags},
 	} {
-		if got := candidates(t, c.words...); !slices.Equal(sorted(got), sorted(c.want)) {
-			t.Errorf("claimsheet %s (-want +got):\n%s", strings.Join(c.words, " "), cmp.Diff(c.want, got))
+		var offered []string
+		for line := range strings.Lines(printedBy(t, append(c.words, "--generate-bash-completion")...)) {
+			word, does, found := strings.Cut(line, "\t")
+			if word == "" && does == "files\n" {
+				word = files
+			}
+			if offered = append(offered, word); !found {
+				t.Errorf("%q: a line without a tab: %q", c.words, line)
+			}
+		}
+		if diff := cmp.Diff(slices.Sorted(slices.Values(c.want)), slices.Sorted(slices.Values(offered))); diff != "" {
+			t.Errorf("claimsheet %s (-want +got):\n%s", strings.Join(c.words, " "), diff)
 		}
 	}
 	if calls := s.service.Calls(); len(calls) > 0 {
@@ -465,12 +437,15 @@ func names(t *testing.T, folder string) (names []string) {
 
 // shells are commands that complete the last of some words, $0 being the first, and print a candidate a line: <files>
 // where bash and zsh would complete files.
-var shells = map[string]struct{ flags, script string }{
-	"bash": {"", `eval "$(claimsheet completion bash)"; asked='<files>'; compopt() { asked=; }
+var shells = map[string]struct {
+	flags  []string
+	script string
+}{
+	"bash": {nil, `eval "$(claimsheet completion bash)"; asked='<files>'; compopt() { asked=; }
 COMP_WORDS=("$0" "$@"); COMP_CWORD=$#; _claimsheet
 for reply in "${COMPREPLY[@]}"; do echo "$reply"; done; [[ -z $asked ]] || echo "$asked"`},
 	// The functions of zsh's completion system work in its line editor only.
-	"zsh": {"-f", `compdef() { :; }; _files() { echo '<files>'; }; _describe() { local each; for each in ${(P)2}; do each=${each//\\:/$'\t'}; each=${each%%%%:*}; [[ $each == ${words[CURRENT]}* ]] && print -r -- ${each//$'\t'/:}; done }
+	"zsh": {[]string{"-f"}, `compdef() { :; }; _files() { echo '<files>'; }; _describe() { local each; for each in ${(P)2}; do each=${each//\\:/$'\t'}; each=${each%%%%:*}; [[ $each == ${words[CURRENT]}* ]] && print -r -- ${each//$'\t'/:}; done }
 source <(claimsheet completion zsh)
 words=("$0" "$@"); CURRENT=$#words; _claimsheet; true`},
 }
@@ -489,16 +464,14 @@ func TestCompletionInShells(t *testing.T) {
 			"ru": {"run"}, "run --dry-run --env": {"--env", "--environments"}, "run --mapping map": {files}, "run --dry-run lea": {files},
 			"run $(touch·planted) lea": {files}, "run -- leads.xlsx ": nil,
 		} {
-			words := []string{shell.flags, "-c", shell.script, "claimsheet"}[map[bool]int{true: 1}[shell.flags == ""]:]
+			words := append(shell.flags, "-c", shell.script, "claimsheet")
 			for _, word := range strings.Split(typed, " ") {
 				words = append(words, strings.ReplaceAll(word, "·", " "))
 			}
-			cmd := exec.CommandContext(t.Context(), name, words...)
-			cmd.Dir = s.dir
-			cmd.Env = append(os.Environ(), "HOME="+s.dir, "GORACE=atexit_sleep_ms=0")
-			out, err := cmd.CombinedOutput()
-			if got := strings.Fields(string(out)); err != nil || len(got)+len(want) > 0 && !slices.Equal(got, want) {
-				t.Errorf("claimsheet %s[TAB] in %s: %q (%v), want %q", typed, name, got, err, want)
+			p := child(name, words, "HOME="+s.dir)
+			p.Dir = s.dir
+			if code, out := p.end(t); code != 0 || !slices.Equal(strings.Fields(out), want) {
+				t.Errorf("claimsheet %s[TAB] in %s: %q (%d), want %q", typed, name, out, code, want)
 			}
 		}
 	}
