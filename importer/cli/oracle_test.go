@@ -1,10 +1,8 @@
 package cli_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -81,17 +79,13 @@ func compare(s *apitest.Server, said map[string]saidStep) verdict {
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	s := apitest.New()
-	server := httptest.NewServer(s)
-	defer server.Close()
-	create := func() string {
-		res, err := http.Post(server.URL+"/funnel/v2/contacts", "application/json", strings.NewReader(`{"email":"a@b.test"}`))
-		must(t, err)
-		defer res.Body.Close()
-		var made struct{ ContactID string }
-		must(t, json.NewDecoder(res.Body).Decode(&made))
-		return made.ContactID
+	create := func() {
+		r := httptest.NewRequest("POST", "/funnel/v2/contacts", strings.NewReader(`{"email":"a@b.test"}`))
+		r.Header.Set("Content-Type", "application/json")
+		s.ServeHTTP(httptest.NewRecorder(), r)
 	}
-	id := create()
+	create()
+	id := s.Created()["client a@b.test"][0].ID
 	for _, c := range []struct {
 		name string
 		said map[string]saidStep

@@ -491,7 +491,7 @@ type (
 	}
 )
 
-// serveCommands carries out commands until its input ends. Their stdout and stderr are files, as those of a process are.
+// serveCommands carries out commands until its input ends.
 func serveCommands() {
 	cli.SetUpProcess(os.Getenv)
 	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
@@ -500,24 +500,18 @@ func serveCommands() {
 		if in.Decode(&command) != nil {
 			return
 		}
-		var files [3]*os.File
-		for i := range files {
-			f, err := os.CreateTemp("", "claimsheet-commands-*")
-			exitWith(err)
-			exitWith(os.Remove(f.Name()))
-			files[i] = f
-		}
 		for name, value := range command.Env {
 			exitWith(os.Setenv(name, value))
 		}
 		exitWith(os.Chdir(command.Dir))
-		answer := answered{Code: cli.MainAt(context.Background(), command.Args, cli.IO{In: files[0], Out: files[1], Err: files[2], Env: os.Getenv}, cli.QuickPace())}
-		for i, said := range []*string{new(string), &answer.Out, &answer.Err} {
-			text, err := io.ReadAll(io.NewSectionReader(files[i], 0, 1<<30))
-			exitWith(errors.Join(err, files[i].Close()))
-			*said = string(text)
-		}
-		exitWith(out.Encode(answer))
+		diagnostics, err := os.CreateTemp("", "claimsheet-commands-*") // a file, so that there is a log
+		exitWith(err)
+		exitWith(os.Remove(diagnostics.Name()))
+		var printed strings.Builder
+		stdio := cli.IO{In: strings.NewReader(""), Out: &printed, Err: diagnostics, Env: os.Getenv}
+		code := cli.MainAt(context.Background(), command.Args, stdio, cli.QuickPace())
+		said, err := io.ReadAll(io.NewSectionReader(diagnostics, 0, 1<<30))
+		exitWith(errors.Join(err, diagnostics.Close(), out.Encode(answered{code, printed.String(), string(said)})))
 	}
 }
 
