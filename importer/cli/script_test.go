@@ -179,25 +179,6 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 
 // expectExit runs a command, which must end with an exit code, and returns what it said.
 func expectExit(ts *testscript.TestScript, want int, args []string) played {
-	got := carriedOut(ts, args)
-	if got.code != want {
-		ts.Fatalf("exit code %d, want %d", got.code, want)
-	}
-	return got
-}
-
-// carriedOut carries a command out.
-func carriedOut(ts *testscript.TestScript, args []string) played {
-	if *long || args[0] != programName {
-		code := 0
-		err := ts.Exec(args[0], args[1:]...)
-		if failed, ok := errors.AsType[*exec.ExitError](err); ok {
-			code = failed.ExitCode()
-		} else {
-			ts.Check(err)
-		}
-		return played{code: code, out: ts.ReadFile("stdout"), err: ts.ReadFile("stderr")}
-	}
 	mine := stateOf(ts)
 	if mine.commands == nil {
 		mine.commands = startCommands(ts, mine.env)
@@ -205,6 +186,9 @@ func carriedOut(ts *testscript.TestScript, args []string) played {
 	got := mine.commands.run(ts, args[1:])
 	fmt.Fprint(ts.Stdout(), got.out)
 	fmt.Fprint(ts.Stderr(), got.err)
+	if got.code != want {
+		ts.Fatalf("exit code %d, want %d", got.code, want)
+	}
 	return got
 }
 
@@ -473,7 +457,7 @@ func hold(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // A process of the program takes longer to begin than most commands of scripts take. So the commands of a script are
-// carried out by one process, one after the other, each in the script's folder; with -long, each has its own.
+// carried out by one process, one after the other, each in the script's folder.
 
 // serverName is the program that carries out the commands of a script.
 const serverName = "claimsheet-commands"

@@ -53,12 +53,6 @@ func typing(t *testing.T, typed [][2]string, folder string, columns uint16, env 
 	return strings.ReplaceAll(string(out), "\r\n", "\n"), cmd.ProcessState.ExitCode()
 }
 
-// inTerminal is typing with nobody who types.
-func inTerminal(t *testing.T, columns uint16, env []string, args ...string) (printed string, code int) {
-	t.Helper()
-	return typing(t, nil, "", columns, env, args...)
-}
-
 // screen is what remains to be seen of what was printed.
 func screen(printed string) string {
 	var lines []string
@@ -88,7 +82,7 @@ func TestTerminal(t *testing.T) {
 	bad := lead(5, "A-5")
 	bad[3] = "yesterday"
 	s.sheet(append(leads(3), bad))
-	printed, code := inTerminal(t, columns, nil, s.args("--rate", "12")...)
+	printed, code := typing(t, nil, "", columns, nil, s.args("--rate", "12")...)
 	if code != 1 || strings.ContainsRune(printed, '\x1b') {
 		t.Fatalf("exit code %d\n%q", code, printed)
 	}
@@ -124,20 +118,16 @@ func TestFirstRunAsks(t *testing.T) {
 		if got != code || !strings.Contains(printed, question) {
 			t.Errorf("%q: exit code %d, want %d\n%s", answer, got, code, printed)
 		}
-		for _, call := range s.service.Calls() {
-			if call.Method != "GET" {
-				t.Errorf("%q: %s %s was sent", answer, call.Method, call.Path)
-			}
-		}
+		s.onlyGETs()
 	}
 	if printed, code := typing(t, [][2]string{{"Type yes: ", "yes\n"}}, "", 80, nil, s.args()...); code != 0 || !strings.Contains(printed, question) {
 		t.Errorf("yes: exit code %d\n%s", code, printed)
 	}
-	if printed, code := inTerminal(t, 80, nil, s.args()...); code != 0 || strings.Contains(printed, "Type yes") {
+	if printed, code := typing(t, nil, "", 80, nil, s.args()...); code != 0 || strings.Contains(printed, "Type yes") {
 		t.Errorf("again: exit code %d\n%s", code, printed)
 	}
 	other := newScene(t, stepThree, leads(6))
-	if printed, code := inTerminal(t, 80, nil, other.args("--yes")...); code != 0 || strings.Contains(printed, "Type yes") {
+	if printed, code := typing(t, nil, "", 80, nil, other.args("--yes")...); code != 0 || strings.Contains(printed, "Type yes") {
 		t.Errorf("--yes: exit code %d\n%s", code, printed)
 	}
 	s.checkPromise()
@@ -170,8 +160,9 @@ func TestCtrlCAnswers(t *testing.T) {
 var pageBlock = regexp.MustCompile("(?s)```console\n(.*?)```|```yaml (\\S+)\n(.*?)```|<!-- ([a-z.]+): ([A-Za-z]+)!([A-Z]+[0-9]+) = (.*?) -->|" +
 	`\]\((pictures/([a-z.]+)-([0-9])\.png)\)`)
 
-// TestGuide does what docs/guide.md shows, from the sheet to the nightly run. The service is a sandbox.
-func TestGuide(t *testing.T) {
+// TestPages does what docs/guide.md shows, from the sheet to the nightly run with a sandbox for a service, and what
+// docs/rehearsal.md shows: a night with faults, and the morning after it. That page starts the sandbox itself.
+func TestPages(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
 	service, err := sandbox.New(sandbox.Options{})
@@ -179,13 +170,6 @@ func TestGuide(t *testing.T) {
 	server := httptest.NewServer(service)
 	defer server.Close()
 	typePage(t, "guide", &reader{shown: "https://uat.example.com/api", url: server.URL}, 6)
-}
-
-// TestRehearsal does what docs/rehearsal.md shows: a night with faults, and the morning after it. The page starts the
-// sandbox itself.
-func TestRehearsal(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
 	typePage(t, "rehearsal", &reader{shown: "http://127.0.0.1:8080"}, 5)
 }
 
@@ -275,35 +259,31 @@ func (r *reader) do(t *testing.T, command string) string {
 // serve starts claimsheet sandbox, at a free port in place of the usual one, and returns its first three lines.
 func (r *reader) serve(t *testing.T, flags []string) string {
 	t.Helper()
-	cmd := exec.Command(programName, append([]string{"sandbox", "--addr", "127.0.0.1:0"}, flags...)...)
-	out, err := cmd.StdoutPipe()
+	p := child(programName, append([]string{"sandbox", "--addr", "127.0.0.1:0"}, flags...))
+	read, write, err := os.Pipe()
 	must(t, err)
-	cmd.Stderr = cmd.Stdout
-	must(t, cmd.Start())
+	p.Stdout, p.Stderr = write, write
+	p.start(t)
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+		p.kill()
+		p.end(t)
 	})
-	must(t, out.(*os.File).SetReadDeadline(time.Now().Add(time.Minute))) // so that a missing line fails the test
-	r.sandbox = bufio.NewReader(out)
+	must(t, read.SetReadDeadline(time.Now().Add(time.Minute))) // so that a missing line fails the test
+	r.sandbox = bufio.NewReader(read)
 	printed := r.listen(t, 3)
 	r.url, _, _ = strings.Cut(printed, "\n")
-	return dashboard.ReplaceAllString(printed, "/dashboard/4QPZ7M2KXN5DA6WVHT3RBJCEYS")
+	return regexp.MustCompile(`/dashboard/[A-Z2-7]{26}`).ReplaceAllString(printed, "/dashboard/4QPZ7M2KXN5DA6WVHT3RBJCEYS") // another one each time
 }
 
-// dashboard is the path of the sandbox's dashboard, which is another one each time.
-var dashboard = regexp.MustCompile(`/dashboard/[A-Z2-7]{26}`)
-
 // listen returns the next lines that the sandbox prints.
-func (r *reader) listen(t *testing.T, lines int) string {
+func (r *reader) listen(t *testing.T, lines int) (text string) {
 	t.Helper()
-	var text strings.Builder
 	for range lines {
 		line, err := r.sandbox.ReadString('\n')
 		must(t, err)
-		text.WriteString(line)
+		text += line
 	}
-	return text.String()
+	return text
 }
 
 // pageConstants are what pages show for what differs from run to run.

@@ -25,7 +25,21 @@ func TestStatePath(t *testing.T) {
 	}
 }
 
-// TestCheck: neither the folder nor one above it may be writable for others.
+func TestIsInStateFolder(t *testing.T) {
+	dir := t.TempDir()
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "state"), 0o700), os.WriteFile(filepath.Join(dir, "state", "ledger.db"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{
+		"log.txt": false, "state/log.txt": true, "state/deep/log.txt": true, ".claimsheet/log.txt": true,
+	} {
+		if got := load.IsInStateFolder(filepath.Join(dir, path)); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+}
+
+// TestCheckState: neither the folder nor one above it may be writable for others.
 func TestCheckState(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no such modes here")
