@@ -275,14 +275,6 @@ func TestN8_OneRefusalEach(t *testing.T) {
 	}
 }
 
-// in runs the program as a process in a folder.
-func in(t *testing.T, dir string, args ...string) (code int, printed string) {
-	t.Helper()
-	p := child(programName, args)
-	p.Dir = dir
-	return p.end(t)
-}
-
 // C-6: a workbook that claims to be of a run of this user's own gets this user's configuration, not the one that it
 // names.
 func TestC6_ForgedRunsGetTheLedgersMapping(t *testing.T) {
@@ -299,15 +291,19 @@ func TestC6_ForgedRunsGetTheLedgersMapping(t *testing.T) {
 	editWorkbook(t, forged, func(f *excelize.File) {
 		must(t, f.SetCustomProps(excelize.CustomProperty{Name: "claimsheet.run", Value: p.summary.Run}))
 	})
+	run := func(args ...string) (code int, printed string) {
+		p := child(programName, args)
+		p.Dir = victim.dir
+		return p.end(t)
+	}
 	for _, args := range [][]string{{"rerun", forged}, {"rerun", "--dry-run", forged}, {"rerun", "--yes", forged}, {"rerun", "-e", "uat", forged}, {"run", forged}, {"check", forged},
 		{"doctor", forged}, {"init", forged}, {"report", forged}, {"settle", forged}, {"link", forged}, {"history", forged}} {
-		_, printed := in(t, victim.dir, args...)
+		_, printed := run(args...)
 		if _, err := os.Lstat(bait); err == nil {
 			t.Fatalf("%s ran the command of an environments file that the workbook led to\n%s", strings.Join(args, " "), printed)
 		}
 	}
-	code, printed := in(t, victim.dir, "rerun", "leads.results.xlsx")
-	if code != 0 {
+	if code, printed := run("rerun", "leads.results.xlsx"); code != 0 {
 		t.Errorf("a rerun of the victim's own workbook: exit code %d\n%s", code, printed)
 	}
 }

@@ -5,13 +5,13 @@ package cli_test
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"claimsheet/apiclient/apitest"
 )
@@ -36,10 +36,8 @@ func giveAway(t *testing.T, paths ...string) {
 func configured(t *testing.T) *scene {
 	t.Helper()
 	s := newScene(t, stepThree, leads(1))
-	write(t, s.path("secret-key"), "key\n")
-	write(t, s.path("secret-program"), "#!/bin/sh\necho other\n")
-	must(t, os.Chmod(s.path("secret-key"), 0o600))
-	must(t, os.Chmod(s.path("secret-program"), 0o700))
+	must(t, os.WriteFile(s.path("secret-key"), []byte("key\n"), 0o600))
+	must(t, os.WriteFile(s.path("secret-program"), []byte("#!/bin/sh\necho other\n"), 0o700))
 	s.environment("headers: {X-Api-Key: 'file:secret-key', X-Other: 'cmd:./secret-program'}")
 	return s
 }
@@ -104,27 +102,13 @@ func TestP6_Planted(t *testing.T) {
 		s, victim := configured(t), t.TempDir()
 		must(t, os.Mkdir(s.path(".claimsheet"), 0o700))
 		must(t, plant(s.path(".claimsheet/"+place), victim))
-		if p := s.soon(func() played { return s.run() }); p.code != 2 || len(p.posts()) > 0 || !strings.Contains(p.err, filepath.Base(place)) {
+		if p := s.run(); p.code != 2 || len(p.posts()) > 0 || !strings.Contains(p.err, filepath.Base(place)) {
 			t.Errorf("%s: exit code %d, %v\n%s", place, p.code, p.posts(), p.err)
 		}
 		if len(names(t, victim)) > 0 {
 			t.Errorf("%s: files were written through the link", place)
 		}
 	}
-}
-
-// soon is what run comes to, which must not wait for anything.
-func (s *scene) soon(run func() played) played {
-	s.t.Helper()
-	done := make(chan played, 1)
-	go func() { done <- run() }()
-	select {
-	case p := <-done:
-		return p
-	case <-time.After(20 * time.Second):
-		s.t.Fatal("the command waits for ever")
-	}
-	return played{}
 }
 
 // outputs is a scene that has run once, with files of every kind that a log must not be written to.
@@ -159,7 +143,7 @@ func TestP10_OutputsReplaceNothingElse(t *testing.T) {
 		s, places := outputs(t)
 		for name, path := range places {
 			before := snapshot(t, path)
-			p := s.soon(func() played { return s.run(flag, path) })
+			p := s.run(flag, path)
 			if p.code != 2 || len(p.calls) > 0 || !strings.Contains(p.err, filepath.Base(path)) {
 				t.Errorf("%s, %s: exit code %d, %d calls\n%s", flag, name, p.code, len(p.calls), p.err)
 			}
@@ -184,37 +168,31 @@ func TestP6_Private(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(2))
 	s.service.Play(apitest.Once(onStep("claim c2@example.com/Loan A-2"), apitest.CreateThenDrop())) // left uncertain
-	before := map[string]bool{}
-	look := func(note func(path string, info fs.FileInfo)) {
+	files := func() map[string]fs.FileMode {
+		modes := map[string]fs.FileMode{}
 		_ = filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
 			if info, statErr := os.Lstat(path); err == nil && statErr == nil {
-				note(path, info)
+				modes[path] = info.Mode()
 			}
 			return nil
 		})
+		return modes
 	}
-	look(func(path string, _ fs.FileInfo) { before[path] = true })
+	before := files()
 	for _, args := range [][]string{s.args("--trace", s.path("trace")), s.args("--dry-run"), s.args("-e", "sandbox", "-o", s.path("sandbox.results.xlsx")), s.args()} {
 		cmd := exec.Command("sh", append([]string{"-c", `umask 000; exec claimsheet "$@"`, "sh"}, args...)...)
 		if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() > 4 {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
-	made := 0
-	look(func(path string, info fs.FileInfo) {
-		if before[path] {
-			return
+	after := files()
+	maps.DeleteFunc(after, func(path string, _ fs.FileMode) bool { _, old := before[path]; return old })
+	for path, mode := range after {
+		if want := map[bool]fs.FileMode{false: 0o600, true: 0o700}[mode.IsDir()]; mode.Perm() != want {
+			t.Errorf("%s has the mode %v, want %v", path, mode.Perm(), want)
 		}
-		made++
-		want := fs.FileMode(0o600)
-		if info.IsDir() {
-			want = 0o700
-		}
-		if info.Mode().Perm() != want {
-			t.Errorf("%s has the mode %v, want %v", path, info.Mode().Perm(), want)
-		}
-	})
-	if made < 8 {
-		t.Errorf("only %d files were made", made)
+	}
+	if len(after) < 8 {
+		t.Errorf("only %d files were made", len(after))
 	}
 }
