@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -66,7 +67,7 @@ func TestMain(m *testing.M) {
 //	steady FROM TO               the same, but leaves log lines in
 //	workbook FILE CSV [SHEET]    makes a workbook of text cells
 //	put FILE CELL TEXT           changes a cell of a workbook's first sheet
-//	cell FILE SHEET CELL TEXT    compares a cell of a workbook
+//	cell FILE SHEET CELL TEXT…   compares cells of a workbook, each with the text behind it
 //	encrypt FILE PASSWORD        saves a workbook with a password
 //	hide FILE ROW…               hides rows of a workbook's first sheet
 //	merge FILE AREA…             merges cells of it, such as B2:B3
@@ -111,7 +112,7 @@ func TestScripts(t *testing.T) {
 // commandsOfScripts are the commands that TestScripts explains.
 func commandsOfScripts() map[string]func(*testscript.TestScript, bool, []string) {
 	all := map[string]func(*testscript.TestScript, bool, []string){
-		"exits": exits, "refuses": refuses, "small": makeSmall, "says": says, "scrub": scrub, "steady": steady, "encrypt": encryptWorkbook, "cell": compareCell,
+		"exits": exits, "refuses": refuses, "small": makeSmall, "says": says, "scrub": scrub, "steady": steady, "encrypt": encryptWorkbook, "cell": compareCells,
 		"service": startService, "sent": sent, "serve": serve, "interrupt": interrupt, "expand": expand, "hold": hold,
 	}
 	for name, edit := range edits {
@@ -362,15 +363,17 @@ var edits = map[string]func(ts *testscript.TestScript, f *excelize.File, args []
 	},
 }
 
-func compareCell(ts *testscript.TestScript, neg bool, args []string) {
-	wants(ts, neg, args, 4, 4)
+func compareCells(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, neg, args, 4, many)
 	f, err := excelize.OpenFile(ts.MkAbs(args[0]))
 	ts.Check(err)
 	defer f.Close()
-	got, err := f.GetCellValue(args[1], args[2])
-	ts.Check(err)
-	if got != args[3] {
-		ts.Fatalf("%s!%s is %q, want %q", args[1], args[2], got, args[3])
+	for pair := range slices.Chunk(args[2:], 2) {
+		got, err := f.GetCellValue(args[1], pair[0])
+		ts.Check(err)
+		if got != pair[1] {
+			ts.Fatalf("%s!%s is %q, want %q", args[1], pair[0], got, pair[1])
+		}
 	}
 }
 
