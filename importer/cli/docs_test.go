@@ -13,7 +13,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -159,16 +158,10 @@ func checkCommand(t *testing.T, page string, words []string) {
 	}
 }
 
-var (
-	flagName  = regexp.MustCompile(`(?:^|[ ,])(--?[a-z][a-z-]*)`)
-	helpCache sync.Map // the flags of a command
-)
+var flagName = regexp.MustCompile(`(?:^|[ ,])(--?[a-z][a-z-]*)`)
 
 // flagsOf are the flags in the help of a command; ok is false when there is no such command.
 func flagsOf(command string) (flags []string, ok bool) {
-	if flags, ok := helpCache.Load(command); ok {
-		return flags.([]string), true
-	}
 	p := runAt(context.Background(), cli.QuickPace(), "", append(strings.Fields(command), "--help")...)
 	_, options, found := strings.Cut(p.out, "OPTIONS:\n")
 	if p.code != 0 || !found || !strings.Contains(p.out, "claimsheet "+command) {
@@ -183,7 +176,6 @@ func flagsOf(command string) (flags []string, ok bool) {
 			flags = append(flags, m[1])
 		}
 	}
-	helpCache.Store(command, flags)
 	return flags, true
 }
 

@@ -114,6 +114,14 @@ func (p *studioPage) until(what string, is func(studioState) bool) (st studioSta
 	return st
 }
 
+// change gives the page, which has its first version, the text of another mapping.
+func (p *studioPage) change(text string) {
+	p.t.Helper()
+	change, err := json.Marshal(map[string]any{"version": 1, "text": text})
+	must(p.t, err)
+	p.ask("POST", "/api/text", string(change))
+}
+
 func (p *studioPage) job(kind string, version int) studioState {
 	p.t.Helper()
 	p.ask("POST", "/api/job", fmt.Sprintf(`{"version":%d,"kind":%q}`, version, kind))
@@ -144,10 +152,7 @@ func TestStudio(t *testing.T) {
 	}
 	must(t, json.Unmarshal([]byte(p.ask("GET", "/api/client?row=3", "")), &shown))
 
-	other := strings.Replace(stepThree, "Batch", "Other batch", 1)
-	change, err := json.Marshal(map[string]any{"version": 1, "text": other})
-	must(t, err)
-	p.ask("POST", "/api/text", string(change))
+	p.change(strings.Replace(stepThree, "Batch", "Other batch", 1))
 	if drafts := s.glob(".claimsheet/studio/*"); len(drafts) != 1 {
 		t.Errorf("what is not saved is in %v", drafts)
 	}
@@ -240,14 +245,11 @@ func TestStudioSendsNothing(t *testing.T) {
 			write(t, mapping, text)
 			write(t, environments, c.environments)
 			p := openStudio(t, "-m", mapping, s.path("leads.xlsx"))
-			change, err := json.Marshal(map[string]any{"version": 1, "text": c.mapping})
-			must(t, err)
-			p.ask("POST", "/api/text", string(change))
-			if st := p.job("dry-run", 2); st.Job.ExitCode != c.exit {
-				t.Errorf("the dry run ends with %d: %v", st.Job.ExitCode, st.Job.Problems)
-			}
-			if st := p.job("sandbox", 2); st.Job.ExitCode != c.exit {
-				t.Errorf("the run into the sandbox ends with %d: %v", st.Job.ExitCode, st.Job.Problems)
+			p.change(c.mapping)
+			for _, kind := range []string{"dry-run", "sandbox"} {
+				if st := p.job(kind, 2); st.Job.ExitCode != c.exit {
+					t.Errorf("the job %s ends with %d: %v", kind, st.Job.ExitCode, st.Job.Problems)
+				}
 			}
 		})
 	}
