@@ -348,7 +348,7 @@ func TestRows(t *testing.T) {
 		{"another key of one of two", "", "ann", known, []row{{"L1", "K9", "loan-1,card-1"}}, false, 1},
 		{"a claim that failed", "", "ann", known, []row{{"L3", "", "loan-1"}}, false, 1},
 		{"other keys on purpose", "", "ann", known, []row{{"L9", "", "loan-1"}}, true, 0},
-		{"an id that nobody knows", "", "ann", known, []row{{"L1", "", "loan-7"}}, true, 1},
+		{"an id that the ledger lacks", "", "ann", known, []row{{"L1", "", "loan-7"}}, true, 1},
 		{"another client's id", "existing: reuse, ", "bob", found, []row{{"L1", "", ""}}, false, 1},
 		{"found, and skipped", "existing: skip, ", "bob", found, []row{{"L1", "", ""}}, false, 0},
 		{"found, and failed", "existing: fail, ", "bob", found, []row{{"L1", "", ""}}, false, 0},
