@@ -18,6 +18,9 @@ func TestTraceOfNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := OpenTrace(trace.path, nil); err == nil {
+		t.Error("a file is overwritten")
+	}
 	trace.Close()
 	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
 		t.Errorf("left: %v (%v)", left, err)

@@ -1,6 +1,7 @@
 package workbook_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -17,5 +18,17 @@ func TestBindingsComeBack(t *testing.T) {
 	got := workbook.FromProperties(b.Path, b.Properties())
 	if diff := cmp.Diff(&b, got, cmpopts.IgnoreUnexported(workbook.Binding{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestCheckEnvironment(t *testing.T) {
+	b := &workbook.Binding{Path: "w.xlsx", Environment: "https://uat.example.com/api", EnvironmentName: "uat"}
+	if err := b.CheckEnvironment("uat", "https://uat.example.com/api"); err != nil {
+		t.Errorf("its own environment is refused: %v", err)
+	}
+	for name, scope := range map[string]string{"uat": "https://moved.example.com/api", "live": "https://live.example.com/api"} {
+		if err := b.CheckEnvironment(name, scope); err == nil || !strings.Contains(err.Error(), "other-environment") {
+			t.Errorf("%s at %s: %v", name, scope, err)
+		}
 	}
 }
