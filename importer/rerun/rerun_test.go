@@ -384,6 +384,30 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// TestRowsInDoubt: the row of a claim in doubt shows the id that was found in the service.
+func TestRowsInDoubt(t *testing.T) {
+	for decision, want := range map[string]string{"created loan-4": "", "": "its cell Settle", "not created": "put the client key", "created loan-5": "put the client key"} {
+		r := rowsComparison(t, "", "")
+		owner := ledger.ClientKey{Environment: service, Space: "email", Client: "ann@example.test"}
+		for _, to := range []ledger.State{ledger.Sent, ledger.Uncertain} {
+			e := known(owner, "loans", "claim/loan/L4", "")
+			if e.To, e.Via, e.At = to, "", time.Now(); r.Ledger.Append(e) != nil {
+				t.Fatal("the ledger refuses the claim")
+			}
+		}
+		line := rerun.Step{Client: owner.Client, Step: "claim/loan/L4", State: "uncertain", Settle: decision}
+		if err := r.CheckSteps(t.Context(), lines(line), true); err != nil {
+			t.Fatal(err)
+		}
+		row := rerun.Row{Status: "uncertain", ClientID: "c-1", ClaimIDs: []string{"loan-4"}, Record: recordOf(0, 2, owner.Client, "L4", "")}
+		err := r.CheckRows(t.Context(), func(yield func(rerun.Row, error) bool) { yield(row, nil) })
+		found, _ := err.(problem.List)
+		if want == "" && err != nil || want != "" && (len(found) != 1 || !strings.Contains(found[0].Hint, want)) {
+			t.Errorf("Settle %q: got %v, want a hint with %q", decision, err, want)
+		}
+	}
+}
+
 // TestRowsLeftOut: a client who was imported opts out, and the cells of another row are cleared.
 func TestRowsLeftOut(t *testing.T) {
 	r := rowsComparison(t, "", "sheet: {when: 'col(\"Card\") != \"No\"'}\n")
