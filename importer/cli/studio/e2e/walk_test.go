@@ -1,5 +1,5 @@
-// Package e2e works with the page of claimsheet studio in a real browser, as people do:
-// Chromium, driven by chromedp. It is a module of its own, so that the program's go.mod
+// Package e2e works with the page of claimsheet studio, and with those of the sandbox, in a
+// real browser, as people do: Chromium, driven by chromedp. It is a module of its own, so that the program's go.mod
 // does not need what only these tests use.
 //
 //	npm ci && go test . -pictures FOLDER
