@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -17,61 +18,37 @@ import (
 // steps are the columns that create something.
 var steps = columns[2:]
 
-// afterOne starts a service that answers the first request, one of a column, well, and the second one, which must come
-// on the same connection, by a reply.
-func afterOne(t *testing.T, withTLS bool, col column, second apitest.RawReply) (*apitest.Raw, *apiclient.Client) {
-	t.Helper()
-	server, trust := secured(t, withTLS)
-	var first atomic.Pointer[net.TCPConn]
-	s := apitest.StartRaw(t, server, func(v apitest.RawRequest) bool {
-		if v.Attempt == 1 {
-			first.Store(v.TCP)
-			return sound(col)(v)
-		}
-		if v.TCP != first.Load() {
-			t.Errorf("TLS %v, %s: the connection was not kept", withTLS, col.name)
-		}
-		return second(v)
-	})
-	return s, at(t, s.URL, trust)
-}
-
 // A reused connection ends after the service has read the second request: here
-// net/http sends a request again if it has any reason to.
+// net/http sends a request again if it has any reason to. It may so send a request
+// for a magic link without a body that was to leave on a kept connection.
 func TestAKeptConnectionThatEndsMultipliesNothing(t *testing.T) {
+	bodiless := steps[4]
+	bodiless.name = "link without a body"
+	bodiless.request = func(r apiclient.Routes, _ string) apiclient.Request { return r.CreateLink("contact-1", nil) }
 	ends := map[string]apitest.RawReply{"closed": apitest.Bytes(""), "reset": apitest.ThenReset(apitest.Bytes(""))}
 	for name, end := range ends {
 		for _, withTLS := range []bool{false, true} {
-			for _, col := range steps {
-				s, c := afterOne(t, withTLS, col, end)
+			for _, col := range append(slices.Clone(steps), bodiless) {
+				server, trust := secured(t, withTLS)
+				var first atomic.Pointer[net.TCPConn]
+				s := apitest.StartRaw(t, server, func(v apitest.RawRequest) bool {
+					if head := v.Request.Header; col.name == bodiless.name && (head.Get("Content-Length") != "0" || head.Get("Content-Type") != "") {
+						t.Errorf("%s: the head is %v", col.name, head)
+					}
+					if v.Attempt == 1 {
+						first.Store(v.TCP)
+						return sound(col)(v)
+					}
+					if v.TCP != first.Load() {
+						t.Errorf("TLS %v, %s: the connection was not kept", withTLS, col.name)
+					}
+					return end(v)
+				})
+				c := at(t, s.URL, trust)
 				got := []string{col.attempt(t.Context(), c, ""), col.attempt(t.Context(), c, "")}
 				if got[0] != "created" || got[1] != "uncertain" || s.Arrived() != 2 {
 					t.Errorf("%s, TLS %v, %s: %q, %d arrived; want created, uncertain, 2", name, withTLS, col.name, got, s.Arrived())
 				}
-			}
-		}
-	}
-}
-
-// A request for a magic link without a body arrives once, wherever its connection
-// ends: net/http may send such a request again when it was to leave on a kept one.
-func TestALinkWithoutABodyIsSentOnce(t *testing.T) {
-	contact, link := columns[2], columns[6]
-	ends := map[string]apitest.RawReply{"answered": sound(link), "closed": apitest.Bytes(""), "reset": apitest.ThenReset(apitest.Bytes(""))}
-	for name, end := range ends {
-		for _, withTLS := range []bool{false, true} {
-			seen := make(chan *http.Request, 8)
-			s, c := afterOne(t, withTLS, contact, func(v apitest.RawRequest) bool { seen <- v.Request; return end(v) })
-			if got := contact.attempt(t.Context(), c, ""); got != "created" {
-				t.Fatal(got)
-			}
-			v := c.Create(t.Context(), c.Routes().CreateLink("contact-1", nil))
-			if (v.Effect == apiclient.Created) != (name == "answered") || s.Arrived() != 2 {
-				t.Fatalf("%s, TLS %v: %s (%s), %d arrived", name, withTLS, v.Effect, v.Reason, s.Arrived())
-			}
-			req := <-seen
-			if head := req.Header; req.ContentLength != 0 || head.Get("Content-Length") != "0" || head.Get("Content-Type") != "" {
-				t.Errorf("%s: the length is %d, the head %v", name, req.ContentLength, head)
 			}
 		}
 	}
