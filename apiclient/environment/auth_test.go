@@ -4,14 +4,10 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/apitest"
@@ -19,25 +15,21 @@ import (
 
 // guarded is a service that refuses requests without the right credentials.
 type guarded struct {
+	*apitest.Server
 	accepts func(r *http.Request) bool
-	hits    atomic.Int64
-	refused atomic.Int64
-	created atomic.Int64
+	refused int
 }
 
 func (s *guarded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.hits.Add(1)
-	_, _ = io.ReadAll(r.Body)
-	w.Header().Set("Content-Type", "application/json")
-	switch {
-	case !s.accepts(r):
-		s.refused.Add(1)
+	if !s.accepts(r) {
+		s.refused++
 		w.WriteHeader(http.StatusUnauthorized)
-	case r.Method == http.MethodGet:
-		_, _ = io.WriteString(w, "[]")
-	default:
-		fmt.Fprintf(w, `{"contactId":"contact-%d"}`, s.created.Add(1))
+		return
 	}
+	query := r.URL.Query()
+	query.Del("api-key")
+	r.URL.RawQuery = query.Encode()
+	s.Server.ServeHTTP(w, r)
 }
 
 // connect makes a client of an entry with these keys.
@@ -95,7 +87,7 @@ func TestEveryKindOfAuthOverEveryConnection(t *testing.T) {
 		for connection, via := range connections {
 			t.Run(kind+"/"+connection, func(t *testing.T) {
 				t.Setenv("CANARY", canary)
-				service := &guarded{accepts: k.accepts}
+				service := &guarded{apitest.New(), k.accepts, 0}
 				tokens := &tokenServer{answer: lasting(3600)}
 				keys := k.keys
 				if strings.Contains(keys, `"%s"`) {
@@ -110,12 +102,11 @@ func TestEveryKindOfAuthOverEveryConnection(t *testing.T) {
 					t.Errorf("%s, %s", v.Effect, v.Reason)
 				}
 				service.accepts = func(*http.Request) bool { return false }
-				before := service.hits.Load()
 				if v := create(t.Context(), c); v.Effect != apiclient.Refused || !v.Stop || v.Status != 401 {
 					t.Errorf("refused: %+v", v)
 				}
-				if n := service.hits.Load() - before; n != 1 {
-					t.Errorf("a refused request was sent %d times, want once", n)
+				if service.refused != 1 || len(service.Calls()) != 2 {
+					t.Errorf("a refused request was sent %d times, want once; others: %v", service.refused, service.Calls())
 				}
 				if n := tokens.count.Load(); n > 1 {
 					t.Errorf("%d tokens were fetched, want 1", n)
@@ -126,41 +117,4 @@ func TestEveryKindOfAuthOverEveryConnection(t *testing.T) {
 			})
 		}
 	}
-}
-
-// A token is renewed before it expires, here at half its life, and is not sent
-// afterwards.
-func TestAnExpiringTokenIsRenewedInTime(t *testing.T) {
-	if !*long {
-		t.Skip("only with -long: it waits for tokens to expire")
-	}
-	service, tokens := &guarded{}, &tokenServer{answer: lasting(12)}
-	var mu sync.Mutex
-	born := map[string]time.Time{}
-	service.accepts = func(r *http.Request) bool {
-		mu.Lock()
-		defer mu.Unlock()
-		token := r.Header.Get("Authorization")
-		if born[token].IsZero() {
-			born[token] = time.Now()
-		}
-		return time.Since(born[token]) < 12*time.Second
-	}
-	c := connectOAuth2(t, service, tokens)
-	for range 6 {
-		if v := create(t.Context(), c); v.Effect != apiclient.Created {
-			t.Errorf("%+v", v)
-		}
-		time.Sleep(500 * time.Millisecond)
-	}
-	if n := tokens.count.Load(); n < 2 || n > 5 || service.refused.Load() != 0 {
-		t.Errorf("%d tokens in 3 s, %d requests refused; want about 2, because one is replaced 10 s before it expires, and none", n, service.refused.Load())
-	}
-}
-
-func connectOAuth2(t *testing.T, service, tokens http.Handler, more ...string) *apiclient.Client {
-	t.Helper()
-	t.Setenv("CANARY", canary)
-	keys := fmt.Sprintf("    auth: {type: oauth2, token_url: \"%s\", client_id: me, client_secret: env:CANARY}\n", serve(t, tokens).URL)
-	return connect(t, t.TempDir(), serve(t, service).URL, keys+strings.Join(more, ""))
 }

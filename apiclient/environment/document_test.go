@@ -38,6 +38,7 @@ func report(t *testing.T, err error) string {
 	return b.String()
 }
 
+// P-1 of docs/security.md: a secret that is written in the file is refused at every key, and the report does not repeat it.
 func TestLoadReportsEveryProblem(t *testing.T) {
 	files, err := filepath.Glob("testdata/err/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -103,15 +104,12 @@ func TestC1_HostileEnvironments(t *testing.T) {
 	}
 	body := "environments: {uat: {base_url: https://a.example, wire: {link_body: "
 	for name, text := range map[string]string{
-		"alias bomb":        bomb.String(),
-		"alias in a body":   body + "{a: &a {b: *a}}}}}",
-		"deep flow":         "a: " + strings.Repeat("[", 500_000),
-		"deep flow, closed": "a: " + strings.Repeat("[", 200_000) + strings.Repeat("]", 200_000),
-		"deep block":        strings.Repeat("- ", 500_000),
-		"deep body":         body + strings.Repeat("{a: ", 5_000) + strings.Repeat("}", 5_003),
-		"many keys":         strings.Repeat("a: 1\n", 100_000),
-		"unknown keys":      unknown.String(),
-		"long key":          strings.Repeat("k", 900_000) + ": 1\n",
+		"alias bomb":      bomb.String(),
+		"alias in a body": body + "{a: &a {b: *a}}}}}",
+		"deep flow":       "a: " + strings.Repeat("[", 500_000),
+		"deep body":       body + strings.Repeat("{a: ", 5_000) + strings.Repeat("}", 5_003),
+		"many keys":       strings.Repeat("a: 1\n", 100_000),
+		"unknown keys":    unknown.String(),
 	} {
 		if !*long && len(text) > 600_000 {
 			continue
@@ -153,23 +151,6 @@ func write(t *testing.T, dir, name, text string) string {
 	path := filepath.Join(dir, name)
 	noError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
-}
-
-// A misspelt key is one problem: the key that it seems to leave out is not reported
-// too.
-func TestOneSlipIsOneProblem(t *testing.T) {
-	const whole = `default: uat
-environments:
-  uat:
-    base_url: https://uat.example.com
-    auth: {type: bearer, token: env:TOKEN}
-`
-	for slip, right := range map[string]string{"base-url:": "base_url:", "baseurl:": "base_url:", "ath:": "auth:", "enviroments:": "environments:"} {
-		_, err := environment.Parse("environments.yaml", []byte(strings.Replace(whole, right, slip, 1)))
-		if list, _ := errors.AsType[problem.List](err); len(list) != 1 {
-			t.Errorf("%s: %d problems:\n%v", slip, len(list), err)
-		}
-	}
 }
 
 func TestSchema(t *testing.T) {

@@ -18,8 +18,8 @@ import (
 // proxy that refuses proves that neither was sent.
 func TestTokensThroughAProxy(t *testing.T) {
 	t.Setenv("CANARY", canary)
-	service, tokens := &guarded{}, &tokenServer{answer: lasting(3600)}
-	service.accepts = func(r *http.Request) bool { return r.Header.Get("Authorization") == "Bearer token-1" }
+	service := &guarded{Server: apitest.New(), accepts: func(r *http.Request) bool { return r.Header.Get("Authorization") == "Bearer token-1" }}
+	tokens := &tokenServer{answer: lasting(3600)}
 	// The certificate of httptest is for example.com.
 	serviceTLS, tokensTLS := httptest.NewTLSServer(service), httptest.NewTLSServer(tokens)
 	t.Cleanup(serviceTLS.Close)
@@ -48,7 +48,7 @@ func TestTokensThroughAProxy(t *testing.T) {
 	refuse = "HTTP/1.1 403 Forbidden\r\n\r\n"
 	v := create(t.Context(), connect(t, dir, "https://example.com:8443", keys))
 	if v.Effect != apiclient.NotSent || !v.Stop || v.Reason != "the token endpoint cannot be reached: the proxy does not open a connection: HTTP 403 Forbidden" ||
-		!strings.Contains(v.Hint, "proxy") || service.created.Load() != 2 {
+		!strings.Contains(v.Hint, "proxy") || len(service.Calls()) != 2 {
 		t.Errorf("%+v", v)
 	}
 
