@@ -14,22 +14,14 @@ import (
 	"claimsheet/apiclient/serve"
 )
 
-// listen serves s until the test ends or the returned function is called, which
-// returns the result of Serve.
-func listen(t *testing.T, s *sandbox.Service) (addr string, stop func() error) {
-	t.Helper()
-	l := must(serve.Loopback("tcp", "127.0.0.1:0"))(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- serve.Until(ctx, l, sandbox.Guard(s, l.Addr())) }()
-	t.Cleanup(cancel)
-	return l.Addr().String(), func() error { cancel(); return <-ended }
-}
-
-// C-4 of docs/security.md.
+// C-4 and C-10 of docs/security.md.
 func TestC4_ServesThisMachineOnly(t *testing.T) {
 	s := open(t, "")
-	addr, stop := listen(t, s)
+	l := must(serve.Loopback("tcp", "127.0.0.1:0"))(t)
+	addr := l.Addr().String()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- serve.Until(ctx, l, sandbox.Guard(s, l.Addr())) }()
 	_, port, err := net.SplitHostPort(addr)
 	noError(t, err)
 	for _, c := range []struct {
@@ -73,12 +65,21 @@ func TestC4_ServesThisMachineOnly(t *testing.T) {
 			t.Errorf("%s: created: %t", c.name, created)
 		}
 	}
-	if err := stop(); err != nil {
-		t.Errorf("Serve: %v", err)
+	for host, status := range map[string]int{addr: http.StatusOK, "evil.test": http.StatusForbidden} { // of a page
+		r := must(http.NewRequest("GET", "http://"+addr+s.Dashboard(), nil))(t)
+		r.Host = host
+		answer := must(http.DefaultTransport.RoundTrip(r))(t)
+		if answer.Body.Close(); answer.StatusCode != status {
+			t.Errorf("the dashboard, Host %s: %d, want %d", host, answer.StatusCode, status)
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("Until: %v", err)
 	}
 	if conn, err := net.Dial("tcp", addr); err == nil {
 		conn.Close()
-		t.Error("still listening after Serve has returned")
+		t.Error("still listening after Until has returned")
 	}
 }
 
