@@ -226,7 +226,7 @@ func newFaults(t *testing.T) faults {
 		"unknown host":       {url: "https://nowhere.invalid"},
 		"connection refused": {url: "http://" + refusing(t)},
 		"no route":           {url: "https://255.255.255.255"},
-		"dial time-out":      {url: "http://" + fullQueue(t), change: impatiently, slow: true},
+		"dial time-out":      {url: "http://127.0.0.1:1", change: func(cfg *apiclient.Config) { cfg.ConnectTimeout = time.Nanosecond }},
 		"a proxy on the way refuses": {tls: true, accept: func(conn *net.TCPConn) {
 			_, _ = io.WriteString(conn, "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
 			_, _ = io.Copy(io.Discard, conn)

@@ -20,7 +20,6 @@ func TestNewRefusesWhatMustNotBe(t *testing.T) {
 	for want, change := range map[string]func(*apiclient.Config){
 		"the base url must be https":        func(cfg *apiclient.Config) { cfg.BaseURL = "http://example.com" },
 		"the case id is empty":              func(cfg *apiclient.Config) { cfg.CaseID = "" },
-		"the header X-Idempotency-Key must": func(cfg *apiclient.Config) { cfg.Headers = http.Header{"x-idempotency-key": {"x"}} },
 		"a rule of errors: error parsing":   func(cfg *apiclient.Config) { cfg.Rules = []apiclient.Rule{{Matches: "("}} },
 		"with a proxy the base url must be": func(cfg *apiclient.Config) { cfg.Proxy = &apiclient.Proxy{URL: "http://proxy.example.com:3128"} },
 	} {
@@ -77,20 +76,15 @@ func TestADryRunSendsNothingButGETs(t *testing.T) {
 }
 
 func TestCredentialsThatCannotBeHad(t *testing.T) {
-	tests := []struct {
-		err    error
-		reason string
-		stop   bool
-	}{
-		{errors.New("token SECRET at https://id.example"), "the credentials could not be obtained", false},
-		{&apiclient.Failure{Stop: true, Reason: "the client secret is refused"}, "the client secret is refused", true},
-	}
-	for _, tt := range tests {
+	for reason, err := range map[string]error{
+		"the credentials could not be obtained": errors.New("token SECRET at https://id.example"),
+		"the client secret is refused":          &apiclient.Failure{Stop: true, Reason: "the client secret is refused"},
+	} {
 		c := with(t, func(cfg *apiclient.Config) {
-			cfg.Authorize = func(context.Context, *http.Request) error { return tt.err }
+			cfg.Authorize = func(context.Context, *http.Request) error { return err }
 		})
-		v := c.Create(t.Context(), createContact(c))
-		if v.Effect != apiclient.NotSent || v.Reason != tt.reason || v.Stop != tt.stop {
+		_, stop := err.(*apiclient.Failure)
+		if v := c.Create(t.Context(), createContact(c)); v.Effect != apiclient.NotSent || v.Reason != reason || v.Stop != stop {
 			t.Errorf("%+v", v)
 		}
 	}

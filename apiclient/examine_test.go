@@ -57,11 +57,21 @@ func examine(t *testing.T, c *apiclient.Client) (troubles []string, all string) 
 }
 
 func TestExamineFindsEachFault(t *testing.T) {
+	trusted, trust := overTLS(t, healthy, soundCert, asUsual)
+	to := func(url string) func(*apiclient.Config) {
+		return func(cfg *apiclient.Config) { cfg.BaseURL = url }
+	}
 	for name, test := range map[string]struct {
 		h      http.HandlerFunc
 		change func(*apiclient.Config)
 		want   []string // the beginnings of the troubles
 	}{
+		"well over TLS":     {nil, func(cfg *apiclient.Config) { cfg.BaseURL = trusted; trust(cfg) }, nil},
+		"unknown authority": {nil, to(trusted), []string{"fail connection: the service's certificate is not trusted"}},
+		"refused":           {nil, to("http://" + refusing(t)), []string{"fail connection: the service refuses the connection"}},
+		"DNS":               {nil, to("https://nowhere.invalid"), []string{"fail connection: the service's host name cannot be resolved"}},
+		"no TLS there": {healthy, func(cfg *apiclient.Config) { cfg.BaseURL = strings.Replace(cfg.BaseURL, "http:", "https:", 1) },
+			[]string{"fail connection: the service does not speak TLS at this address"}},
 		"all well":        {healthy, nil, nil},
 		"401":             {answers(401, "application/json", `{}`), nil, []string{"fail authentication: reading the activity templates got HTTP 401"}},
 		"403":             {answers(403, "application/json", `{}`), nil, []string{"fail authentication: reading the activity templates got HTTP 403"}},
@@ -86,10 +96,10 @@ func TestExamineFindsEachFault(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := httptest.NewServer(test.h)
 			defer s.Close()
-			c := at(t, s.URL)
-			if test.change != nil {
-				c = at(t, s.URL, test.change)
+			if test.change == nil {
+				test.change = func(*apiclient.Config) {}
 			}
+			c := at(t, s.URL, test.change)
 			got, all := examine(t, c)
 			if len(got) != len(test.want) {
 				t.Fatalf("%q, want %q; all:\n%s", got, test.want, all)
@@ -109,28 +119,6 @@ func TestExamineFindsEachFault(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Each problem with the connection has its own finding, with what to do.
-func TestExamineFindsFaultsOfTheConnection(t *testing.T) {
-	gone := httptest.NewServer(nil)
-	gone.Close()
-	plain := httptest.NewServer(healthy)
-	t.Cleanup(plain.Close)
-	as := func(c *apiclient.Client, want ...string) func(*testing.T) {
-		return func(t *testing.T) {
-			got, all := examine(t, c)
-			if strings.Join(got, "|") != strings.Join(want, "|") {
-				t.Errorf("%q, want %q; all:\n%s", got, want, all)
-			}
-		}
-	}
-	trusted, trust := overTLS(t, healthy, soundCert, asUsual)
-	t.Run("well", as(at(t, trusted, trust)))
-	t.Run("unknown authority", as(at(t, trusted), "fail connection: the service's certificate is not trusted"))
-	t.Run("refused", as(at(t, gone.URL), "fail connection: the service refuses the connection"))
-	t.Run("no TLS there", as(at(t, strings.Replace(plain.URL, "http:", "https:", 1)), "fail connection: the service does not speak TLS at this address"))
-	t.Run("DNS", as(at(t, "https://nowhere.invalid"), "fail connection: the service's host name cannot be resolved"))
 }
 
 // overTLS starts a server with a self-signed certificate for 127.0.0.1 that was changed, and returns what a

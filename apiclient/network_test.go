@@ -52,15 +52,12 @@ func TestATokensConnectionIsNoEvidence(t *testing.T) {
 	defer tokens.Close()
 	c := at(t, "http://"+refusing(t), func(cfg *apiclient.Config) {
 		cfg.Authorize = func(ctx context.Context, _ *http.Request) error {
-			req, err := http.NewRequestWithContext(ctx, http.MethodPost, tokens.URL, nil)
-			if err != nil {
-				return err
-			}
+			req, _ := http.NewRequestWithContext(ctx, http.MethodPost, tokens.URL, nil)
 			res, err := tokens.Client().Do(req)
-			if err != nil {
-				return err
+			if err == nil {
+				res.Body.Close()
 			}
-			return res.Body.Close()
+			return err
 		}
 	})
 	if v := c.Create(t.Context(), createContact(c)); v.Effect != apiclient.NotSent || v.Retry != apiclient.Now {

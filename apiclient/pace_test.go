@@ -170,18 +170,6 @@ func TestA429PausesAllRequests(t *testing.T) {
 	}
 }
 
-// A 503 without Retry-After and without a rule does not pause anything.
-func TestAPlain503IsNoReasonToWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &clockwork{say: func(int, time.Duration) (int, string) { return 503, "" }}
-		c := clocked(t, s, func(cfg *apiclient.Config) { cfg.RequestsPerSecond = 10 })
-		work(t, c, 16, 100)
-		if last := s.at[99]; last != 10395*time.Millisecond {
-			t.Errorf("100 requests took %v, want 10.395s", last)
-		}
-	})
-}
-
 // Each refusal in a row without Retry-After doubles the pause.
 func TestPausesDouble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -64,7 +64,7 @@ func TestN1_NoRedirects(t *testing.T) {
 }
 
 // N-2: an untrusted connection stops the run before a byte is sent, with the reason;
-// TLS 1.2 and 1.3 with a valid certificate work.
+// TLS 1.2 and 1.3 with a valid certificate work. TestNormaliseBaseURL has the base urls without TLS.
 func TestN2_TLS(t *testing.T) {
 	for name, test := range map[string]struct {
 		certificate func(*x509.Certificate)
@@ -104,14 +104,9 @@ func TestN2_TLS(t *testing.T) {
 			}
 		})
 	}
-	for _, base := range []string{"http://uat.example.com", "http://10.0.0.1", "http://localhost.example.com", "ftp://127.0.0.1"} {
-		if _, err := apiclient.New(apiclient.Config{BaseURL: base, Version: apiclient.V2}); err == nil {
-			t.Errorf("%s is accepted", base)
-		}
-	}
 }
 
-// N-3: whatever id an answer holds, the next request goes to the base url's host and
+// N-3, with TestNormaliseBaseURL: whatever id an answer holds, the next request goes to the base url's host and
 // below its path, or is not sent.
 func TestN3_BaseURLIsFixed(t *testing.T) {
 	for _, id := range []string{"http://evil.example/", "//evil.example", "../../admin", "..", ".", "%2e%2e", `..\admin`, "a/b", "a?x=1", "a#x", "a@evil.example", "a\r\nHost: evil.example", "", " "} {
@@ -130,11 +125,6 @@ func TestN3_BaseURLIsFixed(t *testing.T) {
 				c := client(t, cfg)
 				c.Create(t.Context(), read(c.Routes()))
 			}
-		}
-	}
-	for _, base := range []string{"https://user:pw@uat.example.com", "https://uat.example.com?x", "https://uat.example.com#x", "https://uat.example.com/a/../b"} {
-		if _, err := apiclient.NormaliseBaseURL(base); err == nil {
-			t.Errorf("%s is accepted", base)
 		}
 	}
 }
@@ -157,9 +147,6 @@ func (e elsewhere) RoundTrip(req *http.Request) (*http.Response, error) {
 // they hold; a value that cannot be a segment is not sent.
 func TestN4_Paths(t *testing.T) {
 	payloads := []string{"..", ".", "", "../admin", "..%2fadmin", "%2e%2e", `..\admin`, "a/b", "a//b", "?admin=true", "#x", "a\x00b", "a\r\nX: y", "+49 170;x=1"}
-	if len(payloads) != 14 {
-		t.Fatal("14 payloads were meant")
-	}
 	for _, version := range []apiclient.Version{apiclient.V1, apiclient.V2} {
 		routes := map[string]func(r apiclient.Routes, s string) apiclient.Request{
 			"e-mail": func(r apiclient.Routes, s string) apiclient.Request { return r.FindByEmail(s) },
@@ -182,10 +169,6 @@ func TestN4_Paths(t *testing.T) {
 				}
 			}
 		}
-	}
-	// Queries only by url.Values: the plus sign of a number is kept.
-	if got := (url.Values{"phone": {"+49"}}).Encode(); got != "phone=%2B49" {
-		t.Errorf("%s", got)
 	}
 }
 

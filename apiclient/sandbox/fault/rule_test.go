@@ -2,7 +2,6 @@ package fault_test
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -77,17 +76,4 @@ func TestParseMistakes(t *testing.T) {
 			t.Errorf("Parse(%q) fails with %v; want %q", text, err, want)
 		}
 	}
-}
-
-// Nothing makes Parse panic, and a rule is about something.
-func FuzzParse(f *testing.F) {
-	for _, info := range fault.Kinds() {
-		f.Add(fmt.Sprintf("POST /funnel/v2/claims:5%%:%s", info.Kind))
-		f.Add(fmt.Sprintf("* *:%dth:%s=90s", 11, info.Kind))
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		if r, err := fault.Parse(text, nil); err == nil && (r.Method == "" || r.Path == "" || r.Kind == "" || (r.PerCent > 0) == (r.Nth > 0)) {
-			t.Errorf("Parse(%q) = %+v", text, r)
-		}
-	})
 }
