@@ -106,91 +106,59 @@ func TestN2_TLS(t *testing.T) {
 	}
 }
 
-// N-3, with TestNormaliseBaseURL: whatever id an answer holds, the next request goes to the base url's host and
-// below its path, or is not sent.
-func TestN3_BaseURLIsFixed(t *testing.T) {
-	for _, id := range []string{"http://evil.example/", "//evil.example", "../../admin", "..", ".", "%2e%2e", `..\admin`, "a/b", "a?x=1", "a#x", "a@evil.example", "a\r\nHost: evil.example", "", " "} {
-		for _, read := range []func(apiclient.Routes) apiclient.Request{
-			func(r apiclient.Routes) apiclient.Request { return r.CreateLink(id, nil) },
-			func(r apiclient.Routes) apiclient.Request {
-				return r.CreateActivity(id, "", apiclient.Activity{TemplateID: "t", Status: "Open"})
-			},
-			func(r apiclient.Routes) apiclient.Request {
-				return r.CreateActivity("c", id, apiclient.Activity{TemplateID: "t", Status: "Open"})
-			},
-		} {
-			for _, version := range []apiclient.Version{apiclient.V1, apiclient.V2} {
-				cfg := config(version)
-				cfg.Transport = elsewhere{t, "localhost", "/api/funnel/"}
-				c := client(t, cfg)
-				c.Create(t.Context(), read(c.Routes()))
-			}
-		}
-	}
-}
-
-// elsewhere reports requests that leave the base url.
-type elsewhere struct {
-	t      *testing.T
-	host   string
-	prefix string
-}
-
-func (e elsewhere) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.URL.Host != e.host || req.Host != e.host || !strings.HasPrefix(req.URL.EscapedPath(), e.prefix) {
-		e.t.Errorf("a request goes to %s at %s", req.URL.EscapedPath(), req.Host)
-	}
-	return nil, io.ErrUnexpectedEOF
-}
-
-// N-4: a path has the right number of segments below the base url's path, whatever
-// they hold; a value that cannot be a segment is not sent.
-func TestN4_Paths(t *testing.T) {
-	payloads := []string{"..", ".", "", "../admin", "..%2fadmin", "%2e%2e", `..\admin`, "a/b", "a//b", "?admin=true", "#x", "a\x00b", "a\r\nX: y", "+49 170;x=1"}
+// N-3, with TestNormaliseBaseURL, and N-4: whatever an id of an answer or a value of the sheet is, the next request goes to
+// the base url's host, and its path has the right number of segments below the base url's; what cannot be a segment
+// is not sent.
+func TestN3_N4_Paths(t *testing.T) {
+	open := apiclient.Activity{TemplateID: "t", Status: "Open"}
+	payloads := []string{"..", ".", "", "../admin", "../../admin", "..%2fadmin", "%2e%2e", `..\admin`, "a/b", "a//b", "?admin=true", "a?x=1", "#x", "a#x", "a\x00b",
+		"a\r\nX: y", "a\r\nHost: evil.example", "+49 170;x=1", "http://evil.example/", "//evil.example", "a@evil.example", " "}
 	for _, version := range []apiclient.Version{apiclient.V1, apiclient.V2} {
-		routes := map[string]func(r apiclient.Routes, s string) apiclient.Request{
-			"e-mail": func(r apiclient.Routes, s string) apiclient.Request { return r.FindByEmail(s) },
-			"phone":  func(r apiclient.Routes, s string) apiclient.Request { return r.FindByPhone(s) },
-			"link":   func(r apiclient.Routes, s string) apiclient.Request { return r.CreateLink(s, nil) },
-			"activity": func(r apiclient.Routes, s string) apiclient.Request {
-				return r.CreateActivity(s, s, apiclient.Activity{TemplateID: "t", Status: "Open"})
-			},
-		}
-		for name, route := range routes {
+		for name, route := range map[string]func(r apiclient.Routes, s string) apiclient.Request{
+			"e-mail":              func(r apiclient.Routes, s string) apiclient.Request { return r.FindByEmail(s) },
+			"phone":               func(r apiclient.Routes, s string) apiclient.Request { return r.FindByPhone(s) },
+			"link":                func(r apiclient.Routes, s string) apiclient.Request { return r.CreateLink(s, nil) },
+			"activity":            func(r apiclient.Routes, s string) apiclient.Request { return r.CreateActivity(s, "", open) },
+			"activity of a claim": func(r apiclient.Routes, s string) apiclient.Request { return r.CreateActivity("c", s, open) },
+			"activity with both":  func(r apiclient.Routes, s string) apiclient.Request { return r.CreateActivity(s, s, open) },
+		} {
+			inPath := !strings.HasPrefix(name, "activity") || version == apiclient.V1 && name != "activity of a claim"
 			want := segments(t, version, route, "plain")
 			for _, payload := range payloads {
 				got := segments(t, version, route, payload)
-				refused := payload == "" || payload == "." || payload == ".." || strings.ContainsAny(payload, "\x00\r\n")
-				switch inPath := name != "activity" || version == apiclient.V1; {
-				case refused && inPath && got != nil:
-					t.Errorf("%s, %s: %q was sent as %v", version, name, payload, got)
-				case !(refused && inPath) && len(got) != len(want):
-					t.Errorf("%s, %s: %q was sent as %v", version, name, payload, got)
+				refused := inPath && (payload == "" || payload == "." || payload == ".." || strings.ContainsAny(payload, "\x00\r\n"))
+				if refused != (got == 0) || !refused && got != want {
+					t.Errorf("%s, %s: %q was sent with %d segments, want %d", version, name, payload, got, want)
 				}
 			}
 		}
 	}
 }
 
-// segments returns the segments of the path that is sent; nil when nothing is sent.
-func segments(t *testing.T, version apiclient.Version, route func(apiclient.Routes, string) apiclient.Request, payload string) []string {
+// segments counts the segments of the path that is sent; 0 when nothing is sent.
+func segments(t *testing.T, version apiclient.Version, route func(apiclient.Routes, string) apiclient.Request, payload string) (n int) {
 	t.Helper()
-	var uri string
 	cfg := config(version)
-	cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { uri = r.RequestURI }))
+	cfg.Transport = seen(func(r *http.Request) {
+		path, query, _ := strings.Cut(r.URL.RequestURI(), "?")
+		if n = len(strings.Split(path, "/")); r.Host != "localhost" || r.URL.Host != "localhost" || !strings.HasPrefix(path, "/api/funnel/"+string(version)+"/") {
+			t.Errorf("%q leads to %s at %s", payload, path, r.Host)
+		}
+		if values, err := url.ParseQuery(query); err != nil || len(values) > 1 {
+			t.Errorf("%q makes the query %s", payload, query)
+		}
+	})
 	c := client(t, cfg)
 	_, _ = c.Do(t.Context(), route(c.Routes(), payload))
-	if uri == "" {
-		return nil
-	}
-	path, query, _ := strings.Cut(uri, "?")
-	if !strings.HasPrefix(path, "/api/funnel/"+string(version)+"/") {
-		t.Errorf("%q leads to %s", payload, path)
-	}
-	if values, err := url.ParseQuery(query); err != nil || len(values) > 1 {
-		t.Errorf("%q makes the query %s", payload, query)
-	}
-	return strings.Split(path, "/")
+	return n
+}
+
+// seen is a transport that answers nothing.
+type seen func(*http.Request)
+
+func (s seen) RoundTrip(r *http.Request) (*http.Response, error) {
+	s(r)
+	return nil, io.ErrUnexpectedEOF
 }
 
 // N-6: an answer with more than 1 MiB, or with a head of more than 64 KiB, is not read
