@@ -3,9 +3,7 @@ package apiclient_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -15,7 +13,6 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/rate"
-	"claimsheet/importer/testform"
 )
 
 // agreed is a rate.Limiter in memory. Its clock is not that of the processes.
@@ -81,93 +78,6 @@ func workAll(t *testing.T, all []*apiclient.Client, workers, n int) {
 		wg.Go(func() { work(t, c, workers, n) })
 	}
 	wg.Wait()
-}
-
-// No second sees more requests of all processes together than the ceiling, and hardly
-// fewer while there is work, however wrong their clocks are and slow the limiter is.
-func TestASharedRateIsTheCeilingOfAll(t *testing.T) {
-	for _, test := range []struct {
-		rate float64
-		slow time.Duration
-		used float64 // of the ceiling
-	}{
-		{1, 0, 0.89}, {10, 5 * time.Millisecond, 0.88}, {50, 5 * time.Millisecond, 0.85}, {400, 5 * time.Millisecond, 0.8}, {50, 150 * time.Millisecond, 0.4},
-	}[:testform.LongOr(5, 2)] {
-		t.Run(fmt.Sprint(test.rate, " a second, answers in ", test.slow), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &clockwork{}
-				all := processes(t, 4, s, &agreed{slow: test.slow}, func(_ int, cfg *apiclient.Config) { cfg.RequestsPerSecond = test.rate })
-				n := int(test.rate * 5)
-				workAll(t, all, 32, n)
-				if most := mostInASecond(s.at); float64(most) > test.rate {
-					t.Errorf("%d in one second", most)
-				}
-				used := float64(4*n-1) / s.at[4*n-1].Seconds() / test.rate
-				if t.Logf("%.0f %% of the ceiling", 100*used); used < test.used {
-					t.Errorf("%.0f %% of the ceiling, want %.0f", 100*used, 100*test.used)
-				}
-			})
-		})
-	}
-}
-
-// Processes that are held up between their turn and the departure, by a new token or
-// because the machine is busy, do not leave late in the time of others.
-func TestALateDepartureIsLost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &clockwork{}
-		fetched := make(chan struct{})
-		time.AfterFunc(5*time.Second, func() { close(fetched) })
-		all := processes(t, 8, s, &agreed{}, func(i int, cfg *apiclient.Config) {
-			cfg.RequestsPerSecond = 20
-			if i > 0 {
-				cfg.Authorize = func(context.Context, *http.Request) error {
-					<-fetched
-					return nil
-				}
-			}
-		})
-		var wg sync.WaitGroup
-		wg.Go(func() { work(t, all[0], 8, 150) })
-		wg.Go(func() { workAll(t, all[1:], 4, 10) })
-		wg.Wait()
-		if most := mostInASecond(s.at); most > 20 {
-			t.Errorf("%d in one second", most)
-		}
-	})
-}
-
-// A pause that one process is asked for holds for all, a quarter of a second later at the
-// latest, with a ceiling or without one; and so does the cut.
-func TestAPauseHoldsForAllProcesses(t *testing.T) {
-	for _, rate := range []float64{0, 40} {
-		t.Run(fmt.Sprint(rate, " a second"), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &clockwork{say: func(n int, _ time.Duration) (int, string) {
-					if n == 200 {
-						return 429, "30"
-					}
-					return 200, ""
-				}}
-				limiter := &agreed{slow: 4 * time.Millisecond}
-				all := processes(t, 4, s, limiter, func(_ int, cfg *apiclient.Config) { cfg.RequestsPerSecond = rate })
-				workAll(t, all, 4, 500)
-				asked := s.at[199] + 100*time.Millisecond // the answer takes up to that
-				for _, at := range s.at[200:] {
-					if at > asked+260*time.Millisecond && at < s.at[199]+30*time.Second {
-						t.Errorf("a request leaves %v after the pause began", at-asked)
-					}
-				}
-				after := slices.IndexFunc(s.at, func(at time.Duration) bool { return at >= s.at[199]+30*time.Second })
-				if soon := mostInASecond(s.at[after : after+40]); rate > 0 && soon > 31 {
-					t.Errorf("%d leave in the second after the pause, want about 29: half of 40, which doubles in a second", soon)
-				}
-				if rate == 0 && limiter.changes == 0 {
-					t.Error("the limiter was not told")
-				}
-			})
-		})
-	}
 }
 
 // Without a ceiling no request asks the limiter: each process reads the state four times
