@@ -151,19 +151,14 @@ func TestAnswersWithoutEndTakeLittleMemory(t *testing.T) {
 	const ok = "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\n"
 	packed := bomb()
 	floods := map[string]apitest.RawReply{
-		"body without a length":       endlessly(ok+"\r\n", " "),
-		"body of 1 GiB":               endlessly(ok+"Content-Length: 1073741824\r\n\r\n", " "),
-		"body in chunks":              endlessly(ok+"Transfer-Encoding: chunked\r\n\r\n", "1000\r\n"+strings.Repeat(" ", 4096)+"\r\n"),
-		"body in chunks of one":       endlessly(ok+"Transfer-Encoding: chunked\r\n\r\n", "1\r\n \r\n"),
-		"chunk with an endless head":  endlessly(ok+"Transfer-Encoding: chunked\r\n\r\n1;", "x"),
-		"trailer":                     endlessly(ok+"Transfer-Encoding: chunked\r\n\r\n0\r\n", "X: y\r\n"),
-		"400,000 headers":             apitest.Bytes(ok + strings.Repeat("X-Header: y\r\n", 400_000) + "\r\n{}"),
-		"headers":                     endlessly(ok, "X-Header: y\r\n"),
-		"one header":                  endlessly(ok+"X-Header: ", "y"),
-		"status line":                 endlessly("HTTP/1.1 201 ", "y"),
-		"interim answers":             endlessly("", "HTTP/1.1 103 Early Hints\r\n\r\n"),
-		"gzip of 1 GiB":               apitest.Bytes(fmt.Sprintf("%sContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", ok, len(packed), packed)),
-		"gzip of 1 GiB, as a framing": apitest.Bytes(ok + "Transfer-Encoding: gzip\r\n\r\n" + packed),
+		"body without a length": endlessly(ok+"\r\n", " "),
+		"body in chunks":        endlessly(ok+"Transfer-Encoding: chunked\r\n\r\n", "1000\r\n"+strings.Repeat(" ", 4096)+"\r\n"),
+		"body in chunks of one": endlessly(ok+"Transfer-Encoding: chunked\r\n\r\n", "1\r\n \r\n"),
+		"trailer":               endlessly(ok+"Transfer-Encoding: chunked\r\n\r\n0\r\n", "X: y\r\n"),
+		"headers":               endlessly(ok, "X-Header: y\r\n"),
+		"status line":           endlessly("HTTP/1.1 201 ", "y"),
+		"interim answers":       endlessly("", "HTTP/1.1 103 Early Hints\r\n\r\n"),
+		"gzip of 1 GiB":         apitest.Bytes(fmt.Sprintf("%sContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", ok, len(packed), packed)),
 	}
 	for name, flood := range floods {
 		t.Run(name, func(t *testing.T) {

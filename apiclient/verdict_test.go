@@ -183,16 +183,10 @@ func TestRulesComeFirst(t *testing.T) {
 		{"no match", apiclient.Rule{Pointer: "/error", Matches: "^X", Means: "failed"},
 			apiclient.Answer{Status: 200, Body: []byte(`{"error":"E17","claimId":"k"}`)},
 			apiclient.Verdict{Effect: apiclient.Created, ID: "k"}},
-		{"retry a 503", apiclient.Rule{Status: 503, Means: "retry"}, apiclient.Answer{Status: 503},
-			apiclient.Verdict{Effect: apiclient.Refused, Retry: apiclient.AfterPause, Reason: "HTTP 503 Service Unavailable, which the environment's errors rules read as retry"}},
-		{"done with an id", apiclient.Rule{Status: 409, Means: "done"}, apiclient.Answer{Status: 409, Body: []byte(`{"claimId":"k"}`)},
-			apiclient.Verdict{Effect: apiclient.Created, ID: "k"}},
 		{"done without an id", apiclient.Rule{Status: 409, Means: "done"}, apiclient.Answer{Status: 409, Body: []byte(`{}`)},
 			apiclient.Verdict{Effect: apiclient.Uncertain, Reason: "HTTP 409 Conflict, but the answer has no value at /claimId"}},
 		{"stop keeps the effect", apiclient.Rule{Matches: "suspended", Means: "stop"}, apiclient.Answer{Status: 403, Body: []byte(`suspended`)},
 			apiclient.Verdict{Effect: apiclient.Refused, Stop: true, Reason: "HTTP 403 Forbidden"}},
-		{"uncertain 400", apiclient.Rule{Status: 400, Means: "uncertain"}, apiclient.Answer{Status: 400},
-			apiclient.Verdict{Effect: apiclient.Uncertain, Reason: "HTTP 400 Bad Request, which the environment's errors rules read as uncertain"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

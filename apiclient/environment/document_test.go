@@ -120,32 +120,6 @@ func TestC1_HostileEnvironments(t *testing.T) {
 	}
 }
 
-func FuzzLoad(f *testing.F) {
-	for _, pattern := range []string{"testdata/err/*.yaml", "testdata/ok/*.yaml"} {
-		for _, path := range must(filepath.Glob(pattern))(f) {
-			f.Add(must(os.ReadFile(path))(f))
-		}
-	}
-	const path = "environments.yaml"
-	f.Fuzz(func(t *testing.T, data []byte) {
-		file, err := environment.Parse(path, data)
-		for _, name := range file.Names() {
-			if e, err := file.Choose(name); err != nil || e.BaseURL == "" {
-				t.Errorf("entry %q of a good file: %+v, %v", name, e, err)
-			}
-		}
-		list, isList := errors.AsType[problem.List](err)
-		if err != nil && (!isList || len(list) == 0) {
-			t.Fatalf("an error that is no list of problems: %T", err)
-		}
-		for _, p := range list {
-			if p.Code == "" || p.Message == "" || strings.ContainsAny(p.Message, "\n\r") || p.Where.File != path || p.Where.Line < 1 || p.Where.Column < 1 {
-				t.Errorf("an incomplete problem: %#v", p)
-			}
-		}
-	})
-}
-
 func write(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)

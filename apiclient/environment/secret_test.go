@@ -34,27 +34,17 @@ func TestP2_SecretShowsNowhere(t *testing.T) {
 	}
 	w := wrapper{s, s, []environment.Secret{s}, map[string]*environment.Secret{"a": &s}}
 	var shown bytes.Buffer
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%T"} {
-		fmt.Fprintf(&shown, verb+"\n", s)
-		fmt.Fprintf(&shown, verb+"\n", &s)
-		fmt.Fprintf(&shown, verb+"\n", w)
-		fmt.Fprintf(&shown, verb+"\n", &w)
-	}
-	fmt.Fprintln(&shown, s, w, fmt.Errorf("with %v", s))
-	for _, h := range []slog.Handler{slog.NewTextHandler(&shown, nil), slog.NewJSONHandler(&shown, nil)} {
-		slog.New(h).Info("secret", "s", s, "w", w, slog.Group("g", "s", &s))
-	}
-	for _, v := range []any{s, &s, w, map[string]any{"s": s}} {
-		if err := json.NewEncoder(&shown).Encode(v); err != nil {
-			t.Error(err)
+	for _, v := range []any{s, &s, w, &w, map[string]any{"s": s}, fmt.Errorf("with %v", s)} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%T"} {
+			fmt.Fprintf(&shown, verb+"\n", v)
 		}
+		for _, h := range []slog.Handler{slog.NewTextHandler(&shown, nil), slog.NewJSONHandler(&shown, nil)} {
+			slog.New(h).Info("secret", "v", v, slog.Group("g", "v", v))
+		}
+		noError(t, json.NewEncoder(&shown).Encode(v))
 	}
 	for _, v := range []any{s, &s, map[string]any{"s": s}} {
-		data, err := yaml.Dump(v)
-		if err != nil {
-			t.Error(err)
-		}
-		shown.Write(data)
+		shown.Write(must(yaml.Dump(v))(t))
 	}
 	for _, form := range []string{canary, fmt.Sprintf("%x", canary), fmt.Sprintf("%X", canary)} {
 		if strings.Contains(shown.String(), form) {
