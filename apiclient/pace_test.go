@@ -2,7 +2,6 @@ package apiclient_test
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -309,58 +308,54 @@ func TestASlotIsForOneRequest(t *testing.T) {
 // there is work.
 func TestNeverMoreInFlight(t *testing.T) {
 	const most, workers, each = 4, 12, 40
-	for name, change := range map[string]func(*apiclient.Config){
-		"no rate": func(*apiclient.Config) {},
-		"a rate":  func(cfg *apiclient.Config) { cfg.RequestsPerSecond = 100 },
-	} {
-		for _, busy := range []int{0, 29} {
-			t.Run(fmt.Sprint(name, ", every ", busy), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					var inFlight, peak, n atomic.Int64
-					c := against(t, func(w http.ResponseWriter, _ *http.Request) {
-						peak.Store(max(peak.Load(), inFlight.Add(1)))
-						defer inFlight.Add(-1)
-						time.Sleep(100 * time.Millisecond)
-						if n := n.Add(1); busy > 0 && n%int64(busy) == 0 {
-							w.Header().Set("Retry-After", "1")
-							w.WriteHeader(http.StatusTooManyRequests)
+	for _, test := range []struct {
+		rate float64
+		busy int64 // every so many requests get a 429; 0 for none
+	}{{0, 0}, {0, 29}, {100, 0}, {100, 29}} {
+		synctest.Test(t, func(t *testing.T) {
+			var inFlight, peak, n atomic.Int64
+			c := against(t, func(w http.ResponseWriter, _ *http.Request) {
+				peak.Store(max(peak.Load(), inFlight.Add(1)))
+				defer inFlight.Add(-1)
+				time.Sleep(100 * time.Millisecond)
+				if n := n.Add(1); test.busy > 0 && n%test.busy == 0 {
+					w.Header().Set("Retry-After", "1")
+					w.WriteHeader(http.StatusTooManyRequests)
+					return
+				}
+				_, _ = io.WriteString(w, `{"contactId":"a"}`)
+			}, func(cfg *apiclient.Config) { cfg.RequestsPerSecond, cfg.Concurrency = test.rate, most })
+			start := time.Now()
+			var wg sync.WaitGroup
+			for i := range workers {
+				wg.Go(func() {
+					for range each {
+						if i%3 == 0 {
+							_, _ = c.Do(t.Context(), c.Routes().FindByEmail("jane@example.com"))
+							continue
+						}
+						slot, err := c.Reserve(t.Context())
+						if err != nil {
+							t.Error(err)
 							return
 						}
-						_, _ = io.WriteString(w, `{"contactId":"a"}`)
-					}, change, func(cfg *apiclient.Config) { cfg.Concurrency = most })
-					start := time.Now()
-					var wg sync.WaitGroup
-					for i := range workers {
-						wg.Go(func() {
-							for range each {
-								if i%3 == 0 {
-									_, _ = c.Do(t.Context(), c.Routes().FindByEmail("jane@example.com"))
-									continue
-								}
-								slot, err := c.Reserve(t.Context())
-								if err != nil {
-									t.Error(err)
-									return
-								}
-								time.Sleep(10 * time.Millisecond) // the ledger
-								if i%3 == 1 {
-									slot.Await(t.Context())
-								}
-								c.CreateReserved(t.Context(), slot, createContact(c))
-							}
-						})
-					}
-					wg.Wait()
-					if n := peak.Load(); n > most || n < most {
-						t.Errorf("%d requests in flight, want %d", n, most)
-					}
-					full := workers * each * 100 * time.Millisecond / most
-					if took := time.Since(start); name == "no rate" && busy == 0 && took > full+200*time.Millisecond {
-						t.Errorf("it took %v, want %v: the pipe was not full", took, full)
+						time.Sleep(10 * time.Millisecond) // the ledger
+						if i%3 == 1 {
+							slot.Await(t.Context())
+						}
+						c.CreateReserved(t.Context(), slot, createContact(c))
 					}
 				})
-			})
-		}
+			}
+			wg.Wait()
+			if n := peak.Load(); n != most {
+				t.Errorf("%+v: %d requests in flight, want %d", test, n, most)
+			}
+			full := workers * each * 100 * time.Millisecond / most
+			if took := time.Since(start); test.rate == 0 && test.busy == 0 && took > full+200*time.Millisecond {
+				t.Errorf("it took %v, want %v: the pipe was not full", took, full)
+			}
+		})
 	}
 }
 

@@ -1,8 +1,6 @@
 package apitest_test
 
 import (
-	"io"
-	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -13,31 +11,6 @@ import (
 var details = apitest.Template{ID: "t1", Name: "Your details", Attributes: []apitest.Attribute{
 	{ID: "a1", Name: "Born", DataType: "Date"}, {ID: "a2", Name: "Notes"},
 }}
-
-// serve starts a service and returns it and a function that calls it; status 0 means
-// that there was no complete answer.
-func serve(t *testing.T) (*apitest.Server, func(method, path, body string) (status int, answer string)) {
-	s := apitest.New(details)
-	server := httptest.NewServer(s)
-	t.Cleanup(server.Close)
-	return s, func(method, path, body string) (int, string) {
-		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), method, server.URL+"/funnel"+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		res, err := server.Client().Transport.RoundTrip(req)
-		if err != nil {
-			return 0, ""
-		}
-		defer res.Body.Close()
-		data, err := io.ReadAll(res.Body)
-		if err != nil {
-			return 0, string(data)
-		}
-		return res.StatusCode, string(data)
-	}
-}
 
 // TestComplaints breaks each of the document's rules.
 func TestComplaints(t *testing.T) {
@@ -67,11 +40,11 @@ func TestComplaints(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			s, call := serve(t)
-			id := s.AddClient("k", "k@b.test", "")
-			status, _ := call(c.method, strings.ReplaceAll(c.path, "ID", id), strings.ReplaceAll(c.body, "ID", id))
-			if status/100 != 4 || len(s.Complaints()) != 1 || len(s.Created()) != 0 {
-				t.Errorf("status %d, complaints %q, created %v", status, s.Complaints(), s.Created())
+			s := apitest.New(details)
+			id, w := s.AddClient("k", "k@b.test", ""), httptest.NewRecorder()
+			s.ServeHTTP(w, httptest.NewRequest(c.method, "/funnel"+strings.ReplaceAll(c.path, "ID", id), strings.NewReader(strings.ReplaceAll(c.body, "ID", id))))
+			if w.Code/100 != 4 || len(s.Complaints()) != 1 || len(s.Created()) != 0 {
+				t.Errorf("status %d, complaints %q, created %v", w.Code, s.Complaints(), s.Created())
 			}
 		})
 	}

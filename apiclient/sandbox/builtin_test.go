@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"claimsheet/apiclient/sandbox"
@@ -23,14 +24,13 @@ func TestBuiltInTemplates(t *testing.T) {
 	}
 	contact, seen := newContact(t, s), map[string]bool{}
 	for _, template := range templates {
-		var attributes []json.RawMessage
+		var attributes []string
 		for _, a := range template.Attributes {
 			seen[a.DataType] = true
-			attributes = append(attributes, json.RawMessage(`{"templateId":"`+a.ID+`",`+value[a.DataType]+`}`))
+			attributes = append(attributes, `{"templateId":"`+a.ID+`",`+value[a.DataType]+`}`)
 		}
-		list := must(json.Marshal(attributes))(t)
 		post(t, s, v2+"/activities?contactId="+contact, `{"templateId":"`+template.ID+
-			`","status":"Accepted","workflowName":"x","workflowTemplateIdentifier":"x","attributes":`+string(list)+`}`)
+			`","status":"Accepted","workflowName":"x","workflowTemplateIdentifier":"x","attributes":[`+strings.Join(attributes, ",")+`]}`)
 	}
 	for dataType := range value {
 		if !seen[dataType] {
