@@ -111,7 +111,8 @@ func TestN2_TLS(t *testing.T) {
 // is not sent.
 func TestN3_N4_Paths(t *testing.T) {
 	open := apiclient.Activity{TemplateID: "t", Status: "Open"}
-	payloads := []string{"..", ".", "", "../admin", "../../admin", "..%2fadmin", "%2e%2e", `..\admin`, "a/b", "a//b", "?admin=true", "a?x=1", "#x", "a#x", "a\x00b",
+	payloads := []string{"..", ".", "", "../admin", "../../admin", "..%2fadmin", "%2e%2e", `..\admin`,
+		"a/b", "a//b", "?admin=true", "a?x=1", "#x", "a#x", "a\x00b",
 		"a\r\nX: y", "a\r\nHost: evil.example", "+49 170;x=1", "http://evil.example/", "//evil.example", "a@evil.example", " "}
 	for _, version := range []apiclient.Version{apiclient.V1, apiclient.V2} {
 		for name, route := range map[string]func(r apiclient.Routes, s string) apiclient.Request{
@@ -141,7 +142,8 @@ func segments(t *testing.T, version apiclient.Version, route func(apiclient.Rout
 	cfg := config(version)
 	cfg.Transport = seen(func(r *http.Request) {
 		path, query, _ := strings.Cut(r.URL.RequestURI(), "?")
-		if n = len(strings.Split(path, "/")); r.Host != "localhost" || r.URL.Host != "localhost" || !strings.HasPrefix(path, "/api/funnel/"+string(version)+"/") {
+		n = len(strings.Split(path, "/"))
+		if r.Host != "localhost" || r.URL.Host != "localhost" || !strings.HasPrefix(path, "/api/funnel/"+string(version)+"/") {
 			t.Errorf("%q leads to %s at %s", payload, path, r.Host)
 		}
 		if values, err := url.ParseQuery(query); err != nil || len(values) > 1 {

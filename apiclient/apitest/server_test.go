@@ -42,7 +42,8 @@ func TestComplaints(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := apitest.New(details)
 			id, w := s.AddClient("k", "k@b.test", ""), httptest.NewRecorder()
-			s.ServeHTTP(w, httptest.NewRequest(c.method, "/funnel"+strings.ReplaceAll(c.path, "ID", id), strings.NewReader(strings.ReplaceAll(c.body, "ID", id))))
+			body := strings.NewReader(strings.ReplaceAll(c.body, "ID", id))
+			s.ServeHTTP(w, httptest.NewRequest(c.method, "/funnel"+strings.ReplaceAll(c.path, "ID", id), body))
 			if w.Code/100 != 4 || len(s.Complaints()) != 1 || len(s.Created()) != 0 {
 				t.Errorf("status %d, complaints %q, created %v", w.Code, s.Complaints(), s.Created())
 			}

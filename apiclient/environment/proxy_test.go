@@ -18,7 +18,8 @@ import (
 // proxy that refuses proves that neither was sent.
 func TestTokensThroughAProxy(t *testing.T) {
 	t.Setenv("CANARY", canary)
-	service := &guarded{Server: apitest.New(), accepts: func(r *http.Request) bool { return r.Header.Get("Authorization") == "Bearer token-1" }}
+	service := &guarded{Server: apitest.New()}
+	service.accepts = func(r *http.Request) bool { return r.Header.Get("Authorization") == "Bearer token-1" }
 	tokens := &tokenServer{answer: lasting(3600)}
 	// The certificate of httptest is for example.com.
 	serviceTLS, tokensTLS := httptest.NewTLSServer(service), httptest.NewTLSServer(tokens)

@@ -61,7 +61,9 @@ func TestP2_SecretShowsNowhere(t *testing.T) {
 
 // ReadSecret reads what a command line refers to; its errors do not repeat it.
 func TestReadSecret(t *testing.T) {
-	for text, want := range map[string]string{canary: "literal-secret", "": "literal-secret", "env:" + canary: "secret", "cmd:false": "secret"} {
+	for text, want := range map[string]string{
+		canary: "literal-secret", "": "literal-secret", "env:" + canary: "secret", "cmd:false": "secret",
+	} {
 		_, err := environment.ReadSecret(t.Context(), "--password", text)
 		p, ok := errors.AsType[problem.Problem](err)
 		if !ok || p.Code != want || p.Hint == "" || !strings.Contains(p.Message, "--password") || strings.Contains(p.Error()+p.Hint, canary) {

@@ -20,11 +20,13 @@ type refusal struct{ head, request, body string } // head is all but the answer
 
 func refusals(t testing.TB) (list []refusal) {
 	t.Helper()
-	constants := strings.NewReplacer("(0)", details[:34], "(unknown)", unheardOf, "(case)", sandbox.CaseID, "(1 MiB)", strings.Repeat("x", 1<<20-7), "(BOM)", "\ufeff")
+	constants := strings.NewReplacer("(0)", details[:34], "(unknown)", unheardOf, "(case)", sandbox.CaseID,
+		"(1 MiB)", strings.Repeat("x", 1<<20-7), "(BOM)", "\ufeff")
 	for entry := range strings.SplitSeq(string(must(os.ReadFile("testdata/refusals.txt"))(t)), "\n\n") {
 		if lines := strings.Split(entry, "\n\t"); len(lines) > 2 {
 			last := len(lines) - 1
-			list = append(list, refusal{strings.Join(lines[:last], "\n\t"), constants.Replace(lines[1]), constants.Replace(strings.Join(lines[2:last], ""))})
+			body := strings.Join(lines[2:last], "")
+			list = append(list, refusal{strings.Join(lines[:last], "\n\t"), constants.Replace(lines[1]), constants.Replace(body)})
 		}
 	}
 	return list

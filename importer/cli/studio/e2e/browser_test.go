@@ -232,7 +232,8 @@ func (b *browser) look(name string) {
 		if wide := evaluate[int64](b, `document.documentElement.scrollWidth`); wide > w.width {
 			b.t.Errorf("%s is %d wide in a window of %d", name, wide, w.width)
 		}
-		if high := evaluate[int64](b, `document.querySelector("header.top") ? document.documentElement.scrollHeight : 0`); w.width >= 1024 && high > w.height {
+		high := evaluate[int64](b, `document.querySelector("header.top") ? document.documentElement.scrollHeight : 0`)
+		if w.width >= 1024 && high > w.height {
 			b.t.Errorf("%s is %d high in a window of %d by %d: the page scrolls beside its parts", name, high, w.width, w.height)
 		}
 		if *pictures != "" {
