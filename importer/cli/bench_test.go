@@ -2,8 +2,6 @@ package cli_test
 
 import (
 	"bufio"
-	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -15,9 +13,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/pprof"
-	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -26,15 +23,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"claimsheet/apiclient/sandbox"
-	"claimsheet/importer/cli"
 )
 
 var (
 	benchClients     = flag.Int("clients", 500, "clients of the sheet of BenchmarkRun and BenchmarkWorkers, each with 6 calls")
 	benchConcurrency = flag.Int("in-flight", 32, "calls of BenchmarkRun in flight at the service")
 	benchLeast       = flag.Float64("least-ratio", 0, "BenchmarkRun fails where the best ratio of its rounds is lower")
-	benchRounds      = flag.Int("rounds", 1, "how often BenchmarkRun measures run and bare loop, and BenchmarkWorkers all ways, one after the other")
-	benchProfile     = flag.String("run-cpuprofile", "", "`FILE` for a CPU profile of BenchmarkRun's runs")
+	benchRounds      = flag.Int("rounds", 1, "how often BenchmarkRun measures run and bare loop, one after the other")
 )
 
 const (
@@ -68,16 +63,12 @@ activities:
 func BenchmarkRun(b *testing.B) {
 	sheet := filepath.Join(b.TempDir(), "leads.xlsx")
 	writeBenchSheet(b, sheet, 0, *benchClients)
-	program := programName
-	if *benchProfile != "" {
-		program = "claimsheet-profiled"
-	}
 	for _, delay := range []string{"0ms", "5ms", "20ms"} {
 		b.Run(delay, func(b *testing.B) {
 			for b.Loop() {
 				var best benchRound
 				for range *benchRounds {
-					r := measureRound(b, program, sheet, delay)
+					r := measureRound(b, sheet, delay)
 					b.Logf("ratio %.3f: run %s, %s of processor; bare loop %s, %s of processor", r.ratio(), r.run.wall, r.run.processor, r.bare.wall, r.bare.processor)
 					if r.ratio() > best.ratio() {
 						best = r
@@ -117,7 +108,7 @@ func (r benchRound) ratio() float64 {
 }
 
 // measureRound measures a run and the bare loop, each with a service of its own.
-func measureRound(b *testing.B, program, sheet, delay string) (r benchRound) {
+func measureRound(b *testing.B, sheet, delay string) (r benchRound) {
 	concurrency := strconv.Itoa(*benchConcurrency)
 	service, end := startBenchService(b, delay)
 	r.bare = timed(b, "claimsheet-bench-bare", service, strconv.Itoa(*benchClients), concurrency)
@@ -127,7 +118,7 @@ func measureRound(b *testing.B, program, sheet, delay string) (r benchRound) {
 	service, end = startBenchService(b, delay)
 	write(b, filepath.Join(dir, "mapping.yaml"), benchMapping)
 	write(b, filepath.Join(dir, "environments.yaml"), "default: here\nenvironments: {here: {base_url: '"+service+"'}}\n")
-	r.run = timed(b, program, "run", "-m", filepath.Join(dir, "mapping.yaml"), "--json", "--concurrency", concurrency,
+	r.run = timed(b, programName, "run", "-m", filepath.Join(dir, "mapping.yaml"), "--json", "--concurrency", concurrency,
 		"-o", filepath.Join(dir, "results.xlsx"), sheet)
 	r.service = end()
 	info, err := os.Stat(filepath.Join(dir, ".claimsheet", "ledger.db"))
@@ -140,7 +131,6 @@ func measureRound(b *testing.B, program, sheet, delay string) (r benchRound) {
 func timed(b *testing.B, name string, args ...string) benchTime {
 	b.Helper()
 	cmd := exec.Command(name, args...)
-	cmd.Env = append(os.Environ(), "BENCH_CPUPROFILE="+*benchProfile)
 	started := time.Now()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		b.Fatalf("%s: %v\n%s", name, err, out)
@@ -175,7 +165,6 @@ func startBenchService(b *testing.B, delay string) (address string, end func() t
 var benchPrograms = map[string]func(){
 	"claimsheet-bench-service": func() { exitWith(serveBench(os.Args[1])) },
 	"claimsheet-bench-bare":    func() { exitWith(bareLoop(os.Args[1], os.Args[2], os.Args[3])) },
-	"claimsheet-profiled":      profiled,
 }
 
 func exitWith(err error) {
@@ -216,18 +205,6 @@ func serveBench(delay string) error {
 	return nil
 }
 
-// profiled is the program with the CPU profile of its run in a file.
-func profiled() {
-	f, err := os.Create(os.Getenv("BENCH_CPUPROFILE"))
-	exitWith(err)
-	exitWith(pprof.StartCPUProfile(f))
-	cli.SetUpProcess(os.Getenv)
-	code := cli.Main(context.Background(), os.Args[1:], cli.IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv})
-	pprof.StopCPUProfile()
-	exitWith(f.Close())
-	os.Exit(code)
-}
-
 // writeBenchSheet writes a sheet of clients; the first has this number.
 func writeBenchSheet(b *testing.B, path string, first, clients int) {
 	writeRows(b, path, excelize.NewFile(), []any{"E-mail", "Name", "Address", "Post code", "No", "Amount"}, clients, func(i int) []any {
@@ -256,9 +233,19 @@ func bareLoop(service, clients, concurrency string) error {
 	if err := errors.Join(err, err2); err != nil {
 		return err
 	}
-	c := bareClient{service: service + "/funnel/v2", http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: inFlight}}}
-	if err := c.call(http.MethodGet, "/activity-templates", nil, &c.templates); err != nil {
+	c := bareClient{service: service + "/funnel/v2", http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: inFlight}}, ids: map[string]string{}}
+	var templates []struct {
+		ID, Name                   string
+		ActivityAttributeTemplates []struct{ ID, Name string }
+	}
+	if err := c.call(http.MethodGet, "/activity-templates", "", &templates); err != nil {
 		return err
+	}
+	for _, t := range templates {
+		c.ids[t.Name] = t.ID
+		for _, a := range t.ActivityAttributeTemplates {
+			c.ids[t.Name+"/"+a.Name] = a.ID
+		}
 	}
 	var g errgroup.Group
 	g.SetLimit(inFlight)
@@ -269,69 +256,35 @@ func bareLoop(service, clients, concurrency string) error {
 }
 
 type bareClient struct {
-	service   string
-	http      *http.Client
-	templates []struct {
-		ID, Name                   string
-		ActivityAttributeTemplates []struct{ ID, Name string }
-	}
+	service string
+	http    *http.Client
+	ids     map[string]string // of templates by name, and of attributes by "TEMPLATE/ATTRIBUTE"
 }
 
 // importClient makes one client's calls.
 func (c *bareClient) importClient(i int) (err error) {
-	post := func(path string, body any) (answer struct{ ContactID, ClaimID string }) { // what the next call needs
+	post := func(path, body string, args ...any) (answer struct{ ContactID, ClaimID string }) { // what the next call needs
 		if err == nil {
-			err = c.call(http.MethodPost, path, body, &answer)
+			err = c.call(http.MethodPost, path, fmt.Sprintf(body, args...), &answer)
 		}
 		return answer
 	}
-	number := fmt.Sprintf("A-%05d", i)
-	contact := post("/contacts?isAdministrator=true", map[string]any{"email": fmt.Sprintf("c%d@example.com", i), "lastName": "Łukasz O’Brien"}).ContactID
+	const workflow = `{"templateId":%q,"workflowName":"Bench","workflowTemplateIdentifier":"WF-1",`
+	const twoAttributes = workflow + `"status":"Submitted","attributes":[{"templateId":%q,"stringValue":%q},{"templateId":%q,%q:%v}]}`
+	contact := post("/contacts?isAdministrator=true", `{"email":"c%d@example.com","lastName":"Łukasz O’Brien"}`, i).ContactID
 	ofContact := "/activities?contactId=" + url.QueryEscape(contact)
-	post(ofContact, c.activity("Your details", "Submitted",
-		"Home address", map[string]any{"stringValue": fmt.Sprintf("%d High Street", i)}, "Postcode", map[string]any{"stringValue": "ZZ1 1ZZ"}))
-	claim := post("/claims", map[string]any{"administratorId": contact, "claimants": []string{contact}, "claimName": "Loan " + number}).ClaimID
-	post("/activities?claimId="+url.QueryEscape(claim), c.activity("Agreement details", "Submitted",
-		"Agreement number", map[string]any{"stringValue": number}, "Amount", map[string]any{"doubleValue": 1000.5 + float64(i)}))
-	post(ofContact, c.activity("Sign your claim", "Open"))
-	post("/contacts/"+url.PathEscape(contact)+"/magic-link", map[string]any{})
+	post(ofContact, twoAttributes, c.ids["Your details"], c.ids["Your details/Home address"], fmt.Sprint(i, " High Street"),
+		c.ids["Your details/Postcode"], "stringValue", `"ZZ1 1ZZ"`)
+	claim := post("/claims", `{"administratorId":%q,"claimants":[%[1]q],"claimName":"Loan A-%05d"}`, contact, i).ClaimID
+	post("/activities?claimId="+url.QueryEscape(claim), twoAttributes, c.ids["Agreement details"], c.ids["Agreement details/Agreement number"],
+		fmt.Sprintf("A-%05d", i), c.ids["Agreement details/Amount"], "doubleValue", 1000.5+float64(i))
+	post(ofContact, workflow+`"status":"Open"}`, c.ids["Sign your claim"])
+	post("/contacts/"+url.PathEscape(contact)+"/magic-link", "{}")
 	return err
 }
 
-// activity is a request's body. attributes are names and values in turns.
-func (c *bareClient) activity(template, status string, attributes ...any) map[string]any {
-	body := map[string]any{"status": status, "workflowName": "Bench", "workflowTemplateIdentifier": "WF-1"}
-	var list []map[string]any
-	for _, t := range c.templates {
-		if t.Name != template {
-			continue
-		}
-		body["templateId"] = t.ID
-		for pair := range slices.Chunk(attributes, 2) {
-			attribute := pair[1].(map[string]any)
-			for _, a := range t.ActivityAttributeTemplates {
-				if a.Name == pair[0] {
-					attribute["templateId"] = a.ID
-				}
-			}
-			list = append(list, attribute)
-		}
-	}
-	if list != nil {
-		body["attributes"] = list
-	}
-	return body
-}
-
-func (c *bareClient) call(method, path string, body, answer any) error {
-	var data []byte
-	var err error
-	if body != nil {
-		if data, err = json.Marshal(body); err != nil {
-			return err
-		}
-	}
-	req, err := http.NewRequest(method, c.service+path, bytes.NewReader(data))
+func (c *bareClient) call(method, path, body string, answer any) error {
+	req, err := http.NewRequest(method, c.service+path, strings.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -341,7 +294,8 @@ func (c *bareClient) call(method, path string, body, answer any) error {
 		return err
 	}
 	defer res.Body.Close()
-	if data, err = io.ReadAll(res.Body); err != nil || res.StatusCode/100 != 2 {
+	data, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode/100 != 2 {
 		return fmt.Errorf("%s: %s: %s (%w)", path, res.Status, data, err)
 	}
 	return json.Unmarshal(data, answer)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -77,7 +78,9 @@ func TestKilledWhileShared(t *testing.T) {
 // group is several processes that work on one ledger in a database. They are started again and again until most
 // disturbances have happened.
 type group struct {
-	*harness
+	*scene
+	rng             *rand.Rand
+	ambiguous       atomic.Int64 // answers that left open what happened
 	server          *pgtest.Server
 	schema          string
 	ways            []string // what happens to them
@@ -120,9 +123,8 @@ type member struct {
 // newGroup makes the sheets, and the processes that are to work on one ledger: runs of one sheet, of one sheet twice,
 // or of two that overlap, which carry themselves out or have workers.
 func newGroup(t *testing.T, server *pgtest.Server, rng *rand.Rand, ways []string, workers bool) *group {
-	p := &group{harness: newHarness(t, trialName, rng, *faulty/2), server: server, schema: fmt.Sprintf("group_%d", rng.Uint64()), ways: ways,
+	p := &group{scene: newScene(t, stepThree, nil), rng: rng, server: server, schema: fmt.Sprintf("group_%d", rng.Uint64()), ways: ways,
 		flight: []int{1, 2, 4, 8}[rng.IntN(4)], sharedAddresses: rng.IntN(4) == 0, counts: map[string]int{}}
-	p.bad = slices.DeleteFunc(slices.Clone(badAnswers), func(b badAnswer) bool { return b.fault.Reply != nil && b.fault.Reply.Status == 429 }) // it halves the rate of all
 	ceiling := []string{"", ", requests_per_second: 100"}[rng.IntN(2)]
 	p.environment(fmt.Sprintf("limits: {timeout: 1s%s}\nledger: %q", ceiling, server.URLOf(p.schema)))
 	// A sheet, and two that have clients and claims in common, and clients whose claims are in both.
@@ -332,7 +334,7 @@ func (p *group) perhaps(once int, do func()) {
 // runOnce has a process work once, from its start to its end, and sees whether its exit code is explained.
 func (p *group) runOnce(m *member, disturbed bool) {
 	m.starting.Lock()
-	process := child(p.binary, m.args, m.env...)
+	process := child(trialName, m.args, m.env...)
 	if m.ownNamespace {
 		process.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
 	}
@@ -370,19 +372,19 @@ func (p *group) script() func(apitest.Call) apitest.Fault {
 		switch {
 		case c.Method == "GET" || p.isOver():
 			return f
-		case p.rng.IntN(100) < p.faults:
+		case p.rng.IntN(20) == 0:
 			return p.answerBadly(c)
 		case p.rng.IntN(12) > 0:
 			return f
 		}
 		disturb := func() { p.disturb(nil) }
-		switch p.rng.IntN(killWays) {
-		case killAtArrival:
+		switch p.rng.IntN(4) {
+		case 0:
 			go disturb()
 			f.Delay += 5 * time.Millisecond
-		case killAfterEffect:
+		case 1:
 			f.Then = disturb
-		case killThenLate:
+		case 2:
 			go disturb()
 			f.Late = time.Duration(400+p.rng.IntN(800)) * time.Millisecond
 		default:
@@ -392,20 +394,28 @@ func (p *group) script() func(apitest.Call) apitest.Fault {
 	}
 }
 
-// answerBadly is a bad answer, which the process gets that asked. p.mu is held.
+// unclear are answers that leave open whether anything was created.
+var unclear = []apitest.Fault{
+	dropped, apitest.DropBefore(), created500, apitest.Answer(apitest.JSON(503, `{}`)), apitest.CreateThenCut(), apitest.CreateLate(800 * time.Millisecond),
+}
+
+// answerBadly is a refusal or an unclear answer, which the process gets that asked. p.mu is held.
 func (p *group) answerBadly(c apitest.Call) apitest.Fault {
-	before := p.ambiguous.Load()
-	f := p.badAnswer(p.rng)
+	n := p.rng.IntN(len(unclear) + 1)
 	for _, m := range p.members {
 		switch {
 		case m.name != c.Header.Get("X-Process") && !m.coordinates:
-		case p.ambiguous.Load() > before:
+		case n < len(unclear):
 			m.unclear++
 		default:
 			m.refused++
 		}
 	}
-	return f
+	if n == len(unclear) {
+		return apitest.Answer(apitest.JSON(400, `{"message":"not today"}`))
+	}
+	p.ambiguous.Add(1)
+	return unclear[n]
 }
 
 // disturb lets something happen to a process, or to any where m is nil.

@@ -23,12 +23,6 @@ func InstallTrial() {
 	hooks.job = func(j *importer.Job) {
 		l := &buggyLedger{Ledger: j.Ledger, late: map[ledger.ClientKey][]ledger.Event{}, forgotten: map[ledger.StepID]bool{}}
 		j.Ledger, j.Service = &placedLedger{l, &p}, &placedService{&buggyService{j.Service}, &p}
-		switch {
-		case noSettleWindow.planted():
-			j.Believable = 1 // 0 is the engine's
-		case shortSettleWindow.planted():
-			j.Believable = 300 * time.Millisecond
-		}
 	}
 }
 
@@ -43,9 +37,6 @@ const (
 	openIntentAgain    bug = "open intent sent again"
 	againAfterReset    bug = "sent again after a reset"
 	againAfter500      bug = "sent again after a 500"
-	againAfterTimeout  bug = "sent again after a time-out"
-	noSettleWindow     bug = "no settle window"
-	shortSettleWindow  bug = "settle window shorter than the slowest creation"
 	refusedBy5xx       bug = "a 5xx taken for a refusal"
 	doubtIsAnybodys    bug = "an address in doubt is anybody's"
 )
@@ -137,14 +128,12 @@ func (l *buggyLedger) AddressOwners(ctx context.Context, environment string, add
 type buggyService struct{ importer.Service }
 
 func (s *buggyService) CreateReserved(ctx context.Context, slot *apiclient.Slot, r apiclient.Request) apiclient.Verdict {
-	began := time.Now()
 	v := s.Service.CreateReserved(ctx, slot, r)
-	for attempt := 1; attempt < 5 && sentAgain(v, time.Since(began)); attempt++ {
+	for attempt := 1; attempt < 5 && sentAgain(v); attempt++ {
 		slot, err := s.Reserve(ctx)
 		if err != nil {
 			break
 		}
-		began = time.Now()
 		v = s.Service.CreateReserved(ctx, slot, r)
 	}
 	if refusedBy5xx.planted() && v.Effect == apiclient.Uncertain && v.Status/100 == 5 {
@@ -153,10 +142,7 @@ func (s *buggyService) CreateReserved(ctx context.Context, slot *apiclient.Slot,
 	return v
 }
 
-// sentAgain reports whether a bug sends a request again that may have worked. No answer after more than half a
-// second is a time-out: what breaks a connection in the tests does so at once.
-func sentAgain(v apiclient.Verdict, took time.Duration) bool {
-	timedOut := took > 500*time.Millisecond
-	return v.Effect == apiclient.Uncertain && (againAfterReset.planted() && v.Status == 0 && !timedOut ||
-		againAfterTimeout.planted() && v.Status == 0 && timedOut || againAfter500.planted() && v.Status == 500)
+// sentAgain reports whether a bug sends a request again that may have worked.
+func sentAgain(v apiclient.Verdict) bool {
+	return v.Effect == apiclient.Uncertain && (againAfterReset.planted() && v.Status == 0 || againAfter500.planted() && v.Status == 500)
 }

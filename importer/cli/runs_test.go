@@ -459,7 +459,7 @@ func TestInterruptedTwice(t *testing.T) {
 		t.Skip("Windows sends no SIGINT to a process")
 	}
 	s := newScene(t, stepThree, leads(12))
-	const answered = 15 // POSTs; all later ones are held back until they are released
+	const answered, workers = 15, 4 // POSTs; all later ones are held back until they are released
 	var posts atomic.Int64
 	held := make(chan struct{})
 	s.service.Play(func(c apitest.Call) apitest.Fault {

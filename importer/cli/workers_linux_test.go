@@ -477,41 +477,33 @@ type benchWay struct {
 
 var benchWays = []benchWay{{name: "file"}, {"database", true, 0}, {"workers=1", true, 1}, {"workers=2", true, 2}, {"workers=4", true, 4}}
 
-// BenchmarkWorkers measures how fast one, two and four workers carry a run out, against a run that sends everything
-// itself with a ledger in a file, and beside it one with a ledger in a database. Runs and workers are processes of the
-// built program, and so is the service of BenchmarkRun, which waits 20 or 5 ms. Each process that sends has as many
-// calls in flight, so that four workers have four times as many as one. The files are on the disk of the database,
-// which waits for it as the file does.
+// BenchmarkWorkers measures how fast one, two and four workers carry a run out, beside runs that send everything
+// themselves with a ledger in a file and in a database. Runs and workers are processes of the built program, and so is
+// the service of BenchmarkRun, which waits 20 or 5 ms. Each process that sends has as many calls in flight, so that four
+// workers have four times as many as one. The files are on the disk of the database, which waits for it as the file
+// does.
 //
-// A round measures all ways one after the other, every second one backwards. Metrics are the medians of the rounds:
-// ratio is the time of the run with a file over that of the way, in the same round; cpu-us/call is the processor time
-// of the run and its workers for each call, and database-cpu-us/call the database's; database-bytes/step is by how much
-// the database grows, and connections/process how many each has at most. A run is measured from its start to its
-// workbook; its workers have been started before and wait for it, and have made the tables.
+// cpu-us/call is the processor time of the run and its workers for each call, and database-cpu-us/call the database's;
+// database-bytes/step is by how much the database grows, and connections/process how many each has at most. A run is
+// measured from its start to its workbook; its workers have been started before and wait for it, and have made the
+// tables.
 //
-//	go test ./importer/cli -run '^$' -bench '^BenchmarkWorkers$' -benchtime 1x -timeout 1h -clients 2000 -rounds 3
+//	go test ./importer/cli -run '^$' -bench '^BenchmarkWorkers$' -benchtime 1x -count 3 -timeout 1h -clients 2000
 func BenchmarkWorkers(b *testing.B) {
 	server := pgtest.Own(b)
-	program := programName
 	sheet := filepath.Join(b.TempDir(), "leads.xlsx")
 	writeBenchSheet(b, sheet, 0, *benchClients)
 	for _, delay := range []string{"20ms", "5ms"} {
-		b.Run(delay, func(b *testing.B) {
-			rounds := make([]map[string]benchWork, *benchRounds)
-			for i := range rounds {
-				ways := slices.Clone(benchWays)
-				if i%2 == 1 {
-					slices.Reverse(ways)
-				}
-				rounds[i] = map[string]benchWork{}
-				for _, way := range ways {
-					rounds[i][way.name] = way.measure(b, server, program, sheet, delay)
-				}
-			}
-			for _, way := range benchWays {
-				b.Run(way.name, func(b *testing.B) { way.report(b, rounds) })
-			}
-		})
+		for _, way := range benchWays {
+			b.Run(delay+"/"+way.name, func(b *testing.B) {
+				work, calls := way.measure(b, server, sheet, delay), float64(benchCalls**benchClients)
+				b.ReportMetric(calls/work.wall.Seconds(), "calls/s")
+				b.ReportMetric(float64(work.processor.Microseconds())/calls, "cpu-us/call")
+				b.ReportMetric(work.bytes/calls, "database-bytes/step")
+				b.ReportMetric(work.connections/float64(1+way.workers), "connections/process")
+				b.ReportMetric(float64(work.database.Microseconds())/calls, "database-cpu-us/call")
+			})
+		}
 	}
 }
 
@@ -523,31 +515,8 @@ type benchWork struct {
 	connections float64       // of all processes, the most at any time
 }
 
-// report reports the medians of a way's rounds.
-func (w benchWay) report(b *testing.B, rounds []map[string]benchWork) {
-	for i, round := range rounds {
-		b.Logf("round %d: %s, %s of processor, %s of the database's", i+1, round[w.name].wall, round[w.name].processor, round[w.name].database)
-	}
-	calls := float64(benchCalls * *benchClients)
-	metric := func(name string, of func(file, way benchWork) float64) {
-		values := make([]float64, len(rounds))
-		for i, round := range rounds {
-			values[i] = of(round[benchWays[0].name], round[w.name])
-		}
-		slices.Sort(values)
-		b.ReportMetric((values[(len(values)-1)/2]+values[len(values)/2])/2, name)
-	}
-	metric("ns/op", func(_, way benchWork) float64 { return float64(way.wall.Nanoseconds()) })
-	metric("calls/s", func(_, way benchWork) float64 { return calls / way.wall.Seconds() })
-	metric("ratio", func(file, way benchWork) float64 { return file.wall.Seconds() / way.wall.Seconds() })
-	metric("cpu-us/call", func(_, way benchWork) float64 { return float64(way.processor.Microseconds()) / calls })
-	metric("database-bytes/step", func(_, way benchWork) float64 { return way.bytes / calls })
-	metric("connections/process", func(_, way benchWork) float64 { return way.connections / float64(1+w.workers) })
-	metric("database-cpu-us/call", func(_, way benchWork) float64 { return float64(way.database.Microseconds()) / calls })
-}
-
 // measure has the sheet carried out with a service, a folder and a ledger of its own.
-func (w benchWay) measure(b *testing.B, server *pgtest.Server, program, sheet, delay string) (work benchWork) {
+func (w benchWay) measure(b *testing.B, server *pgtest.Server, sheet, delay string) (work benchWork) {
 	b.Helper()
 	dir, err := os.MkdirTemp("/tmp", "claimsheet-bench-") // where the server has its files; b.TempDir may be in memory
 	must(b, err)
@@ -566,7 +535,7 @@ func (w benchWay) measure(b *testing.B, server *pgtest.Server, program, sheet, d
 	server.Exec(b, "CHECKPOINT") // none of what was before is written meanwhile
 	stops := make([]func() time.Duration, w.workers)
 	for i := range stops {
-		stops[i] = startBenchWorker(b, program, environments, filepath.Join(dir, fmt.Sprint("worker-", i)))
+		stops[i] = startBenchWorker(b, environments, filepath.Join(dir, fmt.Sprint("worker-", i)))
 	}
 	if w.workers > 0 {
 		run = append(run, "--workers")
@@ -584,7 +553,7 @@ func (w benchWay) measure(b *testing.B, server *pgtest.Server, program, sheet, d
 			}
 		}
 	}()
-	work.benchTime = timed(b, program, append(run, sheet)...)
+	work.benchTime = timed(b, programName, append(run, sheet)...)
 	close(ended)
 	<-counted
 	for _, stop := range stops {
@@ -608,9 +577,9 @@ func numberOf(b *testing.B, server *pgtest.Server, query string) float64 {
 
 // startBenchWorker starts a worker and waits until it works. stop ends it, at the latest
 // with the benchmark, and returns its processor time since then.
-func startBenchWorker(b *testing.B, program, environments, state string) (stop func() time.Duration) {
+func startBenchWorker(b *testing.B, environments, state string) (stop func() time.Duration) {
 	b.Helper()
-	cmd := exec.Command(program, "worker", "--environments", environments, "--state", state, "--concurrency", strconv.Itoa(*benchEach))
+	cmd := exec.Command(programName, "worker", "--environments", environments, "--state", state, "--concurrency", strconv.Itoa(*benchEach))
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} // it ends with the benchmark, however that ends
