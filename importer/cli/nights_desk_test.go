@@ -15,17 +15,6 @@ const linked = "name: loans\napi: v2\n" + clientPart + "claims: [{id: loan, key:
 
 // deskCases are the cases of TestNights in which a person settles steps, asks for links, or looks up what happened.
 var deskCases = []nightCase{
-	{name: "steps of each kind are given up", long: true, mapping: linked, nights: []sheetNight{
-		{rows: []string{"1-4"}, faults: faults{"claim c1@example.com/Loan A-1": {failed500}, "activity c2@example.com/Loan A-2 Agreement details": {failed500},
-			"link c3@example.com": {failed500}, "client c4@example.com": {failed500}}, flags: "--concurrency 1", code: 4, posts: "?"},
-		{do: []string{"settle --give-up claim/loan/A-1 activity/Agreement·details@loan/A-2 c3@example.com:link c4@example.com:client"}, code: 1, status: "failed"},
-		{code: 1, status: "failed", also: func(s *scene, _ played) { s.must(0, "settle") }},
-	}},
-	{name: "a name that two steps have", long: true, mapping: linked, nights: []sheetNight{
-		{rows: []string{"1 A-1", "2 A-1"}, faults: faults{"every claim": {failed500}}, code: 4, posts: "client 2, claim 2"},
-		{do: []string{"settle --not-created claim/loan/A-1 → 2 [ambiguous-step]", "settle --not-created c2@example.com:claim/loan/A-1"}, code: 4,
-			posts: "claim 1, activity 1, link 1"},
-	}},
 	{name: "a wrong id is corrected", long: true, mapping: linked, nights: []sheetNight{
 		{rows: []string{"1-2"}, faults: faults{"claim c2@example.com/Loan A-2": {dropped}}, code: 4, posts: "?"},
 		{do: []string{"settle --created <claim c1@example.com/Loan A-1> claim/loan/A-2 → 2 [id-taken]",
@@ -84,8 +73,15 @@ var deskCases = []nightCase{
 		{do: []string{"link c1@example.com → 2 [link-waits]"}, code: 4},
 		{do: []string{"settle --not-created link"}, posts: "link 1", cells: []string{"1 redirectUrl = <link c1@example.com>"}},
 	}},
-	linkTrouble("no answer", failed500, 4, "c2@example.com\t", "a fresh link may or may not have been made: HTTP 500"),
-	linkTrouble("unauthorised", apitest.Answer(apitest.JSON(401, `{}`)), 3, "!\t", "no fresh link was made: HTTP 401"),
+	{name: "no fresh link", long: true, mapping: linked, nights: []sheetNight{ // the client keeps the old one until there is another
+		{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 2, link 2"},
+		{again: true, faults: faults{"every link c1@example.com": {apitest.Answer(apitest.JSON(401, `{}`))}},
+			do: []string{"link c1@example.com c2@example.com → 3 !\t", "history c1@example.com → no fresh link was made: HTTP 401"}},
+		{faults: faults{"every link c1@example.com": {failed500}},
+			do: []string{"link c1@example.com c2@example.com → 4 c2@example.com\t", "link c1@example.com → 4 !example.com", "settle → nothing is uncertain",
+				"history c1@example.com → a fresh link may or may not have been made: HTTP 500"}, cells: []string{"1 redirectUrl = <link c1@example.com>"}},
+		{do: []string{"link c1@example.com → c1@example.com\t"}, cells: []string{"1 redirectUrl = <link c1@example.com #2>"}},
+	}},
 	{name: "whose link is meant", long: true, mapping: linked, nights: []sheetNight{
 		{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 2, link 2"},
 		{mapping: "name: leads\napi: v2\nclient: {key: First name, existing: create, fields: {email: E-mail}}\nlink: never\n", rows: []string{"7 A-7; First name=c1@example.com"}, posts: "client 1"},
@@ -93,20 +89,6 @@ var deskCases = []nightCase{
 		{mapping: linked, rows: []string{"1-2"}, do: []string{"link -m MAPPING c1@example.com → 2 email, leads", "link -m MAPPING leads:c1@example.com → 2 [link-waits]",
 			"link c2@example.com → c2@example.com\t", "link → 2 [usage]", "link c1@example.com c9@example.com → 2 [unknown-client]"}},
 	}},
-}
-
-// linkTrouble is a case in which a fresh link is not made. The others are asked for unless none will fare better, the client keeps
-// the old one until there is another, and another may be asked for.
-func linkTrouble(name string, f apitest.Fault, code int, out, history string) nightCase {
-	first := "every link c1@example.com"
-	return nightCase{name: "no fresh link: " + name, long: true, mapping: linked, nights: []sheetNight{
-		{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 2, link 2"},
-		{again: true, faults: faults{first: {f}}, do: []string{fmt.Sprintf("link c1@example.com c2@example.com → %d %s", code, out)},
-			cells: []string{"1 redirectUrl = <link c1@example.com>"}},
-		{faults: faults{first: {f}}, do: []string{fmt.Sprintf("link c1@example.com → %d !example.com", code), "settle → nothing is uncertain", "history c1@example.com → " + history},
-			cells: []string{"1 redirectUrl = <link c1@example.com>"}},
-		{do: []string{"link c1@example.com → c1@example.com\t"}, cells: []string{"1 redirectUrl = <link c1@example.com #2>"}},
-	}}
 }
 
 // ledByBrokers is joint with a broker, whose address is in the column Contact ID, as the administrator of some claims.

@@ -101,51 +101,14 @@ var nightCases = []nightCase{
 		{rows: []string{l2, l1}, dry: true, code: 1, status: "failed, unchanged", errors: []string{"…“L1”", ""},
 			cells: []string{"2 contactId = <client L1>"}},
 	}},
-	{name: "an address in doubt, settled as not created", long: true, mapping: byLead, ways: notCreated, nights: []sheetNight{
-		{rows: []string{l1}, doubt: "client L1"},
-		{rows: []string{l1, l2}, dry: true, code: 4, status: "uncertain, failed"},
-		{do: []string{"settle --not-created L1:client"}, dry: true, code: 1, steps: "client L1, claim L1/A-1, link L1"},
-	}},
-	{name: "the address of a client who is done", long: true, mapping: byLead, orders: true, nights: []sheetNight{
-		{rows: []string{l1}, posts: "client 1, claim 1, link 1"},
-		{rows: []string{l1, l2, l1More}, dry: true, code: 1, steps: "claim L1/A-9", status: "unchanged, failed, done",
-			errors: []string{"", "…“L1”", ""}},
-		{dry: true, code: 1, status: "unchanged, failed, unchanged", errors: []string{"", "…“L1”", ""}},
-		{rows: []string{l2}, dry: true, code: 1, status: "failed", errors: []string{"…“L1”"}},
-	}},
-	{name: "an id in doubt that another client has", long: true, mapping: byLead, ways: append(notCreated, everyWay...), orders: true,
-		nights: []sheetNight{
-			{rows: []string{l1}, posts: "client 1, claim 1, link 1"},
-			{rows: []string{l1, "2 A-2; First name=L2"}, doubt: "client L2"},
-			{faults: faults{"every lookup c2@example.com": {apitest.Answer(apitest.JSON(200, `{"contactId":"<client L1>"}`))}},
-				rows: []string{l1, "2 A-2; First name=L2"}, dry: true, code: 4, status: "unchanged, uncertain", errors: []string{"", "…“L1”"},
-				cells: []string{"2 contactId ="}},
-			{faults: faults{"every lookup c2@example.com": {apitest.Answer(apitest.JSON(200, `{"contactId":"<client L1>"}`))}},
-				rows: []string{"2 A-2; First name=L2"}, dry: true, code: 4, status: "uncertain", errors: []string{"…“L1”"},
-				cells: []string{"1 contactId ="}},
-		}},
 
 	// The address was corrected since.
-	{name: "corrected, created", long: true, mapping: byLead, ways: everyWay, nights: []sheetNight{
-		{rows: []string{l1}, doubt: "client L1"},
-		{rows: []string{l1Corrected}, dry: true, steps: "claim L1/A-1, link L1", status: "changed", errors: []string{"…“"},
-			calls: []string{"/by-email/c1%40example.com", "/by-email/right%40example.com"}},
-		{dry: true, status: "changed"},
-	}},
 	{name: "corrected, created, and another is known", long: true, mapping: byLead, ways: everyWay, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{knows: []string{"other right@example.com +447911999999"}, rows: []string{l1Corrected}, dry: true, code: 4, status: "uncertain",
 			errors: []string{"…the corrected one"},
 			cells:  []string{"1 Error ~ <client other>"}, calls: []string{"/by-email/c1%40example.com", "/by-email/right%40example.com"}},
 		{dry: true, code: 4, status: "uncertain", errors: []string{"…the corrected one"}},
-	}},
-	{name: "corrected, not created", long: true, mapping: byLead, ways: notCreated, nights: []sheetNight{
-		{rows: []string{l1}, doubt: "client L1"},
-		{rows: []string{l1Corrected}, dry: true, code: 4, status: "uncertain", errors: []string{"…finds nobody yet"},
-			calls: []string{"/by-email/c1%40example.com", "/by-email/right%40example.com"}},
-		{knows: []string{"other right@example.com +447911999999"}, dry: true, code: 4, status: "uncertain", errors: []string{"…finds nobody yet"},
-			calls: []string{"/by-email/c1%40example.com", "/by-email/right%40example.com"}},
-		{dry: true, code: 4, status: "uncertain", errors: []string{"…finds nobody yet"}},
 	}},
 	{name: "corrected, not created long ago", long: true, mapping: byLead, ways: notCreated, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
@@ -218,28 +181,10 @@ var nightCases = []nightCase{
 	}},
 
 	// A 409.
-	{name: "a conflict after a doubt", long: true, mapping: stepThree, nights: []sheetNight{ // the first attempt may have created it
-		{rows: []string{"1-3"}, faults: faults{"claim c2@example.com/Loan A-2": {created500}}, code: 4, posts: "?"},
-		{do: []string{"settle --not-created c2@example.com:claim/loan/A-2"},
-			faults: faults{"claim c2@example.com/Loan A-2": {apitest.Answer(apitest.JSON(409, `{"message":"it exists"}`))}}, code: 4,
-			steps: "claim c2@example.com/Loan A-2", status: "unchanged, uncertain, unchanged",
-			errors: []string{"", "…an earlier attempt may have created it: it exists", ""}},
-		{code: 4, status: "unchanged, uncertain, unchanged"},
-	}},
-	{name: "a conflict over a new client, found", long: true, mapping: stepThree, promise: true, nights: []sheetNight{
-		{rows: []string{"1-3"}, faults: faults{"client c2@example.com": {conflict409}}, appears: "c2@example.com",
-			posts: "client 3, claim 3, activity 9, link 3", status: "done"},
-		quiet,
-	}},
 	{name: "a conflict over a new client, not found", long: true, mapping: stepThree, promise: true, nights: []sheetNight{
 		{rows: []string{"1-3"}, faults: faults{"client c2@example.com": {conflict409}},
 			code: 4, posts: "client 3, claim 2, activity 6, link 2", status: "done, uncertain, done", errors: []string{"", "…409", ""}},
 		{code: 4, status: "unchanged, uncertain, unchanged"},
-	}},
-	{name: "a busy service", mapping: stepThree, promise: true, nights: []sheetNight{
-		{rows: []string{"1-3"}, faults: faults{"claim c2@example.com/Loan A-2": {apitest.Busy(429, 0)}},
-			posts: "client 3, claim 4, activity 9, link 3", status: "done"},
-		quiet,
 	}},
 
 	// Keys.
@@ -289,11 +234,6 @@ var nightCases = []nightCase{
 		{flags: "--accept new-identity", posts: "?", again: true}, quiet,
 		{mapping: with(byEmailV1, "v1", "v2"), status: "unchanged"}, // it is known under both now
 	}},
-	{name: "one key in two key spaces", long: true, mapping: byAgreement("reuse", ""), nights: []sheetNight{
-		{rows: []string{"1 A-1"}, posts: "client 1, link 1"},
-		{mapping: with(byAgreement("reuse", ""), "name: known", "name: other"), flags: "--accept new-identity", code: 1,
-			errors: []string{"the client of this key in the key space “known”, not in “other”, has the same e-mail address"}},
-	}},
 
 	// An answer that another step has.
 	{name: "taken: a claim", mapping: stepThree, orders: true, nights: []sheetNight{
@@ -302,18 +242,6 @@ var nightCases = []nightCase{
 			cells: []string{"1 Import status = unchanged", "2 Import status = uncertain", "2 Error ~ c1@example.com", "step c2@example.com claim/loan/A-2 = uncertain"}},
 		{rows: []string{"1 A-1", "2 A-2", "3 A-3"}, dry: true, code: 4, cells: []string{"2 Import status = uncertain", "2 Error ~ c1@example.com"}},
 		{do: []string{"settle --created <claim c2@example.com/Loan A-2> c2@example.com:claim/loan/A-2"}, posts: "activity 2, link 1"},
-	}},
-	{name: "taken: links", mapping: stepThree, nights: []sheetNight{
-		{rows: []string{"1 A-1"}, posts: "?", status: "done"},
-		{rows: []string{"1-3"}, faults: faults{"link c2@example.com": {taken(`{"redirectUrl":"<link c1@example.com>"}`)}, "link c3@example.com": {taken(`{"redirectUrl":"<link c1@example.com>"}`)}},
-			code: 3, posts: "?", says: []string{"in a row what other steps have already"},
-			cells: []string{"1 Import status = unchanged", "2 Import status = uncertain", "2 Error ~ c1@example.com", "2 Error ~ !<link c1@example.com>"}},
-		{dry: true, code: 4, cells: []string{"2 Import status = uncertain"}},
-	}},
-	{name: "taken: a url of version 1", long: true, mapping: byEmailV1, nights: []sheetNight{
-		{rows: []string{"1 A-1"}, posts: "?", status: "done"},
-		{rows: []string{"1-2"}, faults: faults{"client c2@example.com": {taken(`{"clientId":"c0000000-0000-4000-8000-999999999999","redirectUrl":"<url client c1@example.com>"}`)}},
-			code: 4, posts: "?", cells: []string{"2 Import status = uncertain", "2 Error ~ c1@example.com", "2 Error ~ !<url client c1@example.com>"}},
 	}},
 
 	// Every call of a client.
@@ -349,25 +277,8 @@ POST /funnel/v1/cases/` + caseID + `/clients/CLIENT1/activities {"activityTempla
 	}},
 
 	// Clients whom the service knows.
-	{name: "existing: reuse", mapping: byAgreement("reuse", ""), nights: []sheetNight{
-		{knows: knownA2, rows: []string{"1-3"}, posts: "client 2, link 3", status: "done", cells: []string{"2 contactId = <client A-2>"},
-			calls: []string{"/by-email/c2%40", `!"ref":"A-2"`}},
-		quiet,
-	}},
-	{name: "existing: skip", mapping: byAgreement("skip", ""), nights: []sheetNight{
-		{knows: knownA2, rows: []string{"1-3"}, posts: "client 2, link 2", status: "done, skipped, done",
-			cells: []string{"2 contactId = <client A-2>"}, calls: []string{"/by-email/c2%40", "!<client A-2>"}},
-		{status: "unchanged, skipped, unchanged"},
-	}},
-	{name: "existing: fail", mapping: byAgreement("fail", ""), nights: []sheetNight{
-		{knows: knownA2, rows: []string{"1-3"}, code: 1, posts: "client 2, link 2", status: "done, failed, done",
-			cells: []string{"2 contactId = <client A-2>"}, calls: []string{"/by-email/c2%40", "!<client A-2>"}},
-		{code: 1, status: "unchanged, failed, unchanged"},
-	}},
-	{name: "existing: create", mapping: byAgreement("create", ""), nights: []sheetNight{
-		{knows: knownA2, rows: []string{"1-3"}, posts: "client 3, link 3", status: "done", calls: []string{"!/by-", `1×"ref":"A-2"`}},
-		quiet,
-	}},
+	knownClient("reuse", "client 2, link 3", "done, done, done", 0), knownClient("skip", "client 2, link 2", "done, skipped, done", 0),
+	knownClient("fail", "client 2, link 2", "done, failed, done", 1), knownClient("create", "client 3, link 3", "done, done, done", 0),
 	{name: "a known client of version 1", long: true, mapping: "name: b\napi: v1\n" + clientPart + "activities:" + detailsActivity,
 		nights: []sheetNight{
 			{knows: []string{"c2@example.com c2@example.com"}, rows: []string{"1-2"}, posts: "client 1, activity 2", status: "done",
@@ -381,16 +292,6 @@ POST /funnel/v1/cases/` + caseID + `/clients/CLIENT1/activities {"activityTempla
 		{rows: []string{"1-5"}, faults: faults{"every lookup c2@example.com": {apitest.Answer(apitest.HTML(404))}, "every lookup c3@example.com": {failed500},
 			"every lookup c4@example.com": {apitest.Answer(apitest.JSON(404, `{"error":"no such path"}`))}}, code: 1, posts: stored(2), status: "done, failed, failed, failed, done"},
 		{posts: stored(3), status: "unchanged, done, done, done, unchanged"},
-	}},
-	{name: "one id for two keys, known before", long: true, mapping: byAgreement("reuse", ""), nights: []sheetNight{
-		{knows: []string{"A-2 c2@example.com"}, rows: []string{"1-2", "3 A-3; E-mail=c2@example.com"}, flags: "--concurrency 1", code: 1, posts: "client 1, link 2",
-			status: "done, done, failed", errors: []string{"", "", "…A-2"}},
-	}},
-	{name: "two clients with one e-mail address", long: true, mapping: byAgreement("reuse", ""), nights: []sheetNight{
-		{rows: []string{"1 A-1", "2 A-2; E-mail=c1@example.com"}, faults: faults{"every lookup": {notFound}}, flags: "--concurrency 1",
-			dry: true, code: 1, posts: "client 1, link 1",
-			errors: []string{"", "the client of the key “A-1” has the same e-mail address"},
-			cells:  []string{"2 What to do = If they are one person, give the rows one client key; if not, correct the address."}},
 	}},
 
 	// Problems of the service, and of the ledger.
@@ -427,11 +328,6 @@ POST /funnel/v1/cases/` + caseID + `/clients/CLIENT1/activities {"activityTempla
 	// A campaign grows.
 	grown("appended", append(born, consentActivity), "“consent”"),
 	grown("an open one", append(born, "\n  - {template: Handler review, assigned: true, status: Open}\n"), "no new link"),
-	{name: "an activity has another id after some nights", long: true, mapping: campaign(bornActivity, signActivity), nights: []sheetNight{
-		{rows: []string{"1-3"}, posts: "?"}, {mapping: campaign(signActivity), posts: "?"},
-		{mapping: campaign("\n  - {template: Your details, id: birthday, attributes: {Date of birth: DOB}}\n", signActivity), dry: true, code: 2, says: []string{"[new-identity]", "“born”"}},
-		{flags: "--accept new-identity", posts: "?", again: true}, {},
-	}},
 
 	// Further contacts.
 	{name: "a shared contact", mapping: joint, nights: []sheetNight{
@@ -463,23 +359,6 @@ POST /funnel/v2/claims {"administratorId":"CLIENT1","claimants":["CLIENT2","CLIE
 	}},
 	failedContact("refused", refused422, 1, "failed"),
 	failedContact("uncertain", failed500, 4, "uncertain", "settle --not-created P@example.com:client", "settle --undo p@example.com:client", "settle --not-created p@example.com:client"),
-	{name: "a contact in doubt", long: true, mapping: with(joint, "key: E-mail\n", "key: First name\n"), ways: everyWay, orders: true,
-		nights: []sheetNight{
-			{rows: []string{"a@ | L1 | A-1 | p@ | Poe"}, doubt: "client p@example.com"},
-			{rows: []string{"a@ | L1 | A-1 | p@ | Poe", "p@ | L9 | P-1 | |"}, flags: "--max-failures 100%", code: 1, posts: "claim 1, activity 1, link 1",
-				status: "done, failed", cells: []string{"2 contactId ="}},
-		}},
-	{name: "the name of a contact", long: true,
-		mapping: with(joint, "    key: Partner\n    lookup: {email: Partner}\n", "    key: Partner name\n    lookup: {email: Partner}\n"),
-		nights: []sheetNight{
-			{rows: []string{"a@ | Ann | A-1 | p@ | Poe Lee", "b@ | Bob | B-1 | p@ | Poe Lee"},
-				faults: faults{"client p@example.com": {dropped}, "every lookup": {notFound}}, code: 4, posts: "client 3",
-				cells: []string{"1 Failed step = contact/joint:partner/Poe Lee", "step a@example.com contact/joint:partner/Poe Lee ~ "}},
-			{do: []string{"settle → 4 client of the client Poe Lee, a contact “partner”\n", "settle --give-up Poe·Lee:client", "settle --undo Poe·Lee:client",
-				"settle --created <client p@example.com> Poe·Lee:client"}, posts: "claim 2, activity 2, link 2"},
-			{do: []string{"lose ledger"}, rerun: true, flags: "--yes", status: "unchanged",
-				cells: []string{"step a@example.com contact/joint:partner/Poe Lee ~ "}},
-		}},
 	{name: "a contact is erased", long: true, mapping: joint, nights: []sheetNight{
 		{rows: []string{"a@ | Ann | A-1 | p@ | Poe"}, posts: "client 2, claim 1, activity 1, link 1"},
 		{do: []string{"history --forget p@example.com --yes"},
@@ -520,8 +399,16 @@ func failedContact(name string, f apitest.Fault, code int, status string, do ...
 // taken creates a thing and answers with what another has.
 func taken(answer string) apitest.Fault { return apitest.CreateThen(apitest.JSON(201, answer)) }
 
-// knownA2 is a client whom the service knows.
-var knownA2 = []string{"A-2 C2@example.com +447911123002"}
+// knownClient is a case in which the service knows the second of three clients, on the first night and the second.
+func knownClient(existing, posts, status string, code int) nightCase {
+	n := sheetNight{knows: []string{"A-2 C2@example.com +447911123002"}, rows: []string{"1-3"}, code: code, posts: posts, status: status,
+		cells: []string{"2 contactId = <client A-2>"}, calls: []string{"/by-email/c2%40", `!"ref":"A-2"`}}
+	if existing == "create" {
+		n.cells, n.calls = nil, []string{"!/by-", `1×"ref":"A-2"`}
+	}
+	again := sheetNight{code: code, status: strings.ReplaceAll(status, "done", "unchanged")}
+	return nightCase{name: "existing: " + existing, mapping: byAgreement(existing, ""), nights: []sheetNight{n, again}}
+}
 
 // campaign is a mapping of version 2 over the scenes' sheet with these activities, in this order.
 func campaign(activities ...string) string {
