@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net"
 	"os"
+	"os/signal"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"claimsheet/apiclient"
@@ -14,15 +17,14 @@ import (
 	"claimsheet/importer/ledger"
 )
 
-// InstallTrial puts the places of places_test.go, and the bug that TRIAL_BUG names, between the parts of this process's
-// runs. TRIAL_LEASE is how long a session of its shared ledger may be silent.
+// InstallTrial puts the bug that TRIAL_BUG names, and the pause of TRIAL_PAUSE, between the parts of this process's runs.
+// TRIAL_LEASE is how long a session of its shared ledger may be silent.
 func InstallTrial() {
-	var p places
-	hooks.wrap = func(c net.Conn) net.Conn { return placedConn{c, &p.wire} }
+	hooks.wrap = func(c net.Conn) net.Conn { return pausedConn{c} }
 	hooks.silence, _ = time.ParseDuration(os.Getenv("TRIAL_LEASE"))
 	hooks.job = func(j *importer.Job) {
 		l := &buggyLedger{Ledger: j.Ledger, late: map[ledger.ClientKey][]ledger.Event{}, forgotten: map[ledger.StepID]bool{}}
-		j.Ledger, j.Service = &placedLedger{l, &p}, &placedService{&buggyService{j.Service}, &p}
+		j.Ledger, j.Service = l, &buggyService{j.Service}
 	}
 }
 
@@ -145,4 +147,23 @@ func (s *buggyService) CreateReserved(ctx context.Context, slot *apiclient.Slot,
 // sentAgain reports whether a bug sends a request again that may have worked.
 func sentAgain(v apiclient.Verdict) bool {
 	return v.Effect == apiclient.Uncertain && (againAfterReset.planted() && v.Status == 0 || againAfter500.planted() && v.Status == 500)
+}
+
+// pausedConn stops the process before it writes the request by which a client with the e-mail address TRIAL_PAUSE is created,
+// until SIGCONT comes.
+type pausedConn struct{ net.Conn }
+
+func (c pausedConn) Write(p []byte) (int, error) {
+	email := os.Getenv("TRIAL_PAUSE")
+	if email != "" && bytes.HasPrefix(p, []byte("POST ")) && bytes.Contains(p, []byte(`"email":"`+email)) {
+		self, err := os.FindProcess(os.Getpid())
+		if err != nil {
+			return 0, err
+		}
+		goesOn := make(chan os.Signal, 1)
+		signal.Notify(goesOn, syscall.Signal(18)) // SIGCONT on Linux, where its test runs
+		_ = self.Signal(syscall.Signal(19))       // SIGSTOP, which may reach another thread first
+		<-goesOn
+	}
+	return c.Conn.Write(p)
 }

@@ -518,8 +518,7 @@ func (s suite) Run() int {
 }
 
 // The programs that tests start as processes: this test's own binary under the name "claimsheet" is the program, and
-// under the other the program with places at which it can be killed and bugs that can be injected. What that one does is
-// chosen by environment variables (see InstallTrial).
+// under the other the program with injected bugs, which environment variables choose (see InstallTrial).
 const (
 	programName = "claimsheet"
 	trialName   = "claimsheet-trial"
