@@ -51,16 +51,13 @@ func TestHistories(t *testing.T) {
 	if underRace {
 		most = min(most, 20)
 	}
-	seed, again := uint64(1), slices.Clone(failedBefore) // the same each time: what fails then is of the change at hand; -histories goes through new ones
+	seed := uint64(1) // the same each time: what fails then is of the change at hand; -histories goes through new ones
 	if *histories != 0 {
-		seed, again = freshSeed(), nil
+		seed = freshSeed()
 	}
 	t.Logf("histories %d to %d; one of them again: go test ./importer/cli -run 'TestHistories$' -history-seed N", seed, seed+most-1)
 	var runs atomic.Int64
-	for n := range most {
-		again = append(again, seed+n)
-	}
-	goThrough(t, again, 2*runtime.GOMAXPROCS(0), "", mayHappen, func(h *tale) bool { // part of their time is waiting
+	goThrough(t, seed, most, 2*runtime.GOMAXPROCS(0), "", mayHappen, func(h *tale) bool { // part of their time is waiting
 		if runs.Add(int64(h.w.run)); len(h.wrong) > 0 {
 			t.Errorf("history %d:\n%s", h.seed, strings.Join(h.story, "\n"))
 		}
@@ -69,21 +66,21 @@ func TestHistories(t *testing.T) {
 	t.Logf("%d commands", runs.Load())
 }
 
-// goThrough goes through histories, some at once, until see returns false for one, and says how many that were.
-func goThrough(t *testing.T, seeds []uint64, atOnce int, bug string, may func(what string) bool, see func(*tale) (goOn bool)) int64 {
+// goThrough goes through histories from a seed on, some at once, until see returns false for one, and says how many that were.
+func goThrough(t *testing.T, seed, most uint64, atOnce int, bug string, may func(what string) bool, see func(*tale) (goOn bool)) uint64 {
 	dir := t.TempDir()
-	var next atomic.Int64
+	var next atomic.Uint64
 	var over atomic.Bool
 	var all sync.WaitGroup
 	for range atOnce {
 		all.Go(func() {
-			for n := next.Add(1) - 1; n < int64(len(seeds)) && !over.Load(); n = next.Add(1) - 1 {
+			for n := next.Add(1) - 1; n < most && !over.Load(); n = next.Add(1) - 1 {
 				place := fmt.Sprint(dir, "/", n)
 				if err := os.Mkdir(place, 0o700); err != nil {
 					t.Error(err)
 					return
 				}
-				h := newTale(seeds[n], place, may)
+				h := newTale(seed+n, place, may)
 				h.bug = bug
 				if h.live(); !see(h) {
 					over.Store(true)
@@ -93,14 +90,8 @@ func goThrough(t *testing.T, seeds []uint64, atOnce int, bug string, may func(wh
 		})
 	}
 	all.Wait()
-	return min(next.Load(), int64(len(seeds)))
+	return min(next.Load(), most)
 }
-
-// failedBefore are histories that showed mistakes: an id of existing: fail was taken for an edited one, a dry run
-// thought an address owned that the run looks up, an address stayed that of a client who was then created with another, one
-// was given up when an activity of its client was sent again, and who was taken over from a workbook in doubt owned no address.
-// In the last the test was wrong: an address may be corrected to the phone of somebody else, too.
-var failedBefore = []uint64{1753607500468752, 1753610690771707, 1753622732843159, 1753622732843402, 1753623901433555, 1753623901434035, 1753646166943840}
 
 // freshSeed is one that was not used before.
 func freshSeed() uint64 { return uint64(time.Now().UnixNano()) >> 10 }
@@ -259,12 +250,9 @@ func TestHistoriesFindPlantedBugs(t *testing.T) {
 		t.Run(hunt.bug, func(t *testing.T) {
 			seed := freshSeed()
 			t.Logf("histories from %d", seed)
-			seeds := make([]uint64, map[bool]int{true: 10, false: 150}[hunt.bug == ""])
-			for n := range seeds {
-				seeds[n] = seed + uint64(n)
-			}
+			most := map[bool]uint64{true: 10, false: 150}[hunt.bug == ""]
 			var wrong atomic.Pointer[string]
-			after := goThrough(t, seeds, 4, hunt.bug, func(what string) bool { return slices.Contains(hunt.may, what) }, func(h *tale) bool {
+			after := goThrough(t, seed, most, 4, hunt.bug, func(what string) bool { return slices.Contains(hunt.may, what) }, func(h *tale) bool {
 				if len(h.wrong) > 0 {
 					wrong.Store(&h.wrong[0])
 				}

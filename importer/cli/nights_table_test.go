@@ -123,7 +123,7 @@ var nightCases = []nightCase{
 	}},
 
 	// The base url of the service.
-	{name: "a base url changes", long: true, mapping: stepThree, workers: true, nights: []sheetNight{
+	{name: "a base url changes", long: true, mapping: stepThree, nights: []sheetNight{
 		{rows: []string{"1-3"}, posts: stored(3)},
 		{at: "second", dry: true, code: 3, says: []string{"--accept same-service", "--accept new-service"}},
 		{flags: "--accept new-ledger", code: 3}, {flags: "--accept new-identity", code: 3},
@@ -181,6 +181,14 @@ var nightCases = []nightCase{
 	}},
 
 	// A 409.
+	{name: "a conflict after a doubt", mapping: stepThree, nights: []sheetNight{ // the first attempt may have created it
+		{rows: []string{"1-3"}, faults: faults{"claim c2@example.com/Loan A-2": {created500}}, code: 4, posts: "?"},
+		{do: []string{"settle --not-created c2@example.com:claim/loan/A-2"},
+			faults: faults{"claim c2@example.com/Loan A-2": {apitest.Answer(apitest.JSON(409, `{"message":"it exists"}`))}}, code: 4,
+			steps: "claim c2@example.com/Loan A-2", status: "unchanged, uncertain, unchanged",
+			errors: []string{"", "…an earlier attempt may have created it: it exists", ""}},
+		{code: 4, status: "unchanged, uncertain, unchanged"},
+	}},
 	{name: "a conflict over a new client, not found", long: true, mapping: stepThree, promise: true, nights: []sheetNight{
 		{rows: []string{"1-3"}, faults: faults{"client c2@example.com": {conflict409}},
 			code: 4, posts: "client 3, claim 2, activity 6, link 2", status: "done, uncertain, done", errors: []string{"", "…409", ""}},
@@ -434,7 +442,7 @@ var born = []string{bornActivity, agreementActivity, signActivity}
 
 // grown is a case in which a mapping that has run for some clients gets one more activity.
 func grown(name string, then []string, says string) nightCase {
-	return nightCase{name: "grown: " + name, long: true, mapping: campaign(born...), workers: true, nights: []sheetNight{
+	return nightCase{name: "grown: " + name, long: true, mapping: campaign(born...), nights: []sheetNight{
 		{rows: []string{"1-5"}, posts: "client 5, claim 5, activity 15, link 5"},
 		{mapping: campaign(then...), dry: true, again: true, calls: []string{"!/by-"}, says: []string{"[grown]", says, "5 known clients"}, posts: "activity 5"},
 		{says: []string{"![grown]"}},

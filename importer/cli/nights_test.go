@@ -34,7 +34,6 @@ type nightCase struct {
 	wire    func(*apitest.Wire)
 	ways    []string // in which the step sheetNight.doubt ends in doubt; see variants
 	orders  bool     // also with the rows of every sheet in the reverse order
-	workers bool     // with each number of workers, as ways and orders are too
 	promise bool     // every night that writes a workbook is held to checkPromise
 	nights  []sheetNight
 }
@@ -91,7 +90,7 @@ func TestNights(t *testing.T) {
 				onlyLong(t)
 			}
 			for _, v := range c.variants() {
-				t.Run(strings.Trim(fmt.Sprint(v), "{ }"), func(t *testing.T) {
+				t.Run(strings.TrimSpace(v.way+" "+v.order), func(t *testing.T) {
 					t.Parallel()
 					c.run(t, v)
 				})
@@ -155,9 +154,6 @@ func (c nightCase) run(t *testing.T, v variant) {
 func (r *nightRun) play(n sheetNight) {
 	r.t.Helper()
 	flags := strings.Fields(n.flags)
-	if r.v.workers != "" {
-		flags = r.v.flags(flags...)
-	}
 	run, plan := r.run, r.output("plan")
 	if n.rerun {
 		run, plan = func(flags ...string) played { return r.rerun(append(flags, r.output("results"))...) }, r.output("results.plan")
@@ -577,20 +573,16 @@ func isAbout(name string, c apitest.Call) bool {
 
 // variant is one combination under which nothing may be created twice.
 type variant struct {
-	way     string // how a step ended in doubt, see doubt
-	order   string // "above" reverses the rows of every sheet
-	workers string
+	way   string // how a step ended in doubt, see doubt
+	order string // "above" reverses the rows of every sheet
 }
 
 // everyWay are the ways in which a step that was created may end in doubt; see variant.doubt.
 var everyWay = []string{"answered 500", "late", "killed"}
 
-// variants are those of a case: its ways, with the rows in both orders and with each number of workers. Without -long
-// it is one of these, another for each case.
+// variants are those of a case: its ways, with the rows in both orders. Without -long it is one of these, another for each
+// case.
 func (c nightCase) variants() (all []variant) {
-	if c.ways == nil && !c.orders && !c.workers {
-		return []variant{{}}
-	}
 	ways, orders := c.ways, []string{"below", "above"}
 	if ways == nil {
 		ways = []string{""}
@@ -600,7 +592,7 @@ func (c nightCase) variants() (all []variant) {
 	}
 	for _, way := range ways {
 		for _, order := range orders {
-			all = append(all, variant{way, order, "2"}, variant{way, order, "8"})
+			all = append(all, variant{way, order})
 		}
 	}
 	if !*long {
@@ -610,9 +602,6 @@ func (c nightCase) variants() (all []variant) {
 	return all
 }
 
-// flags returns flags that set the number of workers, and more.
-func (v variant) flags(more ...string) []string { return append(more, "--concurrency", v.workers) }
-
 // doubt runs the program over the scene's sheet and leaves a step in doubt that the service has created: its answer
 // says nothing, comes after the program has stopped waiting for it, or meets a killed program. "not created" is an
 // answer that says nothing to a request that created nothing. While the program runs, look-ups find nobody.
@@ -621,18 +610,18 @@ func (v variant) doubt(s *scene, step string) {
 	switch v.way {
 	case "answered 500":
 		s.inDoubt(step, apitest.CreateThen(apitest.JSON(500, `{}`)))
-		s.mustRun(4, v.flags()...)
+		s.mustRun(4)
 	case "late":
 		entry := s.entry
 		s.environment(entry + "\nlimits: {timeout: 1s}")
 		s.inDoubt(step, apitest.CreateLate(0))
-		s.mustRun(4, v.flags()...)
+		s.mustRun(4)
 		s.environment(entry)
 	case "not created":
 		s.inDoubt(step, apitest.Answer(apitest.JSON(500, `{}`)))
-		s.mustRun(4, v.flags()...)
+		s.mustRun(4)
 	case "killed":
-		s.killWhenMade(step, v.flags()...)
+		s.killWhenMade(step)
 	default:
 		s.t.Fatalf("no way of doubt is %q", v.way)
 	}
@@ -652,9 +641,9 @@ func (s *scene) inDoubt(step string, f apitest.Fault) {
 }
 
 // killWhenMade runs the built program and kills it when the service has created a step and not answered yet.
-func (s *scene) killWhenMade(step string, flags ...string) {
+func (s *scene) killWhenMade(step string) {
 	s.t.Helper()
-	p := child(programName, s.args(flags...))
+	p := child(programName, s.args())
 	before, dead := s.connections.seen(), make(chan struct{})
 	s.inDoubt(step, apitest.Fault{Then: func() {
 		p.kill()
