@@ -3,7 +3,6 @@ package cli_test
 import (
 	"cmp"
 	"fmt"
-	"net/http/httptest"
 	"os"
 	"reflect"
 	"slices"
@@ -53,15 +52,10 @@ var happenings = []happening{
 	{"a night passes", 3, nil, func(h *tale) { h.w.rest(); h.pass() }},
 	{"an operator gives up", 1, func(h *tale) bool { return len(h.doubted) > 0 }, (*tale).giveUp},
 	{"the results workbook is corrected and given back", 2, nil, (*tale).correctBook},
-	{"a fresh link", 2, func(h *tale) bool { return !h.c.v1 }, (*tale).freshLink},
-	{"two at once", 2, nil, (*tale).twoAtOnce},
-	{"the base url is spelt otherwise", 1, nil, func(h *tale) { h.c.local = !h.c.local }},
 	{"the campaign changes", 3, nil, (*tale).changeCampaign},
 	{"the state folder is lost", 2, nil, (*tale).loseState},
 	{"a run is killed and then the state folder is lost", 1, nil, (*tale).loseBoth},
 	{"an old copy of the state folder is put back", 2, func(h *tale) bool { return len(h.copies) > 0 }, (*tale).restoreState},
-	{"the mapping is renamed", 1, nil, (*tale).rename},
-	{"the service moves", 1, nil, (*tale).moveService},
 }
 
 // anyOuting returns a random run.
@@ -308,50 +302,6 @@ func (h *tale) correctBook() {
 	h.clean(outing{rerun: true, workers: 1 + h.rng.IntN(3)}, h.rng.IntN(2) == 0)
 }
 
-// freshLink asks for a fresh link for a client whose steps are all done.
-func (h *tale) freshLink() {
-	for _, p := range h.c.present() {
-		key := h.c.key(p)
-		links := h.thingsOf(key, "link")
-		if h.settled[key] != h.print(p) || len(links) != 1 {
-			continue
-		}
-		h.w.begin(nil, nil)
-		h.files()
-		e := h.tool("link", leadRow{who: p}.cells()[map[bool]int{true: 1}[h.c.byMail]])
-		h.tell("a fresh link for %s: exit code %d", key, e.code)
-		if e.code != 0 || len(h.thingsOf(key, "link")) != 2 {
-			h.disagree("link ends with exit code %d, and there are %d links\n%s", e.code, len(h.thingsOf(key, "link")), e.err)
-		}
-		h.moreOf[links[0].name()]++
-		return
-	}
-}
-
-// twoAtOnce starts the same run twice at the same time.
-func (h *tale) twoAtOnce() {
-	h.w.rest()
-	h.files()
-	number := h.w.begin(nil, nil)
-	o := outing{workers: h.rng.IntN(4)}
-	results := make(chan played)
-	for range 2 {
-		go func() { results <- h.carryOut(h.words(o), false, nil) }()
-	}
-	first, second := <-results, <-results
-	h.tell("two runs at once, %d: exit codes %d and %d", number, first.code, second.code)
-	for _, e := range []played{first, second} {
-		if !slices.Contains([]int{0, 1, 3, 4, 5}, e.code) || first.code == 5 && second.code == 5 {
-			h.disagree("two runs at once end with exit codes %d and %d\n%s%s", first.code, second.code, first.err, second.err)
-			break
-		}
-	}
-	h.ripe = later()
-	h.last, h.shown = number, h.sheetPrint()
-	h.checkService()
-	h.checkDoubts(o, &night{number: number})
-}
-
 // changeCampaign appends, inserts, takes out or moves an activity. Whatever is done stays so, and only what is new is
 // sent.
 func (h *tale) changeCampaign() {
@@ -376,36 +326,6 @@ func (h *tale) changeCampaign() {
 	h.tell("activities %+v", c.activities)
 }
 
-// anySettled reports whether a person who is still in the sheet has a done step besides the client's.
-func (h *tale) anySettled() bool {
-	return slices.ContainsFunc(h.c.present(), func(p *person) bool {
-		return len(h.c.steps(p)) > 1 && h.settled[h.c.key(p)] == h.print(p)
-	})
-}
-
-// rename runs the campaign as it is under another name: what is done would be done again.
-func (h *tale) rename() {
-	if !h.anySettled() || h.ran != fmt.Sprint(h.c.activities) {
-		return
-	}
-	h.c.name = "renamed"
-	h.refused(2, "the mapping was renamed", nil)
-	h.c.name = "campaign"
-}
-
-// moveService runs the campaign with another base url under the environment's name.
-func (h *tale) moveService() {
-	if !h.anySettled() {
-		return
-	}
-	other := httptest.NewServer(h.w)
-	defer other.Close()
-	here := h.w.URL
-	h.w.URL = other.URL
-	h.refused(3, "the base url was changed", nil)
-	h.w.URL = here
-}
-
 // giveUp has an operator give a step up that is no client's.
 func (h *tale) giveUp() {
 	h.w.rest()
@@ -428,7 +348,6 @@ func (h *tale) giveUp() {
 // check holds a run against what must be true after every run.
 func (h *tale) check(o outing, n *night) {
 	h.checkService()
-	h.ran = ""
 	if n.code == -1 {
 		h.checkDoubts(o, n)
 		return
@@ -440,7 +359,7 @@ func (h *tale) check(o outing, n *night) {
 	case n.code == 2 || n.code == 5 || !n.ran():
 	default:
 		n.results, n.steps = h.readBook()
-		h.last, h.shown, h.ran = n.number, h.sheetPrint(), fmt.Sprint(h.c.activities)
+		h.last, h.shown = n.number, h.sheetPrint()
 		h.checkRows(o, n)
 		h.checkSteps(o, n)
 		h.noteSettled(o, n)
@@ -466,10 +385,8 @@ func (h *tale) checkService() {
 			continue
 		}
 		name := t.name()
-		count[name]++
-		if n := 1 + h.moreOf[name]; count[name] > n {
+		if count[name]++; count[name] == 2 {
 			h.disagree("created twice: %s", name)
-			h.moreOf[name] = count[name] // say it once
 		}
 		if who := t.client(); t.key != "" && t.kind != "client" && who.key == "" {
 			if other := holders[who.id]; other != "" && other != t.key {

@@ -434,7 +434,6 @@ type leadCampaign struct {
 	existing   string // reuse, create, skip, fail
 	repeatable bool   // links may be sent again when they are uncertain
 	plain      bool   // the sheet is a CSV file; else a workbook
-	local      bool   // the base url says localhost
 	deadline   string // limits.timeout
 	activities []plannedActivity
 	people     []*person
@@ -611,9 +610,6 @@ func (c *leadCampaign) mapping() string {
 
 // environments is the campaign's environments file.
 func (c *leadCampaign) environments(url string) string {
-	if c.local {
-		url = strings.Replace(url, "127.0.0.1", "localhost", 1)
-	}
 	text := fmt.Sprintf("default: uat\nenvironments:\n  uat:\n    base_url: %s\n    case_id: %s\n    limits: {timeout: %s}\n", url, caseID, c.deadline)
 	if c.repeatable {
 		text += "    repeatable: [link]\n"

@@ -286,12 +286,10 @@ type tale struct {
 	holder  map[string]string // ids and urls of clients, claims and links → the key beside which they were shown as done
 	beside  map[string]string // the same, beside which they were shown as what something uncertain is about
 	doubted map[string]bool   // steps that are uncertain, KEY:STEP
-	moreOf  map[string]int    // by thing.name: how many more than one an operator has asked for
 	givenUp map[string]bool   // steps that were given up, KEY:STEP
 	ripe    time.Time         // from when on all attempts so far are old enough
 	copies  []stateCopy       // of the state folder, oldest first
 	last    int               // the last run that came to its end
-	ran     string            // the activities of that run, where it was the last of all
 	shown   string            // what the sheet was when that run showed all of it in the workbook
 }
 
@@ -299,7 +297,7 @@ type tale struct {
 func newTale(seed uint64, dir string, may func(what string) bool) *tale {
 	h := &tale{
 		seed: seed, rng: rand.New(rand.NewPCG(seed, 1)), dir: dir, w: newIntakeWorld(),
-		settled: map[string]string{}, holder: map[string]string{}, beside: map[string]string{}, doubted: map[string]bool{}, moreOf: map[string]int{}, givenUp: map[string]bool{},
+		settled: map[string]string{}, holder: map[string]string{}, beside: map[string]string{}, doubted: map[string]bool{}, givenUp: map[string]bool{},
 		loud: func(string, ...any) {},
 	}
 	h.c = newCampaign(h.rng, may)
