@@ -27,7 +27,7 @@ func stored(n int) string {
 // has another name.
 var restoreCases = []nightCase{
 	// A ledger that is new, though the service knows clients of the sheet.
-	lostLedger(4, 4, ""), lostLedger(5, 2, ""), lostLedger(25, 11, "11 of the first 20"),
+	lostLedger(4, 4, ""), lostLedger(5, 2, ""), lostLedger(5, 3, "3 of the first 5"), lostLedger(25, 10, ""), lostLedger(25, 11, "11 of the first 20"),
 
 	// The workbook in the place of the new one is of a run that the ledger does not know.
 	behind("lost", "lose ledger"), behind("older", "restore backup"),

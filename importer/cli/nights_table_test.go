@@ -336,7 +336,11 @@ POST /funnel/v1/cases/` + caseID + `/clients/CLIENT1/activities {"activityTempla
 	// A campaign grows.
 	grown("appended", append(born, consentActivity), "“consent”"),
 	grown("an open one", append(born, "\n  - {template: Handler review, assigned: true, status: Open}\n"), "no new link"),
-
+	{name: "an activity has another id after some nights", long: true, mapping: campaign(bornActivity, signActivity), nights: []sheetNight{
+		{rows: []string{"1-3"}, posts: "?"}, {mapping: campaign(signActivity), posts: "?"},
+		{mapping: campaign("\n  - {template: Your details, id: birthday, attributes: {Date of birth: DOB}}\n", signActivity), dry: true, code: 2, says: []string{"[new-identity]", "“born”"}},
+		{flags: "--accept new-identity", posts: "?", again: true}, {},
+	}},
 	// Further contacts.
 	{name: "a shared contact", mapping: joint, nights: []sheetNight{
 		{rows: []string{"a@ | Ann | A-1 | p@ | Poe", "b@ | Bob | B-1 | |", "b@ | Bob | B-2 | P@ | Poe", "c@ | Cid | C-1 | q@ |"},

@@ -165,7 +165,14 @@ func TestRerunLibreOfficeWorkbook(t *testing.T) {
 	mapping, results := filepath.Join(dir, "mapping.yaml"), filepath.Join(dir, "leads.results.xlsx")
 	write(t, mapping, libreOfficeMapping)
 	must(t, os.WriteFile(results, data, 0o600))
-	before := byClient(t, results)
+	byClient := func() map[string]record {
+		all := map[string]record{}
+		for _, line := range readSheet(t, results, "Results") {
+			all[line["E-mail"]] = line
+		}
+		return all
+	}
+	before := byClient()
 
 	p := claimsheet(t, "rerun", "--json", "--yes", "-m", mapping, "-e", "sandbox", results)
 	if p.code != 0 || p.summary.Rows.Done != 1 || p.summary.Rows.Unchanged != 3 {
@@ -174,7 +181,7 @@ func TestRerunLibreOfficeWorkbook(t *testing.T) {
 	if r := p.summary.Requests; r.Client != 1 || r.Claim != 1 || r.Activity != 3 || r.Link != 1 {
 		t.Errorf("requests %+v, want those of one client", r)
 	}
-	after := byClient(t, results)
+	after := byClient()
 	for email, now := range after {
 		headers := []string{"Agreement no", "Signed", "Opt in", "Source row", "claimIds", "redirectUrl"}
 		if email == "c3@example.com" {
@@ -189,16 +196,6 @@ func TestRerunLibreOfficeWorkbook(t *testing.T) {
 	if no := after["c3@example.com"]["Agreement no"]; no != "00903" {
 		t.Errorf("the agreement number is shown as %s", no)
 	}
-}
-
-// byClient are the results by e-mail and header.
-func byClient(t *testing.T, path string) map[string]record {
-	t.Helper()
-	all := map[string]record{}
-	for _, line := range readSheet(t, path, "Results") {
-		all[line["E-mail"]] = line
-	}
-	return all
 }
 
 func readText(t testing.TB, path string) string {
