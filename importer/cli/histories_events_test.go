@@ -50,7 +50,6 @@ var happenings = []happening{
 	}},
 	{"an operator decides", 3, func(h *tale) bool { return len(h.doubted) > 0 }, func(h *tale) { h.decide(50) }},
 	{"a night passes", 3, nil, func(h *tale) { h.w.rest(); h.pass() }},
-	{"an operator gives up", 1, func(h *tale) bool { return len(h.doubted) > 0 }, (*tale).giveUp},
 	{"the results workbook is corrected and given back", 2, nil, (*tale).correctBook},
 	{"the campaign changes", 3, nil, (*tale).changeCampaign},
 	{"the state folder is lost", 2, nil, (*tale).loseState},
@@ -259,7 +258,7 @@ func (h *tale) bookShowsAll() bool {
 			return false
 		}
 	}
-	return len(h.givenUp) == 0
+	return true
 }
 
 // correctBook corrects a cell of the results workbook, or puts its rows in another order, and gives it back.
@@ -324,25 +323,6 @@ func (h *tale) changeCampaign() {
 		}
 	}
 	h.tell("activities %+v", c.activities)
-}
-
-// giveUp has an operator give a step up that is no client's.
-func (h *tale) giveUp() {
-	h.w.rest()
-	list := h.tool("settle")
-	for _, d := range doubtsIn(list.out) {
-		if d.step == "client" {
-			continue
-		}
-		key := folded(d.key)
-		if e := h.tool("settle", "--give-up", d.number); e.code != 0 {
-			h.disagree("settle --give-up ends with exit code %d\n%s", e.code, e.err)
-		}
-		h.tell("%s %s is given up", key, d.step)
-		h.givenUp[key+":"+d.step] = true
-		delete(h.doubted, key+":"+d.step)
-		return
-	}
 }
 
 // check holds a run against what must be true after every run.

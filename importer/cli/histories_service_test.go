@@ -115,14 +115,11 @@ type intakeWorld struct {
 	onPost    func(n int) (before, after func()) // of the run; nil for none
 	posts     int                                // of the run
 	busy      sync.WaitGroup
-	connections
-	before int // connections that there were when the run began
 }
 
 func newIntakeWorld() *intakeWorld {
 	w := &intakeWorld{attempts: map[string]int{}}
 	w.Server = httptest.NewUnstartedServer(w)
-	w.Config.ConnState = w.note
 	w.Config.ErrorLog = log.New(io.Discard, "", 0)
 	w.Start()
 	return w
@@ -133,7 +130,6 @@ func (w *intakeWorld) begin(plan func(step string, attempt int, kind string) mis
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.run++
-	w.before = w.seen()
 	w.plan, w.onPost, w.posts, w.lookups = plan, onPost, 0, nil
 	return w.run
 }

@@ -188,11 +188,6 @@ func (h *tale) checkEnd(n night) {
 // somebody else's, or nothing is to be done for clients whom the service knows.
 func (h *tale) leftOut(p *person) string {
 	key := h.c.key(p)
-	for step := range h.givenUp {
-		if strings.HasPrefix(step, key+":") {
-			return "given up"
-		}
-	}
 	exists := len(h.thingsOf(key, "client")) > 0
 	h.w.mu.Lock()
 	defer h.w.mu.Unlock()
@@ -286,7 +281,6 @@ type tale struct {
 	holder  map[string]string // ids and urls of clients, claims and links → the key beside which they were shown as done
 	beside  map[string]string // the same, beside which they were shown as what something uncertain is about
 	doubted map[string]bool   // steps that are uncertain, KEY:STEP
-	givenUp map[string]bool   // steps that were given up, KEY:STEP
 	ripe    time.Time         // from when on all attempts so far are old enough
 	copies  []stateCopy       // of the state folder, oldest first
 	last    int               // the last run that came to its end
@@ -297,7 +291,7 @@ type tale struct {
 func newTale(seed uint64, dir string, may func(what string) bool) *tale {
 	h := &tale{
 		seed: seed, rng: rand.New(rand.NewPCG(seed, 1)), dir: dir, w: newIntakeWorld(),
-		settled: map[string]string{}, holder: map[string]string{}, beside: map[string]string{}, doubted: map[string]bool{}, givenUp: map[string]bool{},
+		settled: map[string]string{}, holder: map[string]string{}, beside: map[string]string{}, doubted: map[string]bool{},
 		loud: func(string, ...any) {},
 	}
 	h.c = newCampaign(h.rng, may)
@@ -426,8 +420,8 @@ func (h *tale) run(o outing) night {
 	}
 	h.tell("run %d: %v faults %d%% late %v kill %v", n.number, h.words(o), o.faults, o.late, o.kill)
 	n.played = h.carryOut(h.words(o), o.kill, arm)
-	for o.kill && h.w.since(h.w.before) { // what a killed process has sent is on its way
-		time.Sleep(time.Millisecond)
+	if o.kill {
+		h.w.CloseClientConnections() // what a killed process has sent and was not read never comes
 	}
 	h.w.busy.Wait()
 	h.ripe = later()

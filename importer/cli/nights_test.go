@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"maps"
-	"net"
-	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
@@ -16,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
@@ -644,59 +641,16 @@ func (s *scene) inDoubt(step string, f apitest.Fault) {
 func (s *scene) killWhenMade(step string) {
 	s.t.Helper()
 	p := child(programName, s.args())
-	before, dead := s.connections.seen(), make(chan struct{})
+	dead := make(chan struct{})
 	s.inDoubt(step, apitest.Fault{Then: func() {
 		p.kill()
 		<-dead
 	}})
 	code, said := p.end(s.t)
 	close(dead)
-	for s.connections.since(before) { // what it has sent is on its way
-		time.Sleep(time.Millisecond)
-	}
+	s.server.CloseClientConnections() // what it has sent and was not read never comes
 	if code != -1 {
 		s.t.Fatalf("exit code %d: it was not killed\n%s", code, said)
 	}
 	s.since()
-}
-
-// connections counts the open connections of a scene's service, in the order in which they came.
-type connections struct {
-	mu    sync.Mutex
-	count int
-	open  map[net.Conn]int
-}
-
-func (c *connections) note(conn net.Conn, state http.ConnState) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch state {
-	case http.StateNew:
-		if c.open == nil {
-			c.open = map[net.Conn]int{}
-		}
-		c.count++
-		c.open[conn] = c.count
-	case http.StateClosed, http.StateHijacked:
-		delete(c.open, conn)
-	}
-}
-
-// seen is how many there were.
-func (c *connections) seen() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.count
-}
-
-// since reports whether a connection is open that came after the first n.
-func (c *connections) since(n int) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, at := range c.open {
-		if at > n {
-			return true
-		}
-	}
-	return false
 }

@@ -110,23 +110,21 @@ type scene struct {
 	entry   string // of the environments file, but for the address and the case
 	pace    cli.Pace
 
-	connections connections
-	seen        int // calls of the service that a run's result has shown already
+	server *httptest.Server
+	seen   int // calls of the service that a run's result has shown already
 }
 
 func newScene(t *testing.T, mapping string, rows [][]any) *scene {
 	t.Helper()
 	s := &scene{t: t, dir: t.TempDir(), service: apitest.New(reference...), input: "leads.xlsx", pace: cli.QuickPace()}
-	server := httptest.NewUnstartedServer(s.service)
-	server.Config.ConnState = s.connections.note
-	server.Start()
-	t.Cleanup(server.Close)
+	s.server = httptest.NewServer(s.service)
+	t.Cleanup(s.server.Close)
 	t.Cleanup(func() {
 		for _, complaint := range s.service.Complaints() {
 			t.Errorf("a call is not as the service document says: %s", complaint)
 		}
 	})
-	s.url = server.URL
+	s.url = s.server.URL
 	s.mapping(mapping)
 	s.environment("")
 	s.sheet(rows)

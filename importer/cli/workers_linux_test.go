@@ -483,10 +483,9 @@ var benchWays = []benchWay{{name: "file"}, {"database", true, 0}, {"workers=1", 
 // workers have four times as many as one. The files are on the disk of the database, which waits for it as the file
 // does.
 //
-// cpu-us/call is the processor time of the run and its workers for each call, and database-cpu-us/call the database's;
-// database-bytes/step is by how much the database grows, and connections/process how many each has at most. A run is
-// measured from its start to its workbook; its workers have been started before and wait for it, and have made the
-// tables.
+// cpu-us/call is the processor time of the run and its workers for each call, and database-bytes/step by how much the
+// database grows. A run is measured from its start to its workbook; its workers have been started before and wait for
+// it, and have made the tables.
 //
 //	go test ./importer/cli -run '^$' -bench '^BenchmarkWorkers$' -benchtime 1x -count 3 -timeout 1h -clients 2000
 func BenchmarkWorkers(b *testing.B) {
@@ -496,27 +495,19 @@ func BenchmarkWorkers(b *testing.B) {
 	for _, delay := range []string{"20ms", "5ms"} {
 		for _, way := range benchWays {
 			b.Run(delay+"/"+way.name, func(b *testing.B) {
-				work, calls := way.measure(b, server, sheet, delay), float64(benchCalls**benchClients)
-				b.ReportMetric(calls/work.wall.Seconds(), "calls/s")
-				b.ReportMetric(float64(work.processor.Microseconds())/calls, "cpu-us/call")
-				b.ReportMetric(work.bytes/calls, "database-bytes/step")
-				b.ReportMetric(work.connections/float64(1+way.workers), "connections/process")
-				b.ReportMetric(float64(work.database.Microseconds())/calls, "database-cpu-us/call")
+				took, grown := way.measure(b, server, sheet, delay)
+				calls := float64(benchCalls * *benchClients)
+				b.ReportMetric(calls/took.wall.Seconds(), "calls/s")
+				b.ReportMetric(float64(took.processor.Microseconds())/calls, "cpu-us/call")
+				b.ReportMetric(grown/calls, "database-bytes/step")
 			})
 		}
 	}
 }
 
-// benchWork is what a way took.
-type benchWork struct {
-	benchTime                 // the processor time is that of all client processes
-	database    time.Duration // processor time
-	bytes       float64       // by how much the database has grown
-	connections float64       // of all processes, the most at any time
-}
-
-// measure has the sheet carried out with a service, a folder and a ledger of its own.
-func (w benchWay) measure(b *testing.B, server *pgtest.Server, sheet, delay string) (work benchWork) {
+// measure has the sheet carried out with a service, a folder and a ledger of its own. The processor time is that of all
+// client processes; grown is by how many bytes the database has grown.
+func (w benchWay) measure(b *testing.B, server *pgtest.Server, sheet, delay string) (took benchTime, grown float64) {
 	b.Helper()
 	dir, err := os.MkdirTemp("/tmp", "claimsheet-bench-") // where the server has its files; b.TempDir may be in memory
 	must(b, err)
@@ -540,43 +531,21 @@ func (w benchWay) measure(b *testing.B, server *pgtest.Server, sheet, delay stri
 	if w.workers > 0 {
 		run = append(run, "--workers")
 	}
-	before, size := databaseTime(b, server), numberOf(b, server, databaseSize)
-	ended, counted := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(counted)
-		for {
-			work.connections = max(work.connections, numberOf(b, server, "SELECT count(*) - 1 FROM pg_stat_activity WHERE backend_type = 'client backend'"))
-			select {
-			case <-ended:
-				return
-			case <-time.After(time.Second):
-			}
-		}
-	}()
-	work.benchTime = timed(b, programName, append(run, sheet)...)
-	close(ended)
-	<-counted
+	size := func() float64 {
+		n, err := strconv.ParseFloat(server.Exec(b, "SELECT pg_database_size(current_database())"), 64)
+		must(b, err)
+		return n
+	}
+	before := size()
+	took = timed(b, programName, append(run, sheet)...)
 	for _, stop := range stops {
-		work.processor += stop()
+		took.processor += stop()
 	}
-	work.database, work.bytes = databaseTime(b, server)-before, numberOf(b, server, databaseSize)-size
-	return work
+	return took, size() - before
 }
 
-const databaseSize = "SELECT pg_database_size(current_database())"
-
-// numberOf is the number that a query returns.
-func numberOf(b *testing.B, server *pgtest.Server, query string) float64 {
-	b.Helper()
-	n, err := strconv.ParseFloat(server.Exec(b, query), 64)
-	if err != nil {
-		b.Error(err)
-	}
-	return n
-}
-
-// startBenchWorker starts a worker and waits until it works. stop ends it, at the latest
-// with the benchmark, and returns its processor time since then.
+// startBenchWorker starts a worker and waits until it works. stop ends it, at the latest with the benchmark, and returns its
+// processor time.
 func startBenchWorker(b *testing.B, environments, state string) (stop func() time.Duration) {
 	b.Helper()
 	cmd := exec.Command(programName, "worker", "--environments", environments, "--state", state, "--concurrency", strconv.Itoa(*benchEach))
@@ -584,50 +553,20 @@ func startBenchWorker(b *testing.B, environments, state string) (stop func() tim
 	cmd.Stdout, cmd.Stderr = &said, &said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} // it ends with the benchmark, however that ends
 	must(b, cmd.Start())
-	var started time.Duration
 	stop = sync.OnceValue(func() time.Duration {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != 143 {
 			b.Errorf("a worker: %s\n%s", cmd.ProcessState, &said)
 		}
-		return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime() - started
+		return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	})
 	b.Cleanup(func() { stop() })
 	for range 3000 {
 		if _, err := os.Stat(filepath.Join(state, "worker.alive")); err == nil {
-			started, _ = timeOf(b, strconv.Itoa(cmd.Process.Pid))
 			return stop
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 	b.Fatal("a worker does not start")
 	return nil
-}
-
-// databaseTime is the processor time that the processes of a server have used, those that have ended included.
-func databaseTime(b *testing.B, server *pgtest.Server) (used time.Duration) {
-	b.Helper()
-	for pid := range strings.FieldsSeq(server.Exec(b, `SELECT split_part(pg_read_file('postmaster.pid'), chr(10), 1) UNION SELECT pid::text FROM pg_stat_activity`)) {
-		own, children := timeOf(b, pid)
-		used += own + children
-	}
-	return used
-}
-
-// timeOf is the processor time that a process has used, and that of those that it has
-// started and that have ended; 0 for one that has ended itself.
-func timeOf(b *testing.B, pid string) (own, children time.Duration) {
-	b.Helper()
-	stat, err := os.ReadFile("/proc/" + pid + "/stat")
-	if err != nil {
-		return 0, 0
-	}
-	const user, system, childUser, childSystem = 11, 12, 13, 14 // behind the name
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	used := func(field int) time.Duration {
-		n, err := strconv.Atoi(fields[field])
-		must(b, err)
-		return time.Duration(n) * 10 * time.Millisecond
-	}
-	return used(user) + used(system), used(childUser) + used(childSystem)
 }
