@@ -78,14 +78,13 @@ func TestKilledWhileShared(t *testing.T) {
 // disturbances have happened.
 type group struct {
 	*scene
-	rng             *rand.Rand
-	ambiguous       atomic.Int64 // answers that left open what happened
-	server          *pgtest.Server
-	schema          string
-	ways            []string // what happens to them
-	flight          int      // requests that each has in flight
-	sharedAddresses bool     // each address is that of two keys
-	members         []*member
+	rng       *rand.Rand
+	ambiguous atomic.Int64 // answers that left open what happened
+	server    *pgtest.Server
+	schema    string
+	ways      []string // what happens to them
+	flight    int      // requests that each has in flight
+	members   []*member
 
 	serverBusy sync.Mutex     // held while the server is told something
 	disturbing sync.WaitGroup // what is being done to processes and the server
@@ -122,11 +121,12 @@ type member struct {
 // or of two that overlap, which carry themselves out or have workers.
 func newGroup(t *testing.T, server *pgtest.Server, rng *rand.Rand, ways []string, workers bool) *group {
 	p := &group{scene: newScene(t, stepThree, nil), rng: rng, server: server, schema: fmt.Sprintf("group_%d", rng.Uint64()), ways: ways,
-		flight: []int{1, 2, 4, 8}[rng.IntN(4)], sharedAddresses: rng.IntN(4) == 0, counts: map[string]int{}}
+		flight: []int{1, 2, 4, 8}[rng.IntN(4)], counts: map[string]int{}}
 	ceiling := []string{"", ", requests_per_second: 100"}[rng.IntN(2)]
 	p.environment(fmt.Sprintf("limits: {timeout: 1s%s}\nledger: %q", ceiling, server.URLOf(p.schema)))
 	// A sheet, and two that have clients and claims in common, and clients whose claims are in both.
-	rows, first, last := leads(18), [][]any(nil), [][]any(nil)
+	var first, last [][]any
+	rows := leads(18)
 	for n := range 6 {
 		rows = append(rows, lead(3*n+1, "second"))
 	}
@@ -137,17 +137,6 @@ func newGroup(t *testing.T, server *pgtest.Server, rng *rand.Rand, ways []string
 		if i%3 != 1 {
 			last = append(last, row)
 		}
-	}
-	if p.sharedAddresses { // every two keys have the address of one person; the two sheets have one of them each
-		first, last = nil, nil
-		for n := range 9 {
-			one, other := lead(n+1, fmt.Sprint("A-", n+1)), lead(n+1, fmt.Sprint("B-", n+1))
-			other[1] = fmt.Sprint("Bob", n+1)
-			first, last = append(first, one), append(last, other)
-		}
-		rows = slices.Concat(first, last)
-		p.mapping(strings.Replace(stepThree, "key: E-mail", "key: First name", 1))
-		p.service.KeyField = "firstName"
 	}
 	p.sheet(rows)
 	writeSheet(t, p.path("first.xlsx"), header, first)
@@ -223,7 +212,7 @@ func (p *group) campaign() {
 		return
 	}
 	final := p.run() // its workbook says what the ledger knows
-	if final.code != 0 && final.code != 4 && !(final.code == 1 && p.sharedAddresses) {
+	if final.code != 0 && final.code != 4 {
 		p.t.Errorf("the last run: exit code %d\n%s", final.code, final.err)
 		return
 	}
@@ -231,7 +220,7 @@ func (p *group) campaign() {
 	p.settleDown()
 	p.checkShared()
 	p.checkRows()
-	p.t.Logf("%d processes, %d in flight, shared addresses %v: %v, %d ambiguous answers, %d steps uncertain", len(p.members), p.flight, p.sharedAddresses, p.counts, p.ambiguous.Load(), len(p.uncertain()))
+	p.t.Logf("%d processes, %d in flight: %v, %d ambiguous answers, %d steps uncertain", len(p.members), p.flight, p.counts, p.ambiguous.Load(), len(p.uncertain()))
 }
 
 // rest has the processes work undisturbed until none sends anything, and then each once by itself.
@@ -504,12 +493,11 @@ func (p *group) restart(way string) {
 }
 
 // What a process says that ends because others may have taken its clients over, and because it cannot use the ledger's
-// server; and why a row is not sent whose address is that of another key.
+// server.
 var (
-	saysLost          = regexp.MustCompile(`was paused, or cut off`)
-	saysIdle          = regexp.MustCompile(`terminating connection due to idle-in-transaction timeout`)
-	saysNoServer      = regexp.MustCompile(`the ledger cannot be (written|read)|the ledger's server cannot be used`)
-	saysSharedAddress = regexp.MustCompile(`has the same (e-mail address|phone number)|the service has one client for this key and for the key`)
+	saysLost     = regexp.MustCompile(`was paused, or cut off`)
+	saysIdle     = regexp.MustCompile(`terminating connection due to idle-in-transaction timeout`)
+	saysNoServer = regexp.MustCompile(`the ledger cannot be (written|read)|the ledger's server cannot be used`)
 )
 
 // unexplained says why an exit code is not explained; "" when it is. p.mu is held.
@@ -544,12 +532,9 @@ func (p *group) unlikeRows(m *member) string {
 	if err != nil {
 		return err.Error()
 	}
-	counts, taken := map[string]int{}, 0
+	counts := map[string]int{}
 	for _, r := range rows {
 		counts[r["Import status"]]++
-		if saysSharedAddress.MatchString(r["Error"]) {
-			taken++
-		}
 	}
 	want, bad := 0, counts["failed"]+counts["invalid"]+counts["not started"]
 	switch {
@@ -561,7 +546,7 @@ func (p *group) unlikeRows(m *member) string {
 	switch {
 	case m.code != want:
 		return fmt.Sprintf("its rows are %v", counts)
-	case want == 1 && m.refused == 0 && bad > taken:
+	case want == 1 && m.refused == 0:
 		return fmt.Sprintf("its rows are %v, and none of its requests was refused", counts)
 	case want == 4 && p.touched == 0 && p.ambiguous.Load() == 0:
 		return fmt.Sprintf("its rows are %v, and nothing has happened to anybody", counts)
@@ -569,22 +554,12 @@ func (p *group) unlikeRows(m *member) string {
 	return ""
 }
 
-// checkRows holds that all is done but for what is uncertain; of two keys with one address, one is done.
+// checkRows holds that all is done but for what is uncertain.
 func (p *group) checkRows() {
 	p.t.Helper()
-	open, done := p.uncertain(), map[string]int{}
+	open := p.uncertain()
 	for _, r := range p.results() {
-		key := strings.ToLower(r["E-mail"])
-		if p.sharedAddresses {
-			key = r["First name"]
-		}
-		switch status := r["Import status"]; {
-		case status == "unchanged":
-			if done[r["E-mail"]]++; p.sharedAddresses && done[r["E-mail"]] > 1 {
-				p.t.Errorf("several clients are done who have the address %s", r["E-mail"])
-			}
-		case slices.Contains(open, key):
-		case !p.sharedAddresses || !saysSharedAddress.MatchString(r["Error"]):
+		if status := r["Import status"]; status != "unchanged" && !slices.Contains(open, strings.ToLower(r["E-mail"])) {
 			p.t.Errorf("row %s is %q, though nothing of its client is uncertain: %s", r["Source row"], status, r["Error"])
 		}
 	}

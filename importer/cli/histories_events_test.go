@@ -7,8 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-
-	"github.com/xuri/excelize/v2"
 )
 
 // happening is something that may happen in a history.
@@ -50,8 +48,6 @@ var happenings = []happening{
 	}},
 	{"an operator decides", 3, func(h *tale) bool { return len(h.doubted) > 0 }, func(h *tale) { h.decide(50) }},
 	{"a night passes", 3, nil, func(h *tale) { h.w.rest(); h.pass() }},
-	{"the results workbook is corrected and given back", 2, nil, (*tale).correctBook},
-	{"the campaign changes", 3, nil, (*tale).changeCampaign},
 	{"the state folder is lost", 2, nil, (*tale).loseState},
 	{"a run is killed and then the state folder is lost", 1, nil, (*tale).loseBoth},
 	{"an old copy of the state folder is put back", 2, func(h *tale) bool { return len(h.copies) > 0 }, (*tale).restoreState},
@@ -259,70 +255,6 @@ func (h *tale) bookShowsAll() bool {
 		}
 	}
 	return true
-}
-
-// correctBook corrects a cell of the results workbook, or puts its rows in another order, and gives it back.
-func (h *tale) correctBook() {
-	if !h.inOrder() {
-		return
-	}
-	f, err := excelize.OpenFile(h.book())
-	h.must(err)
-	if h.rng.IntN(2) == 0 {
-		h.must(f.DuplicateRowTo("Results", 2, len(h.c.rows)+2))
-		h.must(f.RemoveRow("Results", 2))
-		h.c.rows = append(slices.Clone(h.c.rows[1:]), h.c.rows[0])
-	}
-	r := oneOf(h.rng, h.c.rows...)
-	switch h.rng.IntN(3) {
-	case 0:
-		r.who.amount = fmt.Sprint(2000 + h.rng.IntN(100))
-	case 1:
-		r.who.born = "1983-05-06"
-	default:
-		if !h.c.byMail && r.who.email != "" {
-			r.who.email = fmt.Sprintf("r%d@example.com", h.rng.IntN(1000))
-		}
-	}
-	rows, err := f.GetRows("Results")
-	h.must(err)
-	for i, r := range h.c.rows {
-		for j, text := range r.cells() {
-			at, err := excelize.CoordinatesToCellName(1+slices.Index(rows[0], leadHeader[j]), i+2)
-			h.must(err)
-			if now, err := f.GetCellValue("Results", at); err != nil || now != text {
-				h.must(err)
-				h.must(f.SetCellStr("Results", at, text))
-			}
-		}
-	}
-	h.must(f.Save())
-	h.must(f.Close())
-	h.clean(outing{rerun: true, workers: 1 + h.rng.IntN(3)}, h.rng.IntN(2) == 0)
-}
-
-// changeCampaign appends, inserts, takes out or moves an activity. Whatever is done stays so, and only what is new is
-// sent.
-func (h *tale) changeCampaign() {
-	c := h.c
-	switch n := len(c.activities); {
-	case n > 1 && h.rng.IntN(4) == 0:
-		i := h.rng.IntN(n)
-		h.tell("without %s", c.activities[i].template)
-		c.activities = slices.Delete(slices.Clone(c.activities), i, i+1)
-	case n > 1 && h.rng.IntN(3) == 0:
-		c.activities = slices.Clone(c.activities)
-		h.rng.Shuffle(n, func(i, j int) { c.activities[i], c.activities[j] = c.activities[j], c.activities[i] })
-	default:
-		for _, template := range []string{"extra1", "extra2", "extra3"} {
-			if !slices.ContainsFunc(c.activities, func(a plannedActivity) bool { return a.template == template }) {
-				a := plannedActivity{template: template, onClaim: !c.v1 && template == "extra2"}
-				c.activities = slices.Insert(slices.Clone(c.activities), h.rng.IntN(n+1), a)
-				break
-			}
-		}
-	}
-	h.tell("activities %+v", c.activities)
 }
 
 // check holds a run against what must be true after every run.

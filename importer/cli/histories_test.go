@@ -295,7 +295,7 @@ func newTale(seed uint64, dir string, may func(what string) bool) *tale {
 		loud: func(string, ...any) {},
 	}
 	h.c = newCampaign(h.rng, may)
-	h.w.templates = []string{"details", "agreement", "sign", "extra1", "extra2", "extra3"}
+	h.w.templates = []string{"details", "agreement", "sign"}
 	h.tell("%s%s", h.c.mapping(), h.c.environments(h.w.URL))
 	for _, r := range h.c.rows {
 		h.tell("%q", r.cells())
