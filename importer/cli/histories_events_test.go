@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 )
@@ -49,7 +48,6 @@ var happenings = []happening{
 	{"an operator decides", 3, func(h *tale) bool { return len(h.doubted) > 0 }, func(h *tale) { h.decide(50) }},
 	{"a night passes", 3, nil, func(h *tale) { h.w.rest(); h.pass() }},
 	{"the state folder is lost", 2, nil, (*tale).loseState},
-	{"a run is killed and then the state folder is lost", 1, nil, (*tale).loseBoth},
 	{"an old copy of the state folder is put back", 2, func(h *tale) bool { return len(h.copies) > 0 }, (*tale).restoreState},
 }
 
@@ -139,13 +137,13 @@ func (h *tale) sheetPrint() string {
 	return b.String()
 }
 
-// refused is a run that must not do anything, and its dry run; with rerun flags it is a rerun.
-func (h *tale) refused(code int, why string, rerun []string) {
+// refused is a run that must not do anything, and its dry run.
+func (h *tale) refused(code int, why string) {
 	for _, flags := range [][]string{{"--dry-run"}, nil} {
 		h.files()
 		number := h.w.begin(nil, nil)
 		h.tell("run %d %v, which must be refused: %s", number, flags, why)
-		e := h.carryOut(h.words(outing{workers: h.rng.IntN(4), flags: append(slices.Clone(rerun), flags...), rerun: rerun != nil}), false, nil)
+		e := h.carryOut(h.words(outing{workers: h.rng.IntN(4), flags: flags}), false, nil)
 		h.loud("   exit code %d %s%s", e.code, e.out, e.err)
 		h.w.mu.Lock()
 		calls := len(h.w.calls) > 0 && h.w.calls[len(h.w.calls)-1].run == number
@@ -171,33 +169,8 @@ func (h *tale) loseState() {
 		return
 	}
 	h.must(os.Rename(h.state(), h.path("lost")))
-	h.refused(3, "the state folder is lost", nil)
+	h.refused(3, "the state folder is lost")
 	h.goOn("lost", true)
-}
-
-// loseBoth loses the state folder after a run that was killed in the middle of its work: the results workbook is that
-// of the run before.
-func (h *tale) loseBoth() {
-	if !h.inOrder() {
-		return
-	}
-	before, beforeSteps := h.readBook()
-	h.c.join(h.rng)
-	n := h.run(outing{kill: true, workers: 1 + h.rng.IntN(3)})
-	if n.code != -1 || len(n.created) == 0 || len(h.wrong) > 0 {
-		return
-	}
-	if after, steps := h.readBook(); !reflect.DeepEqual(before, after) || !reflect.DeepEqual(beforeSteps, steps) {
-		return
-	}
-	h.must(os.Rename(h.state(), h.path("lost")))
-	h.refused(3, "the state folder is lost", nil)
-	if len(h.wrong) == 0 {
-		h.refused(3, "the state folder is lost, and the results workbook is older", []string{"--yes"})
-	}
-	h.must(os.RemoveAll(h.state()))
-	h.must(os.Rename(h.path("lost"), h.state()))
-	h.tell("the state folder is found again")
 }
 
 // restoreState puts an old copy of the state folder in the place of the newer one.
@@ -208,7 +181,7 @@ func (h *tale) restoreState() {
 	}
 	h.must(os.Rename(h.state(), h.path("lost")))
 	h.must(os.CopyFS(h.state(), os.DirFS(old.path)))
-	h.refused(3, "the state folder is older than the results workbook", nil)
+	h.refused(3, "the state folder is older than the results workbook")
 	h.goOn("lost", h.c.may("an old copy of the state folder learns from the results workbook"))
 }
 

@@ -43,7 +43,7 @@ var restoreCases = []nightCase{
 		{do: []string{"restore copy"}, code: 3},
 		{rerun: true, flags: "--yes", code: 4, status: "unchanged, unchanged, unchanged, uncertain"},
 	}},
-	{name: "a run was killed and its ledger is lost", long: true, mapping: stepThree, ways: []string{"killed"}, orders: true, nights: []sheetNight{
+	{name: "a run was killed and its ledger is lost", long: true, mapping: stepThree, ways: []string{"killed"}, nights: []sheetNight{
 		// The workbook of the night before says that a later run began; what that run created is unknown.
 		{rows: []string{"1-2"}, posts: stored(2)},
 		{rows: []string{"1-2", "8 A-8", "9 A-9"}, doubt: "claim c8@example.com/Loan A-8"},
@@ -60,7 +60,7 @@ var restoreCases = []nightCase{
 	}},
 
 	// Each night has a sheet, and so a workbook, of its own name.
-	{name: "a backup is restored, and the workbooks of two nights are run again", long: true, mapping: stepThree, ways: everyWay, orders: true, nights: []sheetNight{
+	{name: "a backup is restored, and the workbooks of two nights are run again", long: true, mapping: stepThree, ways: everyWay, nights: []sheetNight{
 		{input: "first.xlsx", rows: []string{"1 A-1"}, posts: stored(1)},
 		{do: []string{"save backup"}, input: "second.xlsx", rows: []string{"1-4"}, doubt: "claim c2@example.com/Loan A-2"},
 		{code: 4, posts: "?"}, // a run that was killed has no workbook

@@ -94,7 +94,7 @@ var (
 // nightCases are the cases of TestNights; the functions and mappings that they name are below.
 var nightCases = []nightCase{
 	// Whose an address is while a creation is in doubt.
-	{name: "an address in doubt", mapping: byLead, ways: everyWay, orders: true, nights: []sheetNight{
+	{name: "an address in doubt", mapping: byLead, ways: everyWay, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{rows: []string{l1, l2}, dry: true, code: 1, steps: "claim L1/A-1, link L1", status: "done, failed",
 			errors: []string{"", "…“L1”"}, cells: []string{"2 contactId ="}},
@@ -240,7 +240,7 @@ var nightCases = []nightCase{
 	}},
 
 	// An answer that another step has.
-	{name: "taken: a claim", mapping: stepThree, orders: true, nights: []sheetNight{
+	{name: "taken: a claim", mapping: stepThree, nights: []sheetNight{
 		{rows: []string{"1 A-1"}, posts: "?", status: "done"},
 		{rows: []string{"1 A-1", "2 A-2", "3 A-3"}, faults: faults{"claim c2@example.com/Loan A-2": {taken(`{"claimId":"<claim c1@example.com/Loan A-1>"}`)}}, code: 4, posts: "?",
 			cells: []string{"1 Import status = unchanged", "2 Import status = uncertain", "2 Error ~ c1@example.com", "step c2@example.com claim/loan/A-2 = uncertain"}},

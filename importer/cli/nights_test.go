@@ -29,8 +29,7 @@ type nightCase struct {
 	mapping string // see newScene; one with a field "ref" names clients by it
 	env     string // lines of the environment's entry
 	wire    func(*apitest.Wire)
-	ways    []string // in which the step sheetNight.doubt ends in doubt; see variants
-	orders  bool     // also with the rows of every sheet in the reverse order
+	ways    []string // in which the step sheetNight.doubt ends in doubt; without -long it is one of them, another for each case
 	promise bool     // every night that writes a workbook is held to checkPromise
 	nights  []sheetNight
 }
@@ -53,7 +52,7 @@ type sheetNight struct {
 	// The run.
 	faults  faults // see script
 	appears string // the e-mail address of a client that the service knows from the first fault of a POST on
-	doubt   string // a step that ends in doubt in the variant's way; nothing else is checked of this night
+	doubt   string // a step that ends in doubt in the case's way; nothing else is checked of this night
 	dry     bool   // a dry run comes first and must say what the run then does
 	rerun   bool   // of the results workbook
 	flags   string
@@ -86,10 +85,16 @@ func TestNights(t *testing.T) {
 			if c.long {
 				onlyLong(t)
 			}
-			for _, v := range c.variants() {
-				t.Run(strings.TrimSpace(v.way+" "+v.order), func(t *testing.T) {
+			ways := c.ways
+			if ways == nil {
+				ways = []string{""}
+			} else if n := int(crc32.ChecksumIEEE([]byte(c.name))>>8) % len(ways); !*long {
+				ways = ways[n : n+1]
+			}
+			for _, way := range ways {
+				t.Run(way, func(t *testing.T) {
 					t.Parallel()
-					c.run(t, v)
+					c.run(t, way)
 				})
 			}
 		})
@@ -99,19 +104,18 @@ func TestNights(t *testing.T) {
 // nightRun is a case as it is played.
 type nightRun struct {
 	*scene
-	v        variant
 	services map[string]*apitest.Server
 	urls     map[string]string
 	known    map[string]string // ids of what the service knew before
 	again    bool
 }
 
-func (c nightCase) run(t *testing.T, v variant) {
+func (c nightCase) run(t *testing.T, way string) {
 	s := newScene(t, c.mapping, nil)
 	if c.wire != nil {
 		c.wire(&s.service.Wire)
 	}
-	r := &nightRun{s, v, map[string]*apitest.Server{"first": s.service}, map[string]string{"first": s.url},
+	r := &nightRun{s, map[string]*apitest.Server{"first": s.service}, map[string]string{"first": s.url},
 		map[string]string{"service first": s.url}, false}
 	if strings.Contains(c.mapping, "\n    ref: ") {
 		s.service.KeyField = "ref"
@@ -121,12 +125,9 @@ func (c nightCase) run(t *testing.T, v variant) {
 	}
 	s.environment(c.env)
 	for i, n := range c.nights {
-		if v.order == "above" {
-			n = n.reversed()
-		}
 		r.change(n)
 		if r.again = r.again || n.again; n.doubt != "" {
-			v.doubt(s, n.doubt)
+			s.leaveInDoubt(way, n.doubt)
 		} else if !n.idle {
 			if r.play(n); c.promise && n.code != 2 && n.code != 3 {
 				s.checkPromise()
@@ -269,23 +270,6 @@ func contains(text, part string) bool {
 		return fmt.Sprint(strings.Count(text, some)) == times
 	}
 	return strings.Contains(text, part)
-}
-
-// reversed is the night with the rows of the sheet in the reverse order.
-func (n sheetNight) reversed() sheetNight {
-	n.rows, n.errors, n.cells = slices.Clone(n.rows), slices.Clone(n.errors), slices.Clone(n.cells)
-	slices.Reverse(n.rows)
-	status := strings.Split(n.status, ", ")
-	slices.Reverse(status)
-	n.status = strings.Join(status, ", ")
-	slices.Reverse(n.errors)
-	for i, want := range n.cells {
-		number, rest, _ := strings.Cut(want, " ")
-		if at, err := strconv.Atoi(number); err == nil {
-			n.cells[i] = fmt.Sprint(max(len(n.rows), len(status))+1-at, " ", rest)
-		}
-	}
-	return n
 }
 
 var idName = regexp.MustCompile(`<(?:url )?(?:client|claim|activity|link|service) [^<>]+>`)
@@ -568,43 +552,15 @@ func isAbout(name string, c apitest.Call) bool {
 	return name == c.Step || name == c.Kind || name == c.Method || c.Kind == "lookup" && name == "lookup "+address
 }
 
-// variant is one combination under which nothing may be created twice.
-type variant struct {
-	way   string // how a step ended in doubt, see doubt
-	order string // "above" reverses the rows of every sheet
-}
-
-// everyWay are the ways in which a step that was created may end in doubt; see variant.doubt.
+// everyWay are the ways in which a step that was created may end in doubt; see leaveInDoubt.
 var everyWay = []string{"answered 500", "late", "killed"}
 
-// variants are those of a case: its ways, with the rows in both orders. Without -long it is one of these, another for each
-// case.
-func (c nightCase) variants() (all []variant) {
-	ways, orders := c.ways, []string{"below", "above"}
-	if ways == nil {
-		ways = []string{""}
-	}
-	if !c.orders {
-		orders = orders[:1]
-	}
-	for _, way := range ways {
-		for _, order := range orders {
-			all = append(all, variant{way, order})
-		}
-	}
-	if !*long {
-		n := int(crc32.ChecksumIEEE([]byte(c.name))>>8) % len(all)
-		return all[n : n+1]
-	}
-	return all
-}
-
-// doubt runs the program over the scene's sheet and leaves a step in doubt that the service has created: its answer
+// leaveInDoubt runs the program over the scene's sheet and leaves a step in doubt that the service has created: its answer
 // says nothing, comes after the program has stopped waiting for it, or meets a killed program. "not created" is an
 // answer that says nothing to a request that created nothing. While the program runs, look-ups find nobody.
-func (v variant) doubt(s *scene, step string) {
+func (s *scene) leaveInDoubt(way, step string) {
 	s.t.Helper()
-	switch v.way {
+	switch way {
 	case "answered 500":
 		s.inDoubt(step, apitest.CreateThen(apitest.JSON(500, `{}`)))
 		s.mustRun(4)
@@ -620,7 +576,7 @@ func (v variant) doubt(s *scene, step string) {
 	case "killed":
 		s.killWhenMade(step)
 	default:
-		s.t.Fatalf("no way of doubt is %q", v.way)
+		s.t.Fatalf("no way of doubt is %q", way)
 	}
 	s.settleDown()
 	s.service.Play(nil)
