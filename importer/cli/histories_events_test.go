@@ -48,7 +48,6 @@ var happenings = []happening{
 	{"an operator decides", 3, func(h *tale) bool { return len(h.doubted) > 0 }, func(h *tale) { h.decide(50) }},
 	{"a night passes", 3, nil, func(h *tale) { h.w.rest(); h.pass() }},
 	{"the state folder is lost", 2, nil, (*tale).loseState},
-	{"an old copy of the state folder is put back", 2, func(h *tale) bool { return len(h.copies) > 0 }, (*tale).restoreState},
 }
 
 // anyOuting returns a random run.
@@ -122,12 +121,6 @@ func (h *tale) decide(percent int) {
 	}
 }
 
-// stateCopy is a copy of the state folder.
-type stateCopy struct {
-	path string
-	run  int // the last command before it was made
-}
-
 // sheetPrint is all that the sheet says.
 func (h *tale) sheetPrint() string {
 	var b strings.Builder
@@ -170,40 +163,22 @@ func (h *tale) loseState() {
 	}
 	h.must(os.Rename(h.state(), h.path("lost")))
 	h.refused(3, "the state folder is lost")
-	h.goOn("lost", true)
-}
-
-// restoreState puts an old copy of the state folder in the place of the newer one.
-func (h *tale) restoreState() {
-	old := oneOf(h.rng, h.copies...)
-	if !h.inOrder() || old.run >= h.last {
-		return
-	}
-	h.must(os.Rename(h.state(), h.path("lost")))
-	h.must(os.CopyFS(h.state(), os.DirFS(old.path)))
-	h.refused(3, "the state folder is older than the results workbook")
-	h.goOn("lost", h.c.may("an old copy of the state folder learns from the results workbook"))
+	h.goOn("lost")
 }
 
 // goOn goes on after the state folder was lost: with what the results workbook shows, or with the folder when it was
 // found again.
-func (h *tale) goOn(lost string, learns bool) {
+func (h *tale) goOn(lost string) {
 	if len(h.wrong) > 0 {
 		return
 	}
-	if learns && h.bookShowsAll() && h.rng.IntN(3) > 0 {
+	if h.bookShowsAll() && h.rng.IntN(3) > 0 {
 		h.tell("the workbook shows everything")
-		copies := h.copies
 		n := h.run(outing{rerun: true, workers: 1 + h.rng.IntN(3), flags: []string{"--yes"}, taken: true})
 		if n.code != 3 || !strings.Contains(n.err, "[lost-run]") { // that is said of a killed run, whatever it has sent
-			for _, c := range h.copies {
-				h.must(os.RemoveAll(c.path))
-			}
-			h.copies = nil
 			h.must(os.RemoveAll(h.path(lost)))
 			return
 		}
-		h.copies = copies // not of the folder that is removed now
 	}
 	h.tell("the state folder is found again")
 	h.must(os.RemoveAll(h.state()))
@@ -244,7 +219,7 @@ func (h *tale) check(o outing, n *night) {
 	case n.code == 2 || n.code == 5 || !n.ran():
 	default:
 		n.results, n.steps = h.readBook()
-		h.last, h.shown = n.number, h.sheetPrint()
+		h.shown = h.sheetPrint()
 		h.checkRows(o, n)
 		h.checkSteps(o, n)
 		h.noteSettled(o, n)

@@ -281,8 +281,6 @@ type tale struct {
 	beside  map[string]string // the same, beside which they were shown as what something uncertain is about
 	doubted map[string]bool   // steps that are uncertain, KEY:STEP
 	ripe    time.Time         // from when on all attempts so far are old enough
-	copies  []stateCopy       // of the state folder, oldest first
-	last    int               // the last run that came to its end
 	shown   string            // what the sheet was when that run showed all of it in the workbook
 }
 
@@ -426,13 +424,6 @@ func (h *tale) run(o outing) night {
 	h.ripe = later()
 	h.meet(&n)
 	h.check(o, &n)
-	if len(h.copies) < 3 && h.rng.IntN(2) == 0 {
-		c := stateCopy{h.path(fmt.Sprint("copy", n.number)), n.number}
-		if _, err := os.Stat(h.state()); err == nil {
-			h.must(os.CopyFS(c.path, os.DirFS(h.state())))
-			h.copies = append(h.copies, c)
-		}
-	}
 	return n
 }
 

@@ -65,42 +65,6 @@ func (s *scene) runBeside(flags ...string) <-chan played {
 	return done
 }
 
-// handedOver reports whether plans of a run wait in a schema.
-func (s *scene) handedOver(schema string) bool {
-	s.t.Helper()
-	server := pgtest.Shared(s.t)
-	return server.Exec(s.t, fmt.Sprintf("SELECT to_regclass('%s.river_job') IS NOT NULL", schema)) == "t" &&
-		server.Exec(s.t, fmt.Sprintf("SELECT count(*) > 10 FROM %s.river_job", schema)) == "t"
-}
-
-// runTogether is a run with workers. Of a worker's calls only those for the templates are answered before n workers
-// have begun plans, so that all take part; how many requests came in which time is counted from then on. schema is where
-// they meet.
-func (s *scene) runTogether(n int, schema string, flags ...string) (p played, requests int, took time.Duration) {
-	s.t.Helper()
-	server, begun := pgtest.Shared(s.t), make(chan struct{})
-	s.service.Play(func(c apitest.Call) apitest.Fault {
-		f := apitest.Fault{Delay: 2 * time.Millisecond}
-		if c.Header.Get("X-Worker") != "" && !strings.HasSuffix(c.Path, "/activity-templates") {
-			f.Until = begun
-		}
-		return f
-	})
-	answer := sync.OnceFunc(func() { close(begun) })
-	defer answer()
-	done, there := s.runBeside(flags...), false
-	s.waitFor("plans that all workers have begun", func() bool {
-		time.Sleep(200 * time.Millisecond) // each question is a process
-		there = there || s.handedOver(schema)
-		return len(done) > 0 || there &&
-			server.Exec(s.t, fmt.Sprintf("SELECT count(DISTINCT attempted_by[array_upper(attempted_by, 1)]) >= %d FROM %s.river_job WHERE state = 'running'", n, schema)) == "t"
-	})
-	before, began := len(s.service.Calls()), time.Now()
-	answer()
-	p = <-done
-	return p, len(s.service.Calls()) - before, time.Since(began)
-}
-
 // posted is how many creating calls had each value of the header X-Worker.
 func posted(calls []apitest.Call) map[string]int {
 	by := map[string]int{}
@@ -135,25 +99,31 @@ func TestWorkersCarryOut(t *testing.T) {
 	_, schema, _ := strings.Cut(url, "search_path=")
 	s.environment("limits: {concurrency: 4}\n" + fmt.Sprintf("ledger: %q", url+"&application_name=of-"+schema))
 	stop := s.workers(workers)
-	ended, most := make(chan struct{}), make(chan int)
-	go func() {
-		n := 0
-		for {
-			now, _ := strconv.Atoi(server.Exec(t, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'of-"+schema+"'"))
-			n = max(n, now)
-			select {
-			case <-ended:
-				most <- n
-				return
-			case <-time.After(100 * time.Millisecond):
-			}
+	// Of a worker's calls only those for the templates are answered before all workers have begun plans, so that all take part.
+	begun := make(chan struct{})
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		f := apitest.Fault{Delay: 2 * time.Millisecond}
+		if c.Header.Get("X-Worker") != "" && !strings.HasSuffix(c.Path, "/activity-templates") {
+			f.Until = begun
 		}
-	}()
-	p, requests, took := s.runTogether(workers, schema, "--rate", fmt.Sprint(ceiling))
-	close(ended)
-	if n := <-most; n < 3*(1+workers) || n > each*(1+workers) {
-		t.Errorf("%d connections, want at most %d", n, each*(1+workers))
+		return f
+	})
+	answer := sync.OnceFunc(func() { close(begun) })
+	defer answer()
+	done := s.runBeside("--rate", fmt.Sprint(ceiling))
+	s.waitFor("plans that all workers have begun", func() bool {
+		time.Sleep(200 * time.Millisecond) // each question is a process
+		return len(done) > 0 || server.Exec(t, fmt.Sprintf("SELECT to_regclass('%s.river_job') IS NOT NULL", schema)) == "t" && server.Exec(t, fmt.Sprintf(
+			"SELECT count(DISTINCT attempted_by[array_upper(attempted_by, 1)]) >= %d FROM %s.river_job WHERE state = 'running'", workers, schema)) == "t"
+	})
+	connections, _ := strconv.Atoi(server.Exec(t, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'of-"+schema+"'"))
+	if connections < 3*(1+workers) || connections > each*(1+workers) {
+		t.Errorf("%d connections, want at most %d", connections, each*(1+workers))
 	}
+	before, began := len(s.service.Calls()), time.Now()
+	answer()
+	p := <-done
+	requests, took := len(s.service.Calls())-before, time.Since(began)
 	s.allDone(p, clients)
 	by, r := posted(p.calls), p.summary.Requests
 	if by["0"] == 0 || by["1"] == 0 || by[""] == 0 || by[""] > 10 || r.Client+r.Claim+r.Activity+r.Link != by[""]+by["0"]+by["1"] {
