@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -429,7 +427,6 @@ type leadCampaign struct {
 	lookup     string // email, phone, both, confirm, "" for none
 	existing   string // reuse, create, skip, fail
 	repeatable bool   // links may be sent again when they are uncertain
-	plain      bool   // the sheet is a CSV file; else a workbook
 	deadline   string // limits.timeout
 	activities []plannedActivity
 	people     []*person
@@ -473,7 +470,6 @@ func newCampaign(rng *rand.Rand, may func(what string) bool) *leadCampaign {
 		byMail:     rng.IntN(3) == 0,
 		existing:   oneOf(rng, "reuse", "reuse", "reuse", "reuse", "create", "skip", "fail"),
 		repeatable: rng.IntN(6) == 0,
-		plain:      rng.IntN(4) > 0,
 		deadline:   "30s",
 	}
 	if c.existing != "create" {
@@ -619,29 +615,14 @@ func (r leadRow) cells() []string {
 	return []string{r.who.no, r.who.email, r.who.phone, r.who.born, r.claim, r.who.amount}
 }
 
-// sheet is the name of the campaign's sheet.
-func (c *leadCampaign) sheet() string {
-	if c.plain {
-		return "leads.csv"
-	}
-	return "leads.xlsx"
-}
-
 // writeSheet writes the campaign's sheet.
 func (c *leadCampaign) writeSheet(path string) error {
+	f := excelize.NewFile()
+	defer f.Close()
 	table := [][]string{leadHeader}
 	for _, r := range c.rows {
 		table = append(table, r.cells())
 	}
-	if c.plain {
-		var b strings.Builder
-		if err := csv.NewWriter(&b).WriteAll(table); err != nil {
-			return err
-		}
-		return os.WriteFile(path, []byte(b.String()), 0o600)
-	}
-	f := excelize.NewFile()
-	defer f.Close()
 	for i, row := range table {
 		if err := f.SetSheetRow("Sheet1", fmt.Sprintf("A%d", i+1), &row); err != nil {
 			return err

@@ -349,12 +349,12 @@ type outing struct {
 func (h *tale) files() {
 	h.must(os.WriteFile(h.path("mapping.yaml"), []byte(h.c.mapping()), 0o600))
 	h.must(os.WriteFile(h.path("environments.yaml"), []byte(h.c.environments(h.w.URL)), 0o600))
-	h.must(h.c.writeSheet(h.path(h.c.sheet())))
+	h.must(h.c.writeSheet(h.path("leads.xlsx")))
 }
 
 // words are an outing's command line.
 func (h *tale) words(o outing) []string {
-	words, file := []string{"run", "-m", h.path("mapping.yaml"), "--json"}, h.path(h.c.sheet())
+	words, file := []string{"run", "-m", h.path("mapping.yaml"), "--json"}, h.path("leads.xlsx")
 	if o.rerun {
 		words[0], file = "rerun", h.book()
 	}

@@ -398,13 +398,11 @@ func TestTracking(t *testing.T) {
 		t.Errorf("events changed steps (-before +after):\n%s", diff)
 	}
 	// What people's data the service sends is nowhere.
-	must(t, filepath.WalkDir(s.path(".claimsheet"), func(path string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !strings.Contains(path, "tracking") {
-			return err
+	s.eachFile(".claimsheet", func(path string, _ []byte) {
+		if strings.Contains(path, "tracking") {
+			t.Errorf("%s is left", path)
 		}
-		t.Errorf("%s is left", path)
-		return nil
-	}))
+	})
 }
 
 // TestTerminated sends SIGTERM, or SIGHUP as a terminal that is closed does, in the middle of runs: what is in flight is finished and recorded, the workbook is
@@ -468,19 +466,18 @@ func TestInterruptedTwice(t *testing.T) {
 	s.waitFor("the requests in flight", func() bool { return posts.Load() == answered+workers })
 	ended := make(chan struct{})
 	go func() { p.end(t); close(ended) }()
-	p.signal(os.Interrupt)
-	select {
-	case <-ended:
-		t.Fatalf("the first signal ended the run with requests in flight\n%s", p.said.String())
-	case <-time.After(300 * time.Millisecond):
-	}
+	signals := 0
 	for over := false; !over; { // a signal that comes before the first one was dealt with is the same one
 		p.signal(os.Interrupt)
+		signals++
 		select {
 		case <-ended:
 			over = true
-		case <-time.After(100 * time.Millisecond):
+		case <-time.After(300 * time.Millisecond):
 		}
+	}
+	if signals == 1 {
+		t.Errorf("the first signal ended the run with requests in flight\n%s", p.said.String())
 	}
 	if status, ok := p.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGINT {
 		t.Errorf("the process ended with %s, want by the signal, which shells show as 130", p.ProcessState)
