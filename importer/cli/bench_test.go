@@ -56,8 +56,7 @@ activities:
 // which waits before it answers: 0, 5 or 20 ms.
 //
 // The metric ratio is the bare loop's time over the run's, the best of the rounds. cpu-us/call is the run's processor
-// time for each call, which other programs on the machine disturb less; bare-cpu-us/call the bare loop's, and
-// service-cpu-us/call the service's beside the run.
+// time for each call, which other programs on the machine disturb less; bare-cpu-us/call the bare loop's.
 //
 //	go test ./importer/cli -run '^$' -bench '^BenchmarkRun$' -benchtime 1x -clients 5000
 func BenchmarkRun(b *testing.B) {
@@ -80,7 +79,6 @@ func BenchmarkRun(b *testing.B) {
 				b.ReportMetric(float64(calls)/best.bare.wall.Seconds(), "bare-calls/s")
 				b.ReportMetric(float64(best.run.processor.Microseconds())/float64(calls), "cpu-us/call")
 				b.ReportMetric(float64(best.bare.processor.Microseconds())/float64(calls), "bare-cpu-us/call")
-				b.ReportMetric(float64(best.service.Microseconds())/float64(calls), "service-cpu-us/call")
 				b.ReportMetric(float64(best.ledger)/float64(calls), "ledger-bytes/step")
 				if best.ratio() < *benchLeast {
 					b.Errorf("the best of %d ratios is %.3f, want %.2f", *benchRounds, best.ratio(), *benchLeast)
@@ -93,10 +91,9 @@ func BenchmarkRun(b *testing.B) {
 // benchTime is what a process took.
 type benchTime struct{ wall, processor time.Duration }
 
-// benchRound is one run and the bare loop beside it, and the processor time of the run's service.
+// benchRound is one run and the bare loop beside it.
 type benchRound struct {
 	run, bare benchTime
-	service   time.Duration
 	ledger    int64 // bytes of the ledger's file
 }
 
@@ -120,7 +117,7 @@ func measureRound(b *testing.B, sheet, delay string) (r benchRound) {
 	write(b, filepath.Join(dir, "environments.yaml"), "default: here\nenvironments: {here: {base_url: '"+service+"'}}\n")
 	r.run = timed(b, programName, "run", "-m", filepath.Join(dir, "mapping.yaml"), "--json", "--concurrency", concurrency,
 		"-o", filepath.Join(dir, "results.xlsx"), sheet)
-	r.service = end()
+	end()
 	info, err := os.Stat(filepath.Join(dir, ".claimsheet", "ledger.db"))
 	must(b, err)
 	r.ledger = info.Size()
@@ -138,9 +135,9 @@ func timed(b *testing.B, name string, args ...string) benchTime {
 	return benchTime{time.Since(started), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
 }
 
-// startBenchService starts a service in a process of its own, and returns its address.
-// end ends it, at the latest with the benchmark, and returns its processor time.
-func startBenchService(b *testing.B, delay string) (address string, end func() time.Duration) {
+// startBenchService starts a service in a process of its own, and returns its address. end ends it, at the latest with the
+// benchmark.
+func startBenchService(b *testing.B, delay string) (address string, end func()) {
 	cmd := exec.Command("claimsheet-bench-service", delay)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
@@ -148,14 +145,13 @@ func startBenchService(b *testing.B, delay string) (address string, end func() t
 	out, err := cmd.StdoutPipe()
 	must(b, err)
 	must(b, cmd.Start())
-	end = sync.OnceValue(func() time.Duration {
+	end = sync.OnceFunc(func() {
 		_ = in.Close()
 		if err := cmd.Wait(); err != nil {
 			b.Error(err)
 		}
-		return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	})
-	b.Cleanup(func() { end() })
+	b.Cleanup(end)
 	line, _, err := bufio.NewReader(out).ReadLine()
 	must(b, err)
 	return string(line), end
