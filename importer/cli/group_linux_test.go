@@ -122,8 +122,7 @@ type member struct {
 func newGroup(t *testing.T, server *pgtest.Server, rng *rand.Rand, ways []string, workers bool) *group {
 	p := &group{scene: newScene(t, stepThree, nil), rng: rng, server: server, schema: fmt.Sprintf("group_%d", rng.Uint64()), ways: ways,
 		flight: []int{1, 2, 4, 8}[rng.IntN(4)], counts: map[string]int{}}
-	ceiling := []string{"", ", requests_per_second: 100"}[rng.IntN(2)]
-	p.environment(fmt.Sprintf("limits: {timeout: 1s%s}\nledger: %q", ceiling, server.URLOf(p.schema)))
+	p.environment(fmt.Sprintf("limits: {timeout: 1s}\nledger: %q", server.URLOf(p.schema)))
 	// A sheet, and two that have clients and claims in common, and clients whose claims are in both.
 	var first, last [][]any
 	rows := leads(18)

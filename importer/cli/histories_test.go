@@ -47,9 +47,6 @@ func TestHistories(t *testing.T) {
 		onlyLong(t)
 	}
 	most := uint64(cmp.Or(*histories, 200))
-	if underRace {
-		most = min(most, 20)
-	}
 	seed := uint64(1) // the same each time: what fails then is of the change at hand; -histories goes through new ones
 	if *histories != 0 {
 		seed = freshSeed()

@@ -276,8 +276,7 @@ POST /funnel/v1/cases/` + caseID + `/clients/CLIENT1/activities {"activityTempla
 		{flags: "--only C3@Example.com", posts: "client 1, claim 1, activity 3, link 1", status: "skipped, skipped, done, skipped",
 			// What is left out this time keeps its lines in the sheet Steps.
 			cells: []string{"step c1@example.com link ~ done", "step c1@example.com claim/loan/A-9 ~ done", "step c3@example.com link ~ done"}},
-		{posts: "client 1, claim 1, activity 3, link 1", status: "unchanged, done, unchanged, unchanged",
-			also: func(s *scene, _ played) { s.checkPromise() }},
+		{posts: "client 1, claim 1, activity 3, link 1", status: "unchanged, done, unchanged, unchanged", also: func(s *scene, _ played) { s.checkPromise() }},
 	}},
 
 	// Clients whom the service knows.

@@ -224,13 +224,6 @@ func checkLines(t *testing.T, format, log string, code int) {
 	}
 }
 
-// traceLine is a line of a trace, as docs/operations.md explains it.
-type traceLine struct {
-	Run, Kind, Method, Path, RequestID string
-	Sheet, Row, Status                 int
-	MS                                 map[string]float64
-}
-
 // TestTraceOfARun: every request of a run is a line that leads to the row and to the service's own log. TestP3_Canaries
 // shows that no line has anything of the sheet, a secret or a redirect url.
 func TestTraceOfARun(t *testing.T) {
@@ -247,7 +240,11 @@ func TestTraceOfARun(t *testing.T) {
 		t.Errorf("%d lines for %d requests", len(lines), len(p.calls))
 	}
 	for _, text := range lines {
-		var line traceLine
+		var line struct { // as docs/operations.md explains it
+			Run, Kind, Method, Path, RequestID string
+			Sheet, Row, Status                 int
+			MS                                 map[string]float64
+		}
 		must(t, json.Unmarshal([]byte(text), &line))
 		c, ok := ids[line.RequestID]
 		if !ok || c.Method != line.Method || c.Kind != line.Kind || c.Status != line.Status || line.Run != p.summary.Run || !strings.Contains(c.Header.Get("User-Agent"), line.Run) || line.MS["whole"] <= 0 {
@@ -497,19 +494,6 @@ func TestInterruptedTwice(t *testing.T) {
 		t.Errorf("%d steps are uncertain, want some and no more than the %d in flight", n, workers)
 	}
 	s.checkPromise()
-}
-
-// TestKeptCopyNamesTheNewerWorkbook loses the ledger when there is a copy of an edited workbook beside the one that
-// replaced it: the copy alone does not know what was done since, and the refusal says which workbook does.
-func TestKeptCopyNamesTheNewerWorkbook(t *testing.T) {
-	t.Parallel()
-	s := halfDone(t)
-	s.mustRun(4)
-	must(t, os.RemoveAll(s.path(".claimsheet")))
-	p := s.rerun("--yes", filepath.Base(s.glob("leads.results-*.xlsx")[0]))
-	if p.code != 3 || !strings.Contains(p.err, "[lost-run]") || !strings.Contains(p.err, s.path("leads.results.xlsx")+"; if it is lost too") {
-		t.Errorf("exit code %d\n%s", p.code, p.err)
-	}
 }
 
 var killSeed = flag.Uint64("kill-seed", 0, "seed of the tests that kill; 0 takes a new one")

@@ -24,38 +24,16 @@ import (
 // has new in the place of old.
 func (s *scene) worker(number int, old, new string, flags ...string) *background {
 	s.t.Helper()
-	w := inBackground(s.t, s.pace, append(s.workerArgs(number, old, new), flags...)...)
+	own := s.path(fmt.Sprintf("worker-%d.yaml", number))
+	text := strings.Replace(readText(s.t, s.path("environments.yaml")), "    base_url:", fmt.Sprintf("    headers: {X-Worker: %d}\n    base_url:", number), 1)
+	write(s.t, own, strings.Replace(text, old, new, 1))
+	w := inBackground(s.t, s.pace, append([]string{"worker", "--environments", own, "--state", s.path(fmt.Sprint("worker-", number))}, flags...)...)
 	s.t.Cleanup(func() {
 		if code := w.stop(); code != 130 {
 			s.t.Errorf("worker %d: exit code %d\n%s", number, code, w.err.String())
 		}
 	})
 	return w
-}
-
-// workers starts so many workers. stop ends them, and returns what they said.
-func (s *scene) workers(n int) (stop func() (said []string)) {
-	s.t.Helper()
-	var all []*background
-	for i := range n {
-		all = append(all, s.worker(i, "", "", "--concurrency", "4"))
-	}
-	return func() (said []string) {
-		for _, w := range all {
-			w.stop()
-			said = append(said, w.err.String())
-		}
-		return said
-	}
-}
-
-// workerArgs are the arguments of a worker, whose environments file it writes.
-func (s *scene) workerArgs(number int, old, new string) []string {
-	s.t.Helper()
-	own := s.path(fmt.Sprintf("worker-%d.yaml", number))
-	text := strings.Replace(readText(s.t, s.path("environments.yaml")), "    base_url:", fmt.Sprintf("    headers: {X-Worker: %d}\n    base_url:", number), 1)
-	write(s.t, own, strings.Replace(text, old, new, 1))
-	return []string{"worker", "--environments", own, "--state", s.path(fmt.Sprint("worker-", number))}
 }
 
 // runBeside begins a run with workers.
@@ -98,7 +76,10 @@ func TestWorkersCarryOut(t *testing.T) {
 	url := server.URL()
 	_, schema, _ := strings.Cut(url, "search_path=")
 	s.environment("limits: {concurrency: 4}\n" + fmt.Sprintf("ledger: %q", url+"&application_name=of-"+schema))
-	stop := s.workers(workers)
+	var all []*background
+	for i := range workers {
+		all = append(all, s.worker(i, "", "", "--concurrency", "4"))
+	}
 	// Of a worker's calls only those for the templates are answered before all workers have begun plans, so that all take part.
 	begun := make(chan struct{})
 	s.service.Play(func(c apitest.Call) apitest.Fault {
@@ -146,8 +127,9 @@ func TestWorkersCarryOut(t *testing.T) {
 	s.must(0, "settle")
 	s.report()
 	s.must(5, "history", "--purge", "--older-than", "1d", "--yes")
-	for _, said := range stop() {
-		expect(t, said, "works for run")
+	for _, w := range all {
+		w.stop()
+		expect(t, w.err.String(), "works for run")
 	}
 	s.must(0, "history", "--purge", "--older-than", "1d", "--yes")
 }
