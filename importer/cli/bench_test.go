@@ -2,6 +2,8 @@ package cli_test
 
 import (
 	"bufio"
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -13,8 +15,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/pprof"
+	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -23,13 +26,15 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"claimsheet/apiclient/sandbox"
+	"claimsheet/importer/cli"
 )
 
 var (
 	benchClients     = flag.Int("clients", 500, "clients of the sheet of BenchmarkRun and BenchmarkWorkers, each with 6 calls")
 	benchConcurrency = flag.Int("in-flight", 32, "calls of BenchmarkRun in flight at the service")
 	benchLeast       = flag.Float64("least-ratio", 0, "BenchmarkRun fails where the best ratio of its rounds is lower")
-	benchRounds      = flag.Int("rounds", 1, "how often BenchmarkRun measures run and bare loop, one after the other")
+	benchRounds      = flag.Int("rounds", 1, "how often BenchmarkRun measures run and bare loop, and BenchmarkWorkers all ways, one after the other")
+	benchProfile     = flag.String("run-cpuprofile", "", "`FILE` for a CPU profile of BenchmarkRun's runs")
 )
 
 const (
@@ -56,18 +61,23 @@ activities:
 // which waits before it answers: 0, 5 or 20 ms.
 //
 // The metric ratio is the bare loop's time over the run's, the best of the rounds. cpu-us/call is the run's processor
-// time for each call, which other programs on the machine disturb less; bare-cpu-us/call the bare loop's.
+// time for each call, which other programs on the machine disturb less; bare-cpu-us/call the bare loop's, and
+// service-cpu-us/call the service's beside the run.
 //
 //	go test ./importer/cli -run '^$' -bench '^BenchmarkRun$' -benchtime 1x -clients 5000
 func BenchmarkRun(b *testing.B) {
 	sheet := filepath.Join(b.TempDir(), "leads.xlsx")
 	writeBenchSheet(b, sheet, 0, *benchClients)
+	program := programName
+	if *benchProfile != "" {
+		program = "claimsheet-profiled"
+	}
 	for _, delay := range []string{"0ms", "5ms", "20ms"} {
 		b.Run(delay, func(b *testing.B) {
 			for b.Loop() {
 				var best benchRound
 				for range *benchRounds {
-					r := measureRound(b, sheet, delay)
+					r := measureRound(b, program, sheet, delay)
 					b.Logf("ratio %.3f: run %s, %s of processor; bare loop %s, %s of processor", r.ratio(), r.run.wall, r.run.processor, r.bare.wall, r.bare.processor)
 					if r.ratio() > best.ratio() {
 						best = r
@@ -79,6 +89,7 @@ func BenchmarkRun(b *testing.B) {
 				b.ReportMetric(float64(calls)/best.bare.wall.Seconds(), "bare-calls/s")
 				b.ReportMetric(float64(best.run.processor.Microseconds())/float64(calls), "cpu-us/call")
 				b.ReportMetric(float64(best.bare.processor.Microseconds())/float64(calls), "bare-cpu-us/call")
+				b.ReportMetric(float64(best.service.Microseconds())/float64(calls), "service-cpu-us/call")
 				b.ReportMetric(float64(best.ledger)/float64(calls), "ledger-bytes/step")
 				if best.ratio() < *benchLeast {
 					b.Errorf("the best of %d ratios is %.3f, want %.2f", *benchRounds, best.ratio(), *benchLeast)
@@ -91,9 +102,10 @@ func BenchmarkRun(b *testing.B) {
 // benchTime is what a process took.
 type benchTime struct{ wall, processor time.Duration }
 
-// benchRound is one run and the bare loop beside it.
+// benchRound is one run and the bare loop beside it, and the processor time of the run's service.
 type benchRound struct {
 	run, bare benchTime
+	service   time.Duration
 	ledger    int64 // bytes of the ledger's file
 }
 
@@ -105,7 +117,7 @@ func (r benchRound) ratio() float64 {
 }
 
 // measureRound measures a run and the bare loop, each with a service of its own.
-func measureRound(b *testing.B, sheet, delay string) (r benchRound) {
+func measureRound(b *testing.B, program, sheet, delay string) (r benchRound) {
 	concurrency := strconv.Itoa(*benchConcurrency)
 	service, end := startBenchService(b, delay)
 	r.bare = timed(b, "claimsheet-bench-bare", service, strconv.Itoa(*benchClients), concurrency)
@@ -115,9 +127,9 @@ func measureRound(b *testing.B, sheet, delay string) (r benchRound) {
 	service, end = startBenchService(b, delay)
 	write(b, filepath.Join(dir, "mapping.yaml"), benchMapping)
 	write(b, filepath.Join(dir, "environments.yaml"), "default: here\nenvironments: {here: {base_url: '"+service+"'}}\n")
-	r.run = timed(b, programName, "run", "-m", filepath.Join(dir, "mapping.yaml"), "--json", "--concurrency", concurrency,
+	r.run = timed(b, program, "run", "-m", filepath.Join(dir, "mapping.yaml"), "--json", "--concurrency", concurrency,
 		"-o", filepath.Join(dir, "results.xlsx"), sheet)
-	end()
+	r.service = end()
 	info, err := os.Stat(filepath.Join(dir, ".claimsheet", "ledger.db"))
 	must(b, err)
 	r.ledger = info.Size()
@@ -128,6 +140,7 @@ func measureRound(b *testing.B, sheet, delay string) (r benchRound) {
 func timed(b *testing.B, name string, args ...string) benchTime {
 	b.Helper()
 	cmd := exec.Command(name, args...)
+	cmd.Env = append(os.Environ(), "BENCH_CPUPROFILE="+*benchProfile)
 	started := time.Now()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		b.Fatalf("%s: %v\n%s", name, err, out)
@@ -135,9 +148,9 @@ func timed(b *testing.B, name string, args ...string) benchTime {
 	return benchTime{time.Since(started), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
 }
 
-// startBenchService starts a service in a process of its own, and returns its address. end ends it, at the latest with the
-// benchmark.
-func startBenchService(b *testing.B, delay string) (address string, end func()) {
+// startBenchService starts a service in a process of its own, and returns its address.
+// end ends it, at the latest with the benchmark, and returns its processor time.
+func startBenchService(b *testing.B, delay string) (address string, end func() time.Duration) {
 	cmd := exec.Command("claimsheet-bench-service", delay)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
@@ -145,13 +158,14 @@ func startBenchService(b *testing.B, delay string) (address string, end func()) 
 	out, err := cmd.StdoutPipe()
 	must(b, err)
 	must(b, cmd.Start())
-	end = sync.OnceFunc(func() {
+	end = sync.OnceValue(func() time.Duration {
 		_ = in.Close()
 		if err := cmd.Wait(); err != nil {
 			b.Error(err)
 		}
+		return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	})
-	b.Cleanup(end)
+	b.Cleanup(func() { end() })
 	line, _, err := bufio.NewReader(out).ReadLine()
 	must(b, err)
 	return string(line), end
@@ -161,6 +175,7 @@ func startBenchService(b *testing.B, delay string) (address string, end func()) 
 var benchPrograms = map[string]func(){
 	"claimsheet-bench-service": func() { exitWith(serveBench(os.Args[1])) },
 	"claimsheet-bench-bare":    func() { exitWith(bareLoop(os.Args[1], os.Args[2], os.Args[3])) },
+	"claimsheet-profiled":      profiled,
 }
 
 func exitWith(err error) {
@@ -201,6 +216,18 @@ func serveBench(delay string) error {
 	return nil
 }
 
+// profiled is the program with the CPU profile of its run in a file.
+func profiled() {
+	f, err := os.Create(os.Getenv("BENCH_CPUPROFILE"))
+	exitWith(err)
+	exitWith(pprof.StartCPUProfile(f))
+	cli.SetUpProcess(os.Getenv)
+	code := cli.Main(context.Background(), os.Args[1:], cli.IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv})
+	pprof.StopCPUProfile()
+	exitWith(f.Close())
+	os.Exit(code)
+}
+
 // writeBenchSheet writes a sheet of clients; the first has this number.
 func writeBenchSheet(b *testing.B, path string, first, clients int) {
 	writeRows(b, path, excelize.NewFile(), []any{"E-mail", "Name", "Address", "Post code", "No", "Amount"}, clients, func(i int) []any {
@@ -229,19 +256,9 @@ func bareLoop(service, clients, concurrency string) error {
 	if err := errors.Join(err, err2); err != nil {
 		return err
 	}
-	c := bareClient{service: service + "/funnel/v2", http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: inFlight}}, ids: map[string]string{}}
-	var templates []struct {
-		ID, Name                   string
-		ActivityAttributeTemplates []struct{ ID, Name string }
-	}
-	if err := c.call(http.MethodGet, "/activity-templates", "", &templates); err != nil {
+	c := bareClient{service: service + "/funnel/v2", http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: inFlight}}}
+	if err := c.call(http.MethodGet, "/activity-templates", nil, &c.templates); err != nil {
 		return err
-	}
-	for _, t := range templates {
-		c.ids[t.Name] = t.ID
-		for _, a := range t.ActivityAttributeTemplates {
-			c.ids[t.Name+"/"+a.Name] = a.ID
-		}
 	}
 	var g errgroup.Group
 	g.SetLimit(inFlight)
@@ -252,35 +269,69 @@ func bareLoop(service, clients, concurrency string) error {
 }
 
 type bareClient struct {
-	service string
-	http    *http.Client
-	ids     map[string]string // of templates by name, and of attributes by "TEMPLATE/ATTRIBUTE"
+	service   string
+	http      *http.Client
+	templates []struct {
+		ID, Name                   string
+		ActivityAttributeTemplates []struct{ ID, Name string }
+	}
 }
 
 // importClient makes one client's calls.
 func (c *bareClient) importClient(i int) (err error) {
-	post := func(path, body string, args ...any) (answer struct{ ContactID, ClaimID string }) { // what the next call needs
+	post := func(path string, body any) (answer struct{ ContactID, ClaimID string }) { // what the next call needs
 		if err == nil {
-			err = c.call(http.MethodPost, path, fmt.Sprintf(body, args...), &answer)
+			err = c.call(http.MethodPost, path, body, &answer)
 		}
 		return answer
 	}
-	const workflow = `{"templateId":%q,"workflowName":"Bench","workflowTemplateIdentifier":"WF-1",`
-	const twoAttributes = workflow + `"status":"Submitted","attributes":[{"templateId":%q,"stringValue":%q},{"templateId":%q,%q:%v}]}`
-	contact := post("/contacts?isAdministrator=true", `{"email":"c%d@example.com","lastName":"Łukasz O’Brien"}`, i).ContactID
+	number := fmt.Sprintf("A-%05d", i)
+	contact := post("/contacts?isAdministrator=true", map[string]any{"email": fmt.Sprintf("c%d@example.com", i), "lastName": "Łukasz O’Brien"}).ContactID
 	ofContact := "/activities?contactId=" + url.QueryEscape(contact)
-	post(ofContact, twoAttributes, c.ids["Your details"], c.ids["Your details/Home address"], fmt.Sprint(i, " High Street"),
-		c.ids["Your details/Postcode"], "stringValue", `"ZZ1 1ZZ"`)
-	claim := post("/claims", `{"administratorId":%q,"claimants":[%[1]q],"claimName":"Loan A-%05d"}`, contact, i).ClaimID
-	post("/activities?claimId="+url.QueryEscape(claim), twoAttributes, c.ids["Agreement details"], c.ids["Agreement details/Agreement number"],
-		fmt.Sprintf("A-%05d", i), c.ids["Agreement details/Amount"], "doubleValue", 1000.5+float64(i))
-	post(ofContact, workflow+`"status":"Open"}`, c.ids["Sign your claim"])
-	post("/contacts/"+url.PathEscape(contact)+"/magic-link", "{}")
+	post(ofContact, c.activity("Your details", "Submitted",
+		"Home address", map[string]any{"stringValue": fmt.Sprintf("%d High Street", i)}, "Postcode", map[string]any{"stringValue": "ZZ1 1ZZ"}))
+	claim := post("/claims", map[string]any{"administratorId": contact, "claimants": []string{contact}, "claimName": "Loan " + number}).ClaimID
+	post("/activities?claimId="+url.QueryEscape(claim), c.activity("Agreement details", "Submitted",
+		"Agreement number", map[string]any{"stringValue": number}, "Amount", map[string]any{"doubleValue": 1000.5 + float64(i)}))
+	post(ofContact, c.activity("Sign your claim", "Open"))
+	post("/contacts/"+url.PathEscape(contact)+"/magic-link", map[string]any{})
 	return err
 }
 
-func (c *bareClient) call(method, path, body string, answer any) error {
-	req, err := http.NewRequest(method, c.service+path, strings.NewReader(body))
+// activity is a request's body. attributes are names and values in turns.
+func (c *bareClient) activity(template, status string, attributes ...any) map[string]any {
+	body := map[string]any{"status": status, "workflowName": "Bench", "workflowTemplateIdentifier": "WF-1"}
+	var list []map[string]any
+	for _, t := range c.templates {
+		if t.Name != template {
+			continue
+		}
+		body["templateId"] = t.ID
+		for pair := range slices.Chunk(attributes, 2) {
+			attribute := pair[1].(map[string]any)
+			for _, a := range t.ActivityAttributeTemplates {
+				if a.Name == pair[0] {
+					attribute["templateId"] = a.ID
+				}
+			}
+			list = append(list, attribute)
+		}
+	}
+	if list != nil {
+		body["attributes"] = list
+	}
+	return body
+}
+
+func (c *bareClient) call(method, path string, body, answer any) error {
+	var data []byte
+	var err error
+	if body != nil {
+		if data, err = json.Marshal(body); err != nil {
+			return err
+		}
+	}
+	req, err := http.NewRequest(method, c.service+path, bytes.NewReader(data))
 	if err != nil {
 		return err
 	}
@@ -290,8 +341,7 @@ func (c *bareClient) call(method, path, body string, answer any) error {
 		return err
 	}
 	defer res.Body.Close()
-	data, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode/100 != 2 {
+	if data, err = io.ReadAll(res.Body); err != nil || res.StatusCode/100 != 2 {
 		return fmt.Errorf("%s: %s: %s (%w)", path, res.Status, data, err)
 	}
 	return json.Unmarshal(data, answer)

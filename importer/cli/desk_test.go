@@ -155,6 +155,8 @@ func TestSettleRefuses(t *testing.T) {
 		{"a link with an id", []string{"--created", "link-1", n[2]}},
 		{"a claim with a url", []string{"--created", "https://claims.example.com/secret", n[0]}},
 		{"an id with a slash", []string{"--created", "a/b", n[0]}},
+		{"a dot segment", []string{"--created", "..", n[0]}},
+		{"a control character", []string{"--created", "a\nb", n[0]}},
 		{"one id for two", []string{"--created", "claim-77", n[0], n[3]}},
 		{"two ids", []string{"--created", "claim-77", "claim-78", n[0]}},
 		{"another claim's id", []string{"--created", "claim-2", n[0]}},

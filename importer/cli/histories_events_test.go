@@ -3,9 +3,13 @@ package cli_test
 import (
 	"cmp"
 	"fmt"
+	"net/http/httptest"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/xuri/excelize/v2"
 )
 
 // happening is something that may happen in a history.
@@ -47,7 +51,17 @@ var happenings = []happening{
 	}},
 	{"an operator decides", 3, func(h *tale) bool { return len(h.doubted) > 0 }, func(h *tale) { h.decide(50) }},
 	{"a night passes", 3, nil, func(h *tale) { h.w.rest(); h.pass() }},
+	{"an operator gives up", 1, func(h *tale) bool { return len(h.doubted) > 0 }, (*tale).giveUp},
+	{"the results workbook is corrected and given back", 2, nil, (*tale).correctBook},
+	{"a fresh link", 2, func(h *tale) bool { return !h.c.v1 }, (*tale).freshLink},
+	{"two at once", 2, nil, (*tale).twoAtOnce},
+	{"the base url is spelt otherwise", 1, nil, func(h *tale) { h.c.local = !h.c.local }},
+	{"the campaign changes", 3, nil, (*tale).changeCampaign},
 	{"the state folder is lost", 2, nil, (*tale).loseState},
+	{"a run is killed and then the state folder is lost", 1, nil, (*tale).loseBoth},
+	{"an old copy of the state folder is put back", 2, func(h *tale) bool { return len(h.copies) > 0 }, (*tale).restoreState},
+	{"the mapping is renamed", 1, nil, (*tale).rename},
+	{"the service moves", 1, nil, (*tale).moveService},
 }
 
 // anyOuting returns a random run.
@@ -121,6 +135,12 @@ func (h *tale) decide(percent int) {
 	}
 }
 
+// stateCopy is a copy of the state folder.
+type stateCopy struct {
+	path string
+	run  int // the last command before it was made
+}
+
 // sheetPrint is all that the sheet says.
 func (h *tale) sheetPrint() string {
 	var b strings.Builder
@@ -130,13 +150,13 @@ func (h *tale) sheetPrint() string {
 	return b.String()
 }
 
-// refused is a run that must not do anything, and its dry run.
-func (h *tale) refused(code int, why string) {
+// refused is a run that must not do anything, and its dry run; with rerun flags it is a rerun.
+func (h *tale) refused(code int, why string, rerun []string) {
 	for _, flags := range [][]string{{"--dry-run"}, nil} {
 		h.files()
 		number := h.w.begin(nil, nil)
 		h.tell("run %d %v, which must be refused: %s", number, flags, why)
-		e := h.carryOut(h.words(outing{workers: h.rng.IntN(4), flags: flags}), false, nil)
+		e := h.carryOut(h.words(outing{workers: h.rng.IntN(4), flags: append(slices.Clone(rerun), flags...), rerun: rerun != nil}), false, nil)
 		h.loud("   exit code %d %s%s", e.code, e.out, e.err)
 		h.w.mu.Lock()
 		calls := len(h.w.calls) > 0 && h.w.calls[len(h.w.calls)-1].run == number
@@ -162,23 +182,66 @@ func (h *tale) loseState() {
 		return
 	}
 	h.must(os.Rename(h.state(), h.path("lost")))
-	h.refused(3, "the state folder is lost")
-	h.goOn("lost")
+	h.refused(3, "the state folder is lost", nil)
+	h.goOn("lost", true)
+}
+
+// loseBoth loses the state folder after a run that was killed in the middle of its work: the results workbook is that
+// of the run before.
+func (h *tale) loseBoth() {
+	if !h.inOrder() {
+		return
+	}
+	before, beforeSteps := h.readBook()
+	h.c.join(h.rng)
+	n := h.run(outing{kill: true, workers: 1 + h.rng.IntN(3)})
+	if n.code != -1 || len(n.created) == 0 || len(h.wrong) > 0 {
+		return
+	}
+	if after, steps := h.readBook(); !reflect.DeepEqual(before, after) || !reflect.DeepEqual(beforeSteps, steps) {
+		return
+	}
+	h.must(os.Rename(h.state(), h.path("lost")))
+	h.refused(3, "the state folder is lost", nil)
+	if len(h.wrong) == 0 {
+		h.refused(3, "the state folder is lost, and the results workbook is older", []string{"--yes"})
+	}
+	h.must(os.RemoveAll(h.state()))
+	h.must(os.Rename(h.path("lost"), h.state()))
+	h.tell("the state folder is found again")
+}
+
+// restoreState puts an old copy of the state folder in the place of the newer one.
+func (h *tale) restoreState() {
+	old := oneOf(h.rng, h.copies...)
+	if !h.inOrder() || old.run >= h.last {
+		return
+	}
+	h.must(os.Rename(h.state(), h.path("lost")))
+	h.must(os.CopyFS(h.state(), os.DirFS(old.path)))
+	h.refused(3, "the state folder is older than the results workbook", nil)
+	h.goOn("lost", h.c.may("an old copy of the state folder learns from the results workbook"))
 }
 
 // goOn goes on after the state folder was lost: with what the results workbook shows, or with the folder when it was
 // found again.
-func (h *tale) goOn(lost string) {
+func (h *tale) goOn(lost string, learns bool) {
 	if len(h.wrong) > 0 {
 		return
 	}
-	if h.bookShowsAll() && h.rng.IntN(3) > 0 {
+	if learns && h.bookShowsAll() && h.rng.IntN(3) > 0 {
 		h.tell("the workbook shows everything")
+		copies := h.copies
 		n := h.run(outing{rerun: true, workers: 1 + h.rng.IntN(3), flags: []string{"--yes"}, taken: true})
 		if n.code != 3 || !strings.Contains(n.err, "[lost-run]") { // that is said of a killed run, whatever it has sent
+			for _, c := range h.copies {
+				h.must(os.RemoveAll(c.path))
+			}
+			h.copies = nil
 			h.must(os.RemoveAll(h.path(lost)))
 			return
 		}
+		h.copies = copies // not of the folder that is removed now
 	}
 	h.tell("the state folder is found again")
 	h.must(os.RemoveAll(h.state()))
@@ -202,12 +265,170 @@ func (h *tale) bookShowsAll() bool {
 			return false
 		}
 	}
-	return true
+	return len(h.givenUp) == 0
+}
+
+// correctBook corrects a cell of the results workbook, or puts its rows in another order, and gives it back.
+func (h *tale) correctBook() {
+	if !h.inOrder() {
+		return
+	}
+	f, err := excelize.OpenFile(h.book())
+	h.must(err)
+	if h.rng.IntN(2) == 0 {
+		h.must(f.DuplicateRowTo("Results", 2, len(h.c.rows)+2))
+		h.must(f.RemoveRow("Results", 2))
+		h.c.rows = append(slices.Clone(h.c.rows[1:]), h.c.rows[0])
+	}
+	r := oneOf(h.rng, h.c.rows...)
+	switch h.rng.IntN(3) {
+	case 0:
+		r.who.amount = fmt.Sprint(2000 + h.rng.IntN(100))
+	case 1:
+		r.who.born = "1983-05-06"
+	default:
+		if !h.c.byMail && r.who.email != "" {
+			r.who.email = fmt.Sprintf("r%d@example.com", h.rng.IntN(1000))
+		}
+	}
+	rows, err := f.GetRows("Results")
+	h.must(err)
+	for i, r := range h.c.rows {
+		for j, text := range r.cells() {
+			at, err := excelize.CoordinatesToCellName(1+slices.Index(rows[0], leadHeader[j]), i+2)
+			h.must(err)
+			if now, err := f.GetCellValue("Results", at); err != nil || now != text {
+				h.must(err)
+				h.must(f.SetCellStr("Results", at, text))
+			}
+		}
+	}
+	h.must(f.Save())
+	h.must(f.Close())
+	h.clean(outing{rerun: true, workers: 1 + h.rng.IntN(3)}, h.rng.IntN(2) == 0)
+}
+
+// freshLink asks for a fresh link for a client whose steps are all done.
+func (h *tale) freshLink() {
+	for _, p := range h.c.present() {
+		key := h.c.key(p)
+		links := h.thingsOf(key, "link")
+		if h.settled[key] != h.print(p) || len(links) != 1 {
+			continue
+		}
+		h.w.begin(nil, nil)
+		h.files()
+		e := h.tool("link", leadRow{who: p}.cells()[map[bool]int{true: 1}[h.c.byMail]])
+		h.tell("a fresh link for %s: exit code %d", key, e.code)
+		if e.code != 0 || len(h.thingsOf(key, "link")) != 2 {
+			h.disagree("link ends with exit code %d, and there are %d links\n%s", e.code, len(h.thingsOf(key, "link")), e.err)
+		}
+		h.moreOf[links[0].name()]++
+		return
+	}
+}
+
+// twoAtOnce starts the same run twice at the same time.
+func (h *tale) twoAtOnce() {
+	h.w.rest()
+	h.files()
+	number := h.w.begin(nil, nil)
+	o := outing{workers: h.rng.IntN(4)}
+	results := make(chan played)
+	for range 2 {
+		go func() { results <- h.carryOut(h.words(o), false, nil) }()
+	}
+	first, second := <-results, <-results
+	h.tell("two runs at once, %d: exit codes %d and %d", number, first.code, second.code)
+	for _, e := range []played{first, second} {
+		if !slices.Contains([]int{0, 1, 3, 4, 5}, e.code) || first.code == 5 && second.code == 5 {
+			h.disagree("two runs at once end with exit codes %d and %d\n%s%s", first.code, second.code, first.err, second.err)
+			break
+		}
+	}
+	h.ripe = later()
+	h.last, h.shown = number, h.sheetPrint()
+	h.checkService()
+	h.checkDoubts(o, &night{number: number})
+}
+
+// changeCampaign appends, inserts, takes out or moves an activity. Whatever is done stays so, and only what is new is
+// sent.
+func (h *tale) changeCampaign() {
+	c := h.c
+	switch n := len(c.activities); {
+	case n > 1 && h.rng.IntN(4) == 0:
+		i := h.rng.IntN(n)
+		h.tell("without %s", c.activities[i].template)
+		c.activities = slices.Delete(slices.Clone(c.activities), i, i+1)
+	case n > 1 && h.rng.IntN(3) == 0:
+		c.activities = slices.Clone(c.activities)
+		h.rng.Shuffle(n, func(i, j int) { c.activities[i], c.activities[j] = c.activities[j], c.activities[i] })
+	default:
+		for _, template := range []string{"extra1", "extra2", "extra3"} {
+			if !slices.ContainsFunc(c.activities, func(a plannedActivity) bool { return a.template == template }) {
+				a := plannedActivity{template: template, onClaim: !c.v1 && template == "extra2"}
+				c.activities = slices.Insert(slices.Clone(c.activities), h.rng.IntN(n+1), a)
+				break
+			}
+		}
+	}
+	h.tell("activities %+v", c.activities)
+}
+
+// anySettled reports whether a person who is still in the sheet has a done step besides the client's.
+func (h *tale) anySettled() bool {
+	return slices.ContainsFunc(h.c.present(), func(p *person) bool {
+		return len(h.c.steps(p)) > 1 && h.settled[h.c.key(p)] == h.print(p)
+	})
+}
+
+// rename runs the campaign as it is under another name: what is done would be done again.
+func (h *tale) rename() {
+	if !h.anySettled() || h.ran != fmt.Sprint(h.c.activities) {
+		return
+	}
+	h.c.name = "renamed"
+	h.refused(2, "the mapping was renamed", nil)
+	h.c.name = "campaign"
+}
+
+// moveService runs the campaign with another base url under the environment's name.
+func (h *tale) moveService() {
+	if !h.anySettled() {
+		return
+	}
+	other := httptest.NewServer(h.w)
+	defer other.Close()
+	here := h.w.URL
+	h.w.URL = other.URL
+	h.refused(3, "the base url was changed", nil)
+	h.w.URL = here
+}
+
+// giveUp has an operator give a step up that is no client's.
+func (h *tale) giveUp() {
+	h.w.rest()
+	list := h.tool("settle")
+	for _, d := range doubtsIn(list.out) {
+		if d.step == "client" {
+			continue
+		}
+		key := folded(d.key)
+		if e := h.tool("settle", "--give-up", d.number); e.code != 0 {
+			h.disagree("settle --give-up ends with exit code %d\n%s", e.code, e.err)
+		}
+		h.tell("%s %s is given up", key, d.step)
+		h.givenUp[key+":"+d.step] = true
+		delete(h.doubted, key+":"+d.step)
+		return
+	}
 }
 
 // check holds a run against what must be true after every run.
 func (h *tale) check(o outing, n *night) {
 	h.checkService()
+	h.ran = ""
 	if n.code == -1 {
 		h.checkDoubts(o, n)
 		return
@@ -219,7 +440,7 @@ func (h *tale) check(o outing, n *night) {
 	case n.code == 2 || n.code == 5 || !n.ran():
 	default:
 		n.results, n.steps = h.readBook()
-		h.shown = h.sheetPrint()
+		h.last, h.shown, h.ran = n.number, h.sheetPrint(), fmt.Sprint(h.c.activities)
 		h.checkRows(o, n)
 		h.checkSteps(o, n)
 		h.noteSettled(o, n)
@@ -245,8 +466,10 @@ func (h *tale) checkService() {
 			continue
 		}
 		name := t.name()
-		if count[name]++; count[name] == 2 {
+		count[name]++
+		if n := 1 + h.moreOf[name]; count[name] > n {
 			h.disagree("created twice: %s", name)
+			h.moreOf[name] = count[name] // say it once
 		}
 		if who := t.client(); t.key != "" && t.kind != "client" && who.key == "" {
 			if other := holders[who.id]; other != "" && other != t.key {

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -113,11 +115,14 @@ type intakeWorld struct {
 	onPost    func(n int) (before, after func()) // of the run; nil for none
 	posts     int                                // of the run
 	busy      sync.WaitGroup
+	connections
+	before int // connections that there were when the run began
 }
 
 func newIntakeWorld() *intakeWorld {
 	w := &intakeWorld{attempts: map[string]int{}}
 	w.Server = httptest.NewUnstartedServer(w)
+	w.Config.ConnState = w.note
 	w.Config.ErrorLog = log.New(io.Discard, "", 0)
 	w.Start()
 	return w
@@ -128,6 +133,7 @@ func (w *intakeWorld) begin(plan func(step string, attempt int, kind string) mis
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.run++
+	w.before = w.seen()
 	w.plan, w.onPost, w.posts, w.lookups = plan, onPost, 0, nil
 	return w.run
 }
@@ -427,6 +433,8 @@ type leadCampaign struct {
 	lookup     string // email, phone, both, confirm, "" for none
 	existing   string // reuse, create, skip, fail
 	repeatable bool   // links may be sent again when they are uncertain
+	plain      bool   // the sheet is a CSV file; else a workbook
+	local      bool   // the base url says localhost
 	deadline   string // limits.timeout
 	activities []plannedActivity
 	people     []*person
@@ -470,6 +478,7 @@ func newCampaign(rng *rand.Rand, may func(what string) bool) *leadCampaign {
 		byMail:     rng.IntN(3) == 0,
 		existing:   oneOf(rng, "reuse", "reuse", "reuse", "reuse", "create", "skip", "fail"),
 		repeatable: rng.IntN(6) == 0,
+		plain:      rng.IntN(4) > 0,
 		deadline:   "30s",
 	}
 	if c.existing != "create" {
@@ -602,6 +611,9 @@ func (c *leadCampaign) mapping() string {
 
 // environments is the campaign's environments file.
 func (c *leadCampaign) environments(url string) string {
+	if c.local {
+		url = strings.Replace(url, "127.0.0.1", "localhost", 1)
+	}
 	text := fmt.Sprintf("default: uat\nenvironments:\n  uat:\n    base_url: %s\n    case_id: %s\n    limits: {timeout: %s}\n", url, caseID, c.deadline)
 	if c.repeatable {
 		text += "    repeatable: [link]\n"
@@ -615,14 +627,29 @@ func (r leadRow) cells() []string {
 	return []string{r.who.no, r.who.email, r.who.phone, r.who.born, r.claim, r.who.amount}
 }
 
+// sheet is the name of the campaign's sheet.
+func (c *leadCampaign) sheet() string {
+	if c.plain {
+		return "leads.csv"
+	}
+	return "leads.xlsx"
+}
+
 // writeSheet writes the campaign's sheet.
 func (c *leadCampaign) writeSheet(path string) error {
-	f := excelize.NewFile()
-	defer f.Close()
 	table := [][]string{leadHeader}
 	for _, r := range c.rows {
 		table = append(table, r.cells())
 	}
+	if c.plain {
+		var b strings.Builder
+		if err := csv.NewWriter(&b).WriteAll(table); err != nil {
+			return err
+		}
+		return os.WriteFile(path, []byte(b.String()), 0o600)
+	}
+	f := excelize.NewFile()
+	defer f.Close()
 	for i, row := range table {
 		if err := f.SetSheetRow("Sheet1", fmt.Sprintf("A%d", i+1), &row); err != nil {
 			return err

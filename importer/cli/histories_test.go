@@ -27,6 +27,7 @@ import (
 var (
 	histories   = flag.Int("histories", 0, "how many histories TestHistories goes through; new ones; 0: the first 200, with -long")
 	historySeed = flag.Uint64("history-seed", 0, "the one history that TestHistories goes through, told in full; 0 takes new ones")
+	without     = flag.String("history-without", "", "what happens in no history, and what goes wrong in none, by name, with commas between")
 )
 
 // TestHistories goes through random histories: nights of runs over a campaign whose sheet and mapping change, with a
@@ -35,7 +36,7 @@ var (
 // whose each thing is. No history may disagree with it.
 func TestHistories(t *testing.T) {
 	if *historySeed != 0 {
-		h := newTale(*historySeed, t.TempDir(), anything)
+		h := newTale(*historySeed, t.TempDir(), mayHappen)
 		h.loud = t.Logf
 		h.live()
 		for _, wrong := range h.wrong {
@@ -47,13 +48,19 @@ func TestHistories(t *testing.T) {
 		onlyLong(t)
 	}
 	most := uint64(cmp.Or(*histories, 200))
-	seed := uint64(1) // the same each time: what fails then is of the change at hand; -histories goes through new ones
+	if underRace {
+		most = min(most, 20)
+	}
+	seed, again := uint64(1), slices.Clone(failedBefore) // the same each time: what fails then is of the change at hand; -histories goes through new ones
 	if *histories != 0 {
-		seed = freshSeed()
+		seed, again = freshSeed(), nil
 	}
 	t.Logf("histories %d to %d; one of them again: go test ./importer/cli -run 'TestHistories$' -history-seed N", seed, seed+most-1)
 	var runs atomic.Int64
-	goThrough(t, seed, most, 2*runtime.GOMAXPROCS(0), "", anything, func(h *tale) bool { // part of their time is waiting
+	for n := range most {
+		again = append(again, seed+n)
+	}
+	goThrough(t, again, 2*runtime.GOMAXPROCS(0), "", mayHappen, func(h *tale) bool { // part of their time is waiting
 		if runs.Add(int64(h.w.run)); len(h.wrong) > 0 {
 			t.Errorf("history %d:\n%s", h.seed, strings.Join(h.story, "\n"))
 		}
@@ -62,21 +69,21 @@ func TestHistories(t *testing.T) {
 	t.Logf("%d commands", runs.Load())
 }
 
-// goThrough goes through histories from a seed on, some at once, until see returns false for one, and says how many that were.
-func goThrough(t *testing.T, seed, most uint64, atOnce int, bug string, may func(what string) bool, see func(*tale) (goOn bool)) uint64 {
+// goThrough goes through histories, some at once, until see returns false for one, and says how many that were.
+func goThrough(t *testing.T, seeds []uint64, atOnce int, bug string, may func(what string) bool, see func(*tale) (goOn bool)) int64 {
 	dir := t.TempDir()
-	var next atomic.Uint64
+	var next atomic.Int64
 	var over atomic.Bool
 	var all sync.WaitGroup
 	for range atOnce {
 		all.Go(func() {
-			for n := next.Add(1) - 1; n < most && !over.Load(); n = next.Add(1) - 1 {
+			for n := next.Add(1) - 1; n < int64(len(seeds)) && !over.Load(); n = next.Add(1) - 1 {
 				place := fmt.Sprint(dir, "/", n)
 				if err := os.Mkdir(place, 0o700); err != nil {
 					t.Error(err)
 					return
 				}
-				h := newTale(seed+n, place, may)
+				h := newTale(seeds[n], place, may)
 				h.bug = bug
 				if h.live(); !see(h) {
 					over.Store(true)
@@ -86,11 +93,14 @@ func goThrough(t *testing.T, seed, most uint64, atOnce int, bug string, may func
 		})
 	}
 	all.Wait()
-	return min(next.Load(), most)
+	return min(next.Load(), int64(len(seeds)))
 }
 
-// anything may happen.
-func anything(string) bool { return true }
+// failedBefore are histories that showed mistakes: an id of existing: fail was taken for an edited one, a dry run
+// thought an address owned that the run looks up, an address stayed that of a client who was then created with another, one
+// was given up when an activity of its client was sent again, and who was taken over from a workbook in doubt owned no address.
+// In the last the test was wrong: an address may be corrected to the phone of somebody else, too.
+var failedBefore = []uint64{1753607500468752, 1753610690771707, 1753622732843159, 1753622732843402, 1753623901433555, 1753623901434035, 1753646166943840}
 
 // freshSeed is one that was not used before.
 func freshSeed() uint64 { return uint64(time.Now().UnixNano()) >> 10 }
@@ -125,6 +135,9 @@ func (h *tale) next() happening {
 	}
 	return list[i]
 }
+
+// mayHappen reports whether something may happen.
+func mayHappen(name string) bool { return !slices.Contains(strings.Split(*without, ","), name) }
 
 // pass lets a night pass: all attempts are old enough for a look-up to be believed.
 func (h *tale) pass() { time.Sleep(time.Until(h.ripe)) }
@@ -184,6 +197,11 @@ func (h *tale) checkEnd(n night) {
 // somebody else's, or nothing is to be done for clients whom the service knows.
 func (h *tale) leftOut(p *person) string {
 	key := h.c.key(p)
+	for step := range h.givenUp {
+		if strings.HasPrefix(step, key+":") {
+			return "given up"
+		}
+	}
 	exists := len(h.thingsOf(key, "client")) > 0
 	h.w.mu.Lock()
 	defer h.w.mu.Unlock()
@@ -241,9 +259,12 @@ func TestHistoriesFindPlantedBugs(t *testing.T) {
 		t.Run(hunt.bug, func(t *testing.T) {
 			seed := freshSeed()
 			t.Logf("histories from %d", seed)
-			most := map[bool]uint64{true: 10, false: 150}[hunt.bug == ""]
+			seeds := make([]uint64, map[bool]int{true: 10, false: 150}[hunt.bug == ""])
+			for n := range seeds {
+				seeds[n] = seed + uint64(n)
+			}
 			var wrong atomic.Pointer[string]
-			after := goThrough(t, seed, most, 4, hunt.bug, func(what string) bool { return slices.Contains(hunt.may, what) }, func(h *tale) bool {
+			after := goThrough(t, seeds, 4, hunt.bug, func(what string) bool { return slices.Contains(hunt.may, what) }, func(h *tale) bool {
 				if len(h.wrong) > 0 {
 					wrong.Store(&h.wrong[0])
 				}
@@ -277,7 +298,12 @@ type tale struct {
 	holder  map[string]string // ids and urls of clients, claims and links → the key beside which they were shown as done
 	beside  map[string]string // the same, beside which they were shown as what something uncertain is about
 	doubted map[string]bool   // steps that are uncertain, KEY:STEP
+	moreOf  map[string]int    // by thing.name: how many more than one an operator has asked for
+	givenUp map[string]bool   // steps that were given up, KEY:STEP
 	ripe    time.Time         // from when on all attempts so far are old enough
+	copies  []stateCopy       // of the state folder, oldest first
+	last    int               // the last run that came to its end
+	ran     string            // the activities of that run, where it was the last of all
 	shown   string            // what the sheet was when that run showed all of it in the workbook
 }
 
@@ -285,11 +311,11 @@ type tale struct {
 func newTale(seed uint64, dir string, may func(what string) bool) *tale {
 	h := &tale{
 		seed: seed, rng: rand.New(rand.NewPCG(seed, 1)), dir: dir, w: newIntakeWorld(),
-		settled: map[string]string{}, holder: map[string]string{}, beside: map[string]string{}, doubted: map[string]bool{},
+		settled: map[string]string{}, holder: map[string]string{}, beside: map[string]string{}, doubted: map[string]bool{}, moreOf: map[string]int{}, givenUp: map[string]bool{},
 		loud: func(string, ...any) {},
 	}
 	h.c = newCampaign(h.rng, may)
-	h.w.templates = []string{"details", "agreement", "sign"}
+	h.w.templates = []string{"details", "agreement", "sign", "extra1", "extra2", "extra3"}
 	h.tell("%s%s", h.c.mapping(), h.c.environments(h.w.URL))
 	for _, r := range h.c.rows {
 		h.tell("%q", r.cells())
@@ -346,12 +372,12 @@ type outing struct {
 func (h *tale) files() {
 	h.must(os.WriteFile(h.path("mapping.yaml"), []byte(h.c.mapping()), 0o600))
 	h.must(os.WriteFile(h.path("environments.yaml"), []byte(h.c.environments(h.w.URL)), 0o600))
-	h.must(h.c.writeSheet(h.path("leads.xlsx")))
+	h.must(h.c.writeSheet(h.path(h.c.sheet())))
 }
 
 // words are an outing's command line.
 func (h *tale) words(o outing) []string {
-	words, file := []string{"run", "-m", h.path("mapping.yaml"), "--json"}, h.path("leads.xlsx")
+	words, file := []string{"run", "-m", h.path("mapping.yaml"), "--json"}, h.path(h.c.sheet())
 	if o.rerun {
 		words[0], file = "rerun", h.book()
 	}
@@ -414,13 +440,20 @@ func (h *tale) run(o outing) night {
 	}
 	h.tell("run %d: %v faults %d%% late %v kill %v", n.number, h.words(o), o.faults, o.late, o.kill)
 	n.played = h.carryOut(h.words(o), o.kill, arm)
-	if o.kill {
-		h.w.CloseClientConnections() // what a killed process has sent and was not read never comes
+	for o.kill && h.w.since(h.w.before) { // what a killed process has sent is on its way
+		time.Sleep(time.Millisecond)
 	}
 	h.w.busy.Wait()
 	h.ripe = later()
 	h.meet(&n)
 	h.check(o, &n)
+	if len(h.copies) < 3 && h.rng.IntN(2) == 0 {
+		c := stateCopy{h.path(fmt.Sprint("copy", n.number)), n.number}
+		if _, err := os.Stat(h.state()); err == nil {
+			h.must(os.CopyFS(c.path, os.DirFS(h.state())))
+			h.copies = append(h.copies, c)
+		}
+	}
 	return n
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/google/go-cmp/cmp"
+
 	"claimsheet/apiclient/apitest"
 )
 
@@ -13,6 +15,27 @@ const linked = "name: loans\napi: v2\n" + clientPart + "claims: [{id: loan, key:
 
 // deskCases are the cases of TestNights in which a person settles steps, asks for links, or looks up what happened.
 var deskCases = []nightCase{
+	{name: "steps of each kind are given up", long: true, mapping: linked, nights: []sheetNight{
+		{rows: []string{"1-4"}, faults: faults{"claim c1@example.com/Loan A-1": {failed500}, "activity c2@example.com/Loan A-2 Agreement details": {failed500},
+			"link c3@example.com": {failed500}, "client c4@example.com": {failed500}}, flags: "--concurrency 1", code: 4, posts: "?"},
+		{do: []string{"settle --give-up claim/loan/A-1 activity/Agreement·details@loan/A-2 c3@example.com:link c4@example.com:client"}, code: 1, status: "failed"},
+		{code: 1, status: "failed", also: func(s *scene, _ played) { s.must(0, "settle") }},
+	}},
+	{name: "a name that two steps have", long: true, mapping: linked, nights: []sheetNight{
+		{rows: []string{"1 A-1", "2 A-1"}, faults: faults{"every claim": {failed500}}, code: 4, posts: "client 2, claim 2"},
+		{do: []string{"settle --not-created claim/loan/A-1 → 2 [ambiguous-step]", "settle --not-created c2@example.com:claim/loan/A-1"}, code: 4,
+			posts: "claim 1, activity 1, link 1"},
+	}},
+	{name: "a wrong id is corrected", long: true, mapping: linked, nights: []sheetNight{
+		{rows: []string{"1-2"}, faults: faults{"claim c2@example.com/Loan A-2": {dropped}}, code: 4, posts: "?"},
+		{do: []string{"settle --created <claim c1@example.com/Loan A-1> claim/loan/A-2 → 2 [id-taken]",
+			"settle --created <client c2@example.com> claim/loan/A-2 → 2 [id-taken]", "settle --created A-2 --give-up claim/loan/A-2 → 2 [late-flag]",
+			"settle --created b0000000-0000-4000-8000-00000000dead claim/loan/A-2"},
+			faults: faults{"every with 00dead": {unknown404}}, code: 1, posts: "?"},
+		{do: []string{"settle --undo c2@example.com:claim/loan/A-2", "settle --created <claim c2@example.com/Loan A-2> c2@example.com:claim/loan/A-2"}, posts: "activity 1, link 1",
+			cells: []string{"2 claimIds = <claim c2@example.com/Loan A-2>"}},
+		{idle: true, do: []string{"settle --created b0000000-0000-4000-8000-00000000beef claim/loan/A-2 → 2 [unknown-step]", "settle --undo claim/loan/A-2 → 2 [built-on]"}},
+	}},
 	{name: "a decision is taken back", mapping: stepThree, nights: []sheetNight{
 		{rows: []string{"1-2"}, faults: faults{"claim c2@example.com/Loan A-2": {dropped}}, code: 4, posts: "?"},
 		{idle: true, do: []string{"settle --undo claim/loan/A-2 → 2 there is no decision to undo: word 1 after the flags",
@@ -30,8 +53,19 @@ var deskCases = []nightCase{
 	}},
 	{name: "contacts in results", long: true, mapping: ledByBrokers, nights: []sheetNight{
 		{rows: ofContacts, posts: "?", cells: contactsShown}, {dry: true, cells: contactsShown},
+		{idle: true, also: func(s *scene, _ played) {
+			if diff := cmp.Diff(column(s.results(), "contacts"), column(readSheet(s.t, s.report(), "Results"), "contacts")); diff != "" {
+				s.t.Errorf("a report (-results +report):\n%s", diff)
+			}
+		}},
+		{edit: []string{"contactId 5 = somebody-else"}, rerun: true, code: 2, says: []string{"[id-conflict]"}},
 		{rows: append([]string{"a@ | Ann | | p@ | Poe | x@", "a@ | Ann | | q@ | Quo |"}, ofContacts[2:]...), flags: "--only a@example.com --max-failures 100%", code: 1, cells: contactsShown},
 		{do: []string{"lose ledger"}, rerun: true, flags: "--yes --max-failures 100%", code: 1, cells: contactsShown},
+	}},
+	{name: "who may not be erased", long: true, mapping: linked, nights: []sheetNight{
+		{rows: []string{"1 A-1"}, faults: faults{"claim": {failed500}}, code: 4, posts: "?"},
+		{idle: true, do: []string{"history --forget c1@example.com --yes → 2 [client-undecided]", "history --forget c1@example.com --yes → 2 !c1@example.com",
+			"history --forget c9@example.com --yes → 2 [unknown-client]", "history --forget c9@example.com --yes → 2 !c9@example.com"}},
 	}},
 
 	// Fresh links by command.
@@ -50,15 +84,8 @@ var deskCases = []nightCase{
 		{do: []string{"link c1@example.com → 2 [link-waits]"}, code: 4},
 		{do: []string{"settle --not-created link"}, posts: "link 1", cells: []string{"1 redirectUrl = <link c1@example.com>"}},
 	}},
-	{name: "no fresh link", long: true, mapping: linked, nights: []sheetNight{ // the client keeps the old one until there is another
-		{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 2, link 2"},
-		{again: true, faults: faults{"every link c1@example.com": {apitest.Answer(apitest.JSON(401, `{}`))}},
-			do: []string{"link c1@example.com c2@example.com → 3 !\t", "history c1@example.com → no fresh link was made: HTTP 401"}},
-		{faults: faults{"every link c1@example.com": {failed500}},
-			do: []string{"link c1@example.com c2@example.com → 4 c2@example.com\t", "link c1@example.com → 4 !example.com", "settle → nothing is uncertain",
-				"history c1@example.com → a fresh link may or may not have been made: HTTP 500"}, cells: []string{"1 redirectUrl = <link c1@example.com>"}},
-		{do: []string{"link c1@example.com → c1@example.com\t"}, cells: []string{"1 redirectUrl = <link c1@example.com #2>"}},
-	}},
+	linkTrouble("no answer", failed500, 4, "c2@example.com\t", "a fresh link may or may not have been made: HTTP 500"),
+	linkTrouble("unauthorised", apitest.Answer(apitest.JSON(401, `{}`)), 3, "!\t", "no fresh link was made: HTTP 401"),
 	{name: "whose link is meant", long: true, mapping: linked, nights: []sheetNight{
 		{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 2, link 2"},
 		{mapping: "name: leads\napi: v2\nclient: {key: First name, existing: create, fields: {email: E-mail}}\nlink: never\n", rows: []string{"7 A-7; First name=c1@example.com"}, posts: "client 1"},
@@ -66,6 +93,20 @@ var deskCases = []nightCase{
 		{mapping: linked, rows: []string{"1-2"}, do: []string{"link -m MAPPING c1@example.com → 2 email, leads", "link -m MAPPING leads:c1@example.com → 2 [link-waits]",
 			"link c2@example.com → c2@example.com\t", "link → 2 [usage]", "link c1@example.com c9@example.com → 2 [unknown-client]"}},
 	}},
+}
+
+// linkTrouble is a case in which a fresh link is not made. The others are asked for unless none will fare better, the client keeps
+// the old one until there is another, and another may be asked for.
+func linkTrouble(name string, f apitest.Fault, code int, out, history string) nightCase {
+	first := "every link c1@example.com"
+	return nightCase{name: "no fresh link: " + name, long: true, mapping: linked, nights: []sheetNight{
+		{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 2, link 2"},
+		{again: true, faults: faults{first: {f}}, do: []string{fmt.Sprintf("link c1@example.com c2@example.com → %d %s", code, out)},
+			cells: []string{"1 redirectUrl = <link c1@example.com>"}},
+		{faults: faults{first: {f}}, do: []string{fmt.Sprintf("link c1@example.com → %d !example.com", code), "settle → nothing is uncertain", "history c1@example.com → " + history},
+			cells: []string{"1 redirectUrl = <link c1@example.com>"}},
+		{do: []string{"link c1@example.com → c1@example.com\t"}, cells: []string{"1 redirectUrl = <link c1@example.com #2>"}},
+	}}
 }
 
 // ledByBrokers is joint with a broker, whose address is in the column Contact ID, as the administrator of some claims.
@@ -98,7 +139,7 @@ func edited(name string, edits []string, n sheetNight, more ...sheetNight) night
 	return nightCase{name: "edited: " + name, long: true, mapping: stepThree, nights: append([]sheetNight{firstRun, n}, more...)}
 }
 
-// tampered is a case whose workbook contradicts the ledger.
+// tampered is a case with an id or a key that contradicts the ledger: nothing at all is done.
 func tampered(name, says string, edits ...string) nightCase {
 	return edited("tampered: "+name, append(edits, corrects), sheetNight{dry: true, code: 2, says: []string{"[id-conflict]", says, "!ID-1", "!example.com"}})
 }
@@ -118,8 +159,8 @@ var rerunCases = []nightCase{
 	// A word in the column Settle that cannot be followed: its cell is named, and nothing at all is done.
 	edited("a decision: not a word", []string{corrects, decides + "perhaps"}, sheetNight{code: 2, says: []string{"Steps!", "[unknown-decision]"}}),
 	edited("a decision: another claim's id", []string{corrects, decides + "created <claim c1@example.com/Loan A-1>"}, sheetNight{code: 2, says: []string{"Steps!", "[id-taken]"}}),
-	// An id or a key that contradicts the ledger: nothing at all is done.
 	tampered("a client's id", "Results!L5", "contactId 5 = ID-1"), tampered("the id of a step", "Steps!E", "c4@example.com client: Id = ID-1"),
+	tampered("the client key", "Results!L5", "E-mail 5 = c9@example.com"),
 
 	withoutLedger("taken over", []string{corrects}, sheetNight{flags: "--yes", code: 4, posts: stored(1), status: "unchanged, unchanged, done, uncertain"},
 		sheetNight{rerun: true, code: 4, status: "unchanged, unchanged, unchanged, uncertain"}),
@@ -130,22 +171,15 @@ var rerunCases = []nightCase{
 	edited("a decision in a workbook that is refused", []string{decides + "not created", "contactId 2 = somebody-else"},
 		sheetNight{code: 2, says: []string{"[id-conflict]"}}, sheetNight{rerun: true, edit: []string{"contactId 2 = <client c1@example.com>"},
 			code: 1, posts: "claim 1, activity 2, link 1", again: true, status: "unchanged, unchanged, invalid, done"}),
-	edited("sorted", []string{corrects, "sort Results", "sort Results", "sort Results", "sort Steps"}, sheetNight{code: 4, posts: stored(1),
-		status: "uncertain, unchanged, unchanged, done", cells: append(idsOf(2, 1), "2 Source row = 2")}),
-	edited("our columns deleted", []string{corrects, "drop Import status", "drop contactId", "drop claimIds", "drop redirectUrl", "drop Failed step", "drop Error",
-		"drop What to do"}, sheetNight{code: 4, posts: stored(1), status: "unchanged, unchanged, done, uncertain", cells: append(idsOf(1, 1), idsOf(3, 3)...)}),
-	edited("ids erased", []string{corrects, "contactId 2 =", "claimIds 2 =", "c1@example.com client: Id =", "delete Results 3"}, sheetNight{code: 4,
-		posts: stored(1), status: "unchanged, done, uncertain", cells: idsOf(1, 1)}),
+	missing("sorted", []string{"sort Results", "sort Results", "sort Results", "sort Steps"}, 4, 1, 2, 3), missing("a row deleted", []string{"delete Results 2"}, 2, 3, 4),
+	missing("our columns deleted", []string{"drop Import status", "drop contactId", "drop claimIds", "drop redirectUrl", "drop Failed step", "drop Error", "drop What to do"}, 1, 2, 3, 4),
+	missing("ids erased", []string{"contactId 2 =", "claimIds 2 =", "contactId 3 =", "claimIds 3 =", "c1@example.com client: Id ="}, 1, 2, 3, 4),
 	{name: "edited: the workflow has the name of the sheet", mapping: with(stepThree, "name: Batch", `name: "{sheet}"`), nights: []sheetNight{
 		firstRun, {rerun: true, edit: []string{corrects}, dry: true, code: 4, posts: stored(1), calls: []string{`"workflowName":"Sheet1"`, `!"workflowName":"Results"`}},
 	}},
 
-	// The key of a row is edited, though its things were made: the workbook is refused until the key is put back, or the cells are cleared for another client.
-	edited("a key", []string{corrects, "E-mail 2 = c9@example.com"}, sheetNight{code: 2, says: []string{"[id-conflict]"}},
-		sheetNight{rerun: true, flags: "--only c3@example.com", code: 2, says: []string{"[id-conflict]"}},
-		sheetNight{rerun: true, edit: []string{"E-mail 2 = c1@example.com"}, code: 4, posts: stored(1), status: "unchanged, unchanged, done, uncertain"},
-		sheetNight{rerun: true, edit: []string{"Agreement no 2 = A-9"}, code: 2, says: []string{"[id-conflict]"}},
-		sheetNight{rerun: true, edit: []string{"E-mail 2 = c9@example.com", "Import status 2 =", "contactId 2 =", "claimIds 2 ="}, code: 4, posts: stored(1)}),
+	conflicting("the client key", stored(1), "Import status 2 =; contactId 2 =; claimIds 2 =", "E-mail 2 = c1@example.com", "E-mail 2 = c9@example.com"),
+	conflicting("the claim key, emptied at first", "claim 1, activity 1", "claimIds 2 =", "Agreement no 2 = A-1", "Agreement no 2 =", "Agreement no 2 = A-9"),
 	{name: "edited after an erasure", long: true, mapping: stepThree, nights: []sheetNight{ // the row is another client's now
 		{rows: []string{"1 A-1"}, posts: stored(1)},
 		{do: []string{"history --forget c1@example.com --yes"}, rerun: true},
@@ -153,8 +187,33 @@ var rerunCases = []nightCase{
 	}},
 }
 
-// idsOf are cells of a row with the ids and the redirect url of a client.
-func idsOf(row, client int) []string {
-	return []string{fmt.Sprintf("%d contactId = <client c%d@example.com>", row, client), fmt.Sprintf("%d claimIds = <claim c%d@example.com/Loan A-%[2]d>", row, client),
-		fmt.Sprintf("%d redirectUrl = <link c%d@example.com>", row, client)}
+// missing is a case in which only the third client is sent, whatever was edited besides. clients are those of the rows
+// then.
+func missing(name string, edits []string, clients ...int) nightCase {
+	n := sheetNight{code: 4, posts: stored(1)}
+	var status []string
+	for i, client := range clients {
+		for _, cell := range []string{"Agreement no = A-%[2]d", "Source row = %[3]d", "contactId = <client c%[2]d@example.com>", "claimIds = <claim c%[2]d@example.com/Loan A-%[2]d>",
+			"redirectUrl = <link c%[2]d@example.com>"}[:map[bool]int{true: 3, false: 5}[client == 4]] {
+			n.cells = append(n.cells, fmt.Sprintf("%d "+cell, i+1, client, client+1))
+		}
+		status = append(status, []string{"unchanged", "unchanged", "done", "uncertain"}[client-1])
+	}
+	n.status = strings.Join(status, ", ")
+	c := edited("what is missing: "+name, append([]string{corrects}, edits...), n)
+	c.long = name != "sorted" && name != "ids erased"
+	return c
+}
+
+// conflicting is a case in which a key of the first row is edited, though its things were made: the workbook is refused
+// each time, until the key is put back, or the cells are cleared for a new client or claim.
+func conflicting(name, made, clear, back string, changes ...string) nightCase {
+	c := edited("a conflict stands: "+name, []string{corrects}, sheetNight{code: 4, posts: stored(1)})
+	for _, edit := range changes {
+		c.nights = append(c.nights, sheetNight{rerun: true, edit: []string{edit}, code: 2, says: []string{"[id-conflict]"}})
+	}
+	c.nights = append(c.nights, sheetNight{rerun: true, edit: []string{back}, code: 4, status: "unchanged, unchanged, unchanged, uncertain"},
+		sheetNight{rerun: true, edit: changes, flags: "--only c3@example.com", code: 2, says: []string{"[id-conflict]"}},
+		sheetNight{rerun: true, edit: strings.Split(clear, "; "), code: 4, posts: made, again: true})
+	return c
 }

@@ -30,7 +30,7 @@ var restoreCases = []nightCase{
 	lostLedger(4, 4, ""), lostLedger(5, 2, ""), lostLedger(5, 3, "3 of the first 5"), lostLedger(25, 10, ""), lostLedger(25, 11, "11 of the first 20"),
 
 	// The workbook in the place of the new one is of a run that the ledger does not know.
-	behind("lost", "lose ledger"), behind("older", "restore backup"),
+	behind("created, lost", "", "lose ledger"), behind("older", "", "restore backup"), behind("in doubt, lost", "link c2@example.com", "lose ledger"),
 	{name: "a new ledger beside a workbook", mapping: creating, nights: []sheetNight{
 		{rows: []string{"1-2"}, posts: "client 2, link 2"},
 		{do: []string{"lose ledger"}, dry: true, flags: "--accept new-ledger", posts: "client 2, link 2", again: true},
@@ -43,7 +43,7 @@ var restoreCases = []nightCase{
 		{do: []string{"restore copy"}, code: 3},
 		{rerun: true, flags: "--yes", code: 4, status: "unchanged, unchanged, unchanged, uncertain"},
 	}},
-	{name: "a run was killed and its ledger is lost", long: true, mapping: stepThree, ways: []string{"killed"}, nights: []sheetNight{
+	{name: "a run was killed and its ledger is lost", long: true, mapping: stepThree, ways: []string{"killed"}, orders: true, nights: []sheetNight{
 		// The workbook of the night before says that a later run began; what that run created is unknown.
 		{rows: []string{"1-2"}, posts: stored(2)},
 		{rows: []string{"1-2", "8 A-8", "9 A-9"}, doubt: "claim c8@example.com/Loan A-8"},
@@ -58,9 +58,15 @@ var restoreCases = []nightCase{
 		{rows: []string{"1-2"}, doubt: "claim c2@example.com/Loan A-2"},
 		{do: []string{"report"}, dry: true, code: 4, posts: "?"},
 	}},
+	{name: "a killed run is reported after another", long: true, mapping: stepThree, ways: []string{"killed"}, nights: []sheetNight{
+		{input: "first.xlsx", rows: []string{"1 A-1"}, posts: stored(1)},
+		{input: "second.xlsx", rows: []string{"1-2"}, doubt: "claim c2@example.com/Loan A-2"},
+		{do: []string{"report"}, input: "third.xlsx", rows: []string{"1-2"}, dry: true, code: 4, posts: "?"},
+		{input: "second.xlsx", rows: []string{"1-2"}, dry: true, code: 4, posts: "?"},
+	}},
 
 	// Each night has a sheet, and so a workbook, of its own name.
-	{name: "a backup is restored, and the workbooks of two nights are run again", long: true, mapping: stepThree, ways: everyWay, nights: []sheetNight{
+	{name: "a backup is restored, and the workbooks of two nights are run again", long: true, mapping: stepThree, ways: everyWay, orders: true, nights: []sheetNight{
 		{input: "first.xlsx", rows: []string{"1 A-1"}, posts: stored(1)},
 		{do: []string{"save backup"}, input: "second.xlsx", rows: []string{"1-4"}, doubt: "claim c2@example.com/Loan A-2"},
 		{code: 4, posts: "?"}, // a run that was killed has no workbook
@@ -74,13 +80,25 @@ var restoreCases = []nightCase{
 			"rerun -m MAPPING --yes --dry-run DIR/third.results.xlsx → 4", "rerun -m MAPPING --yes --dry-run DIR/second.results.xlsx → 4"}},
 		{input: "second.xlsx", rows: []string{"1-4"}, code: 4}, {input: "third.xlsx", rows: []string{"9 A-9", "1-4"}, code: 4},
 	}},
+	{name: "a restore is noticed", long: true, mapping: stepThree, promise: true, nights: []sheetNight{
+		{input: "first.xlsx", rows: []string{"1 A-1"}, posts: stored(1)},
+		{do: []string{"save backup"}, input: "second.xlsx", rows: []string{"1-2"}, posts: stored(1)},
+		{do: []string{"restore backup"}, input: "leads.xlsx", rows: []string{"1-3"}, flags: "--dry-run", code: 3, says: []string{"[lost-run]"}},
+		{code: 3, says: []string{"[lost-run]"}},
+		{do: []string{"rerun -m MAPPING --yes DIR/second.results.xlsx"}, posts: stored(1)},
+	}},
+	{name: "workbooks disagree on a state", long: true, mapping: stepThree, nights: []sheetNight{
+		{input: "second.xlsx", rows: []string{"1-2"}, faults: faults{"link c2@example.com": {created500}}, code: 4, posts: "?"},
+		{do: []string{"settle --created https://example.com/found link"}, input: "third.xlsx", rows: []string{"1-2"}},
+		{idle: true, do: []string{"lose ledger", "rerun -m MAPPING --yes DIR/third.results.xlsx", "rerun -m MAPPING --yes DIR/second.results.xlsx"}},
+		{cells: []string{"2 redirectUrl = https://example.com/found"}}, // done in the newer one
+	}},
 
 	// The mapping is renamed.
-	{name: "a renamed mapping", long: true, mapping: "name: night" + v2Claims, nights: []sheetNight{
-		{rows: []string{"1-2"}, faults: faults{"every claim": {dropped}}, code: 4, posts: "client 2, claim 2"},
-		{mapping: "name: evening" + v2Claims, rows: []string{"3 A-3", "2 A-2", "1 A-1"}, dry: true, code: 2, says: []string{"“night”", "--accept new-identity"}},
-		{flags: "--accept new-identity", posts: "client 1, claim 3, link 3", again: true},
-		quiet,
+	renamedMapping("activities", v2Details, ""), renamedMapping("a claim, in doubt", v2Claims, "claim c1@example.com/A-1"),
+	{name: "renamed mapping: a claim, given up", long: true, mapping: "name: night" + v2Claims, nights: []sheetNight{
+		{rows: []string{"1 A-1"}, faults: faults{"claim": {dropped}}, code: 4, posts: "?"},
+		{do: []string{"settle --give-up claim/claim/A-1"}, mapping: "name: evening" + v2Claims, dry: true, code: 2, says: []string{"“night”", "--accept new-identity"}},
 	}},
 	{name: "another campaign is no renaming", long: true, mapping: "name: night" + v2Details, nights: []sheetNight{
 		{rows: []string{"1-2"}, posts: "client 2, activity 2, link 2"},
@@ -102,6 +120,14 @@ var restoreCases = []nightCase{
 		{rerun: true, flags: "--yes", cells: linkOf(3, 4)},
 		{rows: []string{"1 A-1", "1 A-4"}, posts: "claim 1, link 1", cells: linkOf(2, 5)},
 	}},
+	{name: "a fresh link in doubt", long: true, mapping: freshLinks, ways: everyWay, nights: []sheetNight{ // no later link waits for it
+		{rows: []string{"1 A-1"}, posts: "client 1, claim 1, link 1"},
+		{rows: []string{"1 A-1", "1 A-2"}, doubt: "link c1@example.com", again: true},
+		{code: 4, cells: linkOf(2, 1)},
+		{do: []string{"lose ledger"}, rerun: true, flags: "--yes", code: 4, cells: linkOf(2, 1)},
+		{do: []string{"settle --not-created link/loan/A-2"}, posts: "link 1", cells: linkOf(1, 3)},
+		{rows: []string{"1 A-1", "1 A-3"}, posts: "claim 1, link 1"},
+	}},
 }
 
 // lostLedger is a case in which the service knows the first clients of the sheet, and the ledger none. The run is
@@ -120,14 +146,33 @@ func lostLedger(clients, known int, says string) nightCase {
 
 // behind is a case in which the ledger is lost, or a backup of the night before is put back, and the results workbook
 // lies where the new one goes.
-func behind(name, lost string) nightCase {
+func behind(name, doubt, lost string) nightCase {
+	c := nightCase{name: "a ledger behind its workbook: " + name, long: true, mapping: stepThree}
+	second, code := sheetNight{do: []string{"save backup"}, rows: []string{"1-4", "77 A-77"}, doubt: doubt, posts: "?"}, 0
+	c.nights = []sheetNight{{rows: []string{"1 A-1"}, posts: "?"}, second}
+	if doubt != "" {
+		c.ways, c.orders, code = everyWay, true, 4
+		c.nights = append(c.nights, sheetNight{code: 4, posts: "?"}) // a run that was killed has no workbook
+	}
 	says := []string{"claimsheet rerun -m ", "--accept new-ledger"}
-	return nightCase{name: "a ledger behind its workbook: " + name, long: true, mapping: stepThree, nights: []sheetNight{
-		{rows: []string{"1 A-1"}, posts: stored(1)},
-		{do: []string{"save backup"}, rows: []string{"1-4", "77 A-77"}, posts: stored(4)},
-		{do: []string{lost}, flags: "--dry-run", code: 3, says: says}, {code: 3, says: says}, {flags: "--accept new-identity", code: 3, says: says},
-		{rerun: true, flags: "--yes"}, {dry: true},
-	}}
+	c.nights = append(c.nights, sheetNight{do: []string{lost}, flags: "--dry-run", code: 3, says: says}, sheetNight{code: 3, says: says},
+		sheetNight{flags: "--accept new-identity", code: 3, says: says}, sheetNight{rerun: true, flags: "--yes", code: code}, sheetNight{dry: true, code: code})
+	return c
+}
+
+// renamedMapping is a case in which the mapping gets another name between two nights. What was done or is in doubt
+// under the old name would be made again.
+func renamedMapping(name, body, doubt string) nightCase {
+	c := nightCase{name: "renamed mapping: " + name, long: true, mapping: "name: night" + body}
+	first := sheetNight{rows: []string{"1-2"}, posts: "?"}
+	if doubt != "" {
+		c.ways, first.rows, first.doubt = everyWay, []string{"1 A-1"}, doubt
+	}
+	c.nights = []sheetNight{first, {mapping: "name: evening" + body, rows: []string{"3 A-3", "2 A-2", "1 A-1"}, dry: true, code: 2, says: []string{"“night”", "--accept new-identity"}}}
+	if doubt == "" {
+		c.nights = append(c.nights, sheetNight{flags: "--accept new-identity", posts: "?", again: true}, quiet)
+	}
+	return c
 }
 
 // linkOf are the rows of the first client, with the redirect url of a link of theirs.

@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"claimsheet/apiclient/apitest"
@@ -84,6 +83,7 @@ var (
 	byEmailV1   = "name: m\napi: v1\n" + clientPart
 	created500  = apitest.CreateThen(apitest.JSON(500, `{}`))
 	failed500   = apitest.Answer(apitest.JSON(500, `{}`))
+	unknown404  = apitest.Answer(apitest.JSON(404, `{}`))
 	dropped     = apitest.CreateThenDrop()
 	refused422  = apitest.Answer(apitest.JSON(422, `{}`))
 	conflict409 = apitest.Answer(apitest.JSON(409, `{}`))
@@ -94,21 +94,58 @@ var (
 // nightCases are the cases of TestNights; the functions and mappings that they name are below.
 var nightCases = []nightCase{
 	// Whose an address is while a creation is in doubt.
-	{name: "an address in doubt", mapping: byLead, ways: everyWay, nights: []sheetNight{
+	{name: "an address in doubt", mapping: byLead, ways: everyWay, orders: true, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{rows: []string{l1, l2}, dry: true, code: 1, steps: "claim L1/A-1, link L1", status: "done, failed",
 			errors: []string{"", "…“L1”"}, cells: []string{"2 contactId ="}},
 		{rows: []string{l2, l1}, dry: true, code: 1, status: "failed, unchanged", errors: []string{"…“L1”", ""},
 			cells: []string{"2 contactId = <client L1>"}},
 	}},
+	{name: "an address in doubt, settled as not created", long: true, mapping: byLead, ways: notCreated, nights: []sheetNight{
+		{rows: []string{l1}, doubt: "client L1"},
+		{rows: []string{l1, l2}, dry: true, code: 4, status: "uncertain, failed"},
+		{do: []string{"settle --not-created L1:client"}, dry: true, code: 1, steps: "client L1, claim L1/A-1, link L1"},
+	}},
+	{name: "the address of a client who is done", long: true, mapping: byLead, orders: true, nights: []sheetNight{
+		{rows: []string{l1}, posts: "client 1, claim 1, link 1"},
+		{rows: []string{l1, l2, l1More}, dry: true, code: 1, steps: "claim L1/A-9", status: "unchanged, failed, done",
+			errors: []string{"", "…“L1”", ""}},
+		{dry: true, code: 1, status: "unchanged, failed, unchanged", errors: []string{"", "…“L1”", ""}},
+		{rows: []string{l2}, dry: true, code: 1, status: "failed", errors: []string{"…“L1”"}},
+	}},
+	{name: "an id in doubt that another client has", long: true, mapping: byLead, ways: append(notCreated, everyWay...), orders: true,
+		nights: []sheetNight{
+			{rows: []string{l1}, posts: "client 1, claim 1, link 1"},
+			{rows: []string{l1, "2 A-2; First name=L2"}, doubt: "client L2"},
+			{faults: faults{"every lookup c2@example.com": {apitest.Answer(apitest.JSON(200, `{"contactId":"<client L1>"}`))}},
+				rows: []string{l1, "2 A-2; First name=L2"}, dry: true, code: 4, status: "unchanged, uncertain", errors: []string{"", "…“L1”"},
+				cells: []string{"2 contactId ="}},
+			{faults: faults{"every lookup c2@example.com": {apitest.Answer(apitest.JSON(200, `{"contactId":"<client L1>"}`))}},
+				rows: []string{"2 A-2; First name=L2"}, dry: true, code: 4, status: "uncertain", errors: []string{"…“L1”"},
+				cells: []string{"1 contactId ="}},
+		}},
 
 	// The address was corrected since.
+	{name: "corrected, created", long: true, mapping: byLead, ways: everyWay, nights: []sheetNight{
+		{rows: []string{l1}, doubt: "client L1"},
+		{rows: []string{l1Corrected}, dry: true, steps: "claim L1/A-1, link L1", status: "changed", errors: []string{"…“"},
+			calls: []string{"/by-email/c1%40example.com", "/by-email/right%40example.com"}},
+		{dry: true, status: "changed"},
+	}},
 	{name: "corrected, created, and another is known", long: true, mapping: byLead, ways: everyWay, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{knows: []string{"other right@example.com +447911999999"}, rows: []string{l1Corrected}, dry: true, code: 4, status: "uncertain",
 			errors: []string{"…the corrected one"},
 			cells:  []string{"1 Error ~ <client other>"}, calls: []string{"/by-email/c1%40example.com", "/by-email/right%40example.com"}},
 		{dry: true, code: 4, status: "uncertain", errors: []string{"…the corrected one"}},
+	}},
+	{name: "corrected, not created", long: true, mapping: byLead, ways: notCreated, nights: []sheetNight{
+		{rows: []string{l1}, doubt: "client L1"},
+		{rows: []string{l1Corrected}, dry: true, code: 4, status: "uncertain", errors: []string{"…finds nobody yet"},
+			calls: []string{"/by-email/c1%40example.com", "/by-email/right%40example.com"}},
+		{knows: []string{"other right@example.com +447911999999"}, dry: true, code: 4, status: "uncertain", errors: []string{"…finds nobody yet"},
+			calls: []string{"/by-email/c1%40example.com", "/by-email/right%40example.com"}},
+		{dry: true, code: 4, status: "uncertain", errors: []string{"…finds nobody yet"}},
 	}},
 	{name: "corrected, not created long ago", long: true, mapping: byLead, ways: notCreated, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
@@ -123,15 +160,17 @@ var nightCases = []nightCase{
 	}},
 
 	// The base url of the service.
-	{name: "a base url changes", long: true, mapping: stepThree, nights: []sheetNight{
+	{name: "a base url changes", long: true, mapping: stepThree, workers: true, nights: []sheetNight{
 		{rows: []string{"1-3"}, posts: stored(3)},
 		{at: "second", dry: true, code: 3, says: []string{"--accept same-service", "--accept new-service"}},
 		{flags: "--accept new-ledger", code: 3}, {flags: "--accept new-identity", code: 3},
 		{idle: true, do: []string{"doctor -m MAPPING → 3 fail  ledger: the base url was <service first>"}},
 		{flags: "--accept same-service", dry: true, status: "unchanged"},
-		{do: []string{"doctor -m MAPPING → !  ledger: "}, at: "first", status: "unchanged"}, {at: "third", code: 3},
+		{do: []string{"doctor -m MAPPING → !  ledger: "}, status: "unchanged"},
+		{at: "first", status: "unchanged"}, {at: "second", status: "unchanged"}, {at: "third", code: 3},
 		{flags: "--accept new-service", dry: true, posts: stored(3), status: "done"}, {status: "unchanged"},
 		{at: "second", code: 3}, {flags: "--accept same-service", code: 2, says: []string{"service-known"}},
+		{flags: "--accept same-service --accept new-service", code: 2},
 	}},
 	{name: "a service moves", mapping: stepThree, nights: []sheetNight{
 		{rows: []string{"1-3"}, faults: faults{"link c3@example.com": {created500}}, code: 4, posts: "client 3, claim 3, activity 9, link 3"},
@@ -179,7 +218,7 @@ var nightCases = []nightCase{
 	}},
 
 	// A 409.
-	{name: "a conflict after a doubt", mapping: stepThree, nights: []sheetNight{ // the first attempt may have created it
+	{name: "a conflict after a doubt", long: true, mapping: stepThree, nights: []sheetNight{ // the first attempt may have created it
 		{rows: []string{"1-3"}, faults: faults{"claim c2@example.com/Loan A-2": {created500}}, code: 4, posts: "?"},
 		{do: []string{"settle --not-created c2@example.com:claim/loan/A-2"},
 			faults: faults{"claim c2@example.com/Loan A-2": {apitest.Answer(apitest.JSON(409, `{"message":"it exists"}`))}}, code: 4,
@@ -187,10 +226,20 @@ var nightCases = []nightCase{
 			errors: []string{"", "…an earlier attempt may have created it: it exists", ""}},
 		{code: 4, status: "unchanged, uncertain, unchanged"},
 	}},
+	{name: "a conflict over a new client, found", long: true, mapping: stepThree, promise: true, nights: []sheetNight{
+		{rows: []string{"1-3"}, faults: faults{"client c2@example.com": {conflict409}}, appears: "c2@example.com",
+			posts: "client 3, claim 3, activity 9, link 3", status: "done"},
+		quiet,
+	}},
 	{name: "a conflict over a new client, not found", long: true, mapping: stepThree, promise: true, nights: []sheetNight{
 		{rows: []string{"1-3"}, faults: faults{"client c2@example.com": {conflict409}},
 			code: 4, posts: "client 3, claim 2, activity 6, link 2", status: "done, uncertain, done", errors: []string{"", "…409", ""}},
 		{code: 4, status: "unchanged, uncertain, unchanged"},
+	}},
+	{name: "a busy service", mapping: stepThree, promise: true, nights: []sheetNight{
+		{rows: []string{"1-3"}, faults: faults{"claim c2@example.com/Loan A-2": {apitest.Busy(429, 0)}},
+			posts: "client 3, claim 4, activity 9, link 3", status: "done"},
+		quiet,
 	}},
 
 	// Keys.
@@ -228,8 +277,10 @@ var nightCases = []nightCase{
 		{rows: []string{"1 A-1"}, posts: "client 1, claim 1, link 1"},
 		{mapping: "name: b" + v2Claims, code: 2},
 		{flags: "--accept new-identity", posts: "claim 1, link 1", again: true},
+		{mapping: "name: b" + v2Claims, status: "unchanged"},
 		{mapping: "name: a" + v2Claims, status: "unchanged"},
-		{mapping: "name: b" + v2Claims, rows: []string{"1-2"}, posts: "client 1, claim 1, link 1"},
+		{mapping: "name: b" + v2Claims, status: "unchanged"},
+		{rows: []string{"1-2"}, posts: "client 1, claim 1, link 1"},
 		{mapping: "name: a" + v2Claims, code: 2, says: []string{"[new-identity]"}},
 	}},
 	{name: "another version of the interface", mapping: with(byEmailV1, "v1", "v2"), nights: []sheetNight{
@@ -238,14 +289,31 @@ var nightCases = []nightCase{
 		{flags: "--accept new-identity", posts: "?", again: true}, quiet,
 		{mapping: with(byEmailV1, "v1", "v2"), status: "unchanged"}, // it is known under both now
 	}},
+	{name: "one key in two key spaces", long: true, mapping: byAgreement("reuse", ""), nights: []sheetNight{
+		{rows: []string{"1 A-1"}, posts: "client 1, link 1"},
+		{mapping: with(byAgreement("reuse", ""), "name: known", "name: other"), flags: "--accept new-identity", code: 1,
+			errors: []string{"the client of this key in the key space “known”, not in “other”, has the same e-mail address"}},
+	}},
 
 	// An answer that another step has.
-	{name: "taken: a claim", mapping: stepThree, nights: []sheetNight{
+	{name: "taken: a claim", mapping: stepThree, orders: true, nights: []sheetNight{
 		{rows: []string{"1 A-1"}, posts: "?", status: "done"},
 		{rows: []string{"1 A-1", "2 A-2", "3 A-3"}, faults: faults{"claim c2@example.com/Loan A-2": {taken(`{"claimId":"<claim c1@example.com/Loan A-1>"}`)}}, code: 4, posts: "?",
 			cells: []string{"1 Import status = unchanged", "2 Import status = uncertain", "2 Error ~ c1@example.com", "step c2@example.com claim/loan/A-2 = uncertain"}},
 		{rows: []string{"1 A-1", "2 A-2", "3 A-3"}, dry: true, code: 4, cells: []string{"2 Import status = uncertain", "2 Error ~ c1@example.com"}},
 		{do: []string{"settle --created <claim c2@example.com/Loan A-2> c2@example.com:claim/loan/A-2"}, posts: "activity 2, link 1"},
+	}},
+	{name: "taken: links", mapping: stepThree, nights: []sheetNight{
+		{rows: []string{"1 A-1"}, posts: "?", status: "done"},
+		{rows: []string{"1-3"}, faults: faults{"link c2@example.com": {taken(`{"redirectUrl":"<link c1@example.com>"}`)}, "link c3@example.com": {taken(`{"redirectUrl":"<link c1@example.com>"}`)}},
+			code: 3, posts: "?", says: []string{"in a row what other steps have already"},
+			cells: []string{"1 Import status = unchanged", "2 Import status = uncertain", "2 Error ~ c1@example.com", "2 Error ~ !<link c1@example.com>"}},
+		{dry: true, code: 4, cells: []string{"2 Import status = uncertain"}},
+	}},
+	{name: "taken: a url of version 1", long: true, mapping: byEmailV1, nights: []sheetNight{
+		{rows: []string{"1 A-1"}, posts: "?", status: "done"},
+		{rows: []string{"1-2"}, faults: faults{"client c2@example.com": {taken(`{"clientId":"c0000000-0000-4000-8000-999999999999","redirectUrl":"<url client c1@example.com>"}`)}},
+			code: 4, posts: "?", cells: []string{"2 Import status = uncertain", "2 Error ~ c1@example.com", "2 Error ~ !<url client c1@example.com>"}},
 	}},
 
 	// Every call of a client.
@@ -276,12 +344,30 @@ POST /funnel/v1/cases/` + caseID + `/clients/CLIENT1/activities {"activityTempla
 		{flags: "--only C3@Example.com", posts: "client 1, claim 1, activity 3, link 1", status: "skipped, skipped, done, skipped",
 			// What is left out this time keeps its lines in the sheet Steps.
 			cells: []string{"step c1@example.com link ~ done", "step c1@example.com claim/loan/A-9 ~ done", "step c3@example.com link ~ done"}},
-		{posts: "client 1, claim 1, activity 3, link 1", status: "unchanged, done, unchanged, unchanged", also: func(s *scene, _ played) { s.checkPromise() }},
+		{posts: "client 1, claim 1, activity 3, link 1", status: "unchanged, done, unchanged, unchanged",
+			also: func(s *scene, _ played) { s.checkPromise() }},
 	}},
 
 	// Clients whom the service knows.
-	knownClient("reuse", "client 2, link 3", "done, done, done", 0), knownClient("skip", "client 2, link 2", "done, skipped, done", 0),
-	knownClient("fail", "client 2, link 2", "done, failed, done", 1), knownClient("create", "client 3, link 3", "done, done, done", 0),
+	{name: "existing: reuse", mapping: byAgreement("reuse", ""), nights: []sheetNight{
+		{knows: knownA2, rows: []string{"1-3"}, posts: "client 2, link 3", status: "done", cells: []string{"2 contactId = <client A-2>"},
+			calls: []string{"/by-email/c2%40", `!"ref":"A-2"`}},
+		quiet,
+	}},
+	{name: "existing: skip", mapping: byAgreement("skip", ""), nights: []sheetNight{
+		{knows: knownA2, rows: []string{"1-3"}, posts: "client 2, link 2", status: "done, skipped, done",
+			cells: []string{"2 contactId = <client A-2>"}, calls: []string{"/by-email/c2%40", "!<client A-2>"}},
+		{status: "unchanged, skipped, unchanged"},
+	}},
+	{name: "existing: fail", mapping: byAgreement("fail", ""), nights: []sheetNight{
+		{knows: knownA2, rows: []string{"1-3"}, code: 1, posts: "client 2, link 2", status: "done, failed, done",
+			cells: []string{"2 contactId = <client A-2>"}, calls: []string{"/by-email/c2%40", "!<client A-2>"}},
+		{code: 1, status: "unchanged, failed, unchanged"},
+	}},
+	{name: "existing: create", mapping: byAgreement("create", ""), nights: []sheetNight{
+		{knows: knownA2, rows: []string{"1-3"}, posts: "client 3, link 3", status: "done", calls: []string{"!/by-", `1×"ref":"A-2"`}},
+		quiet,
+	}},
 	{name: "a known client of version 1", long: true, mapping: "name: b\napi: v1\n" + clientPart + "activities:" + detailsActivity,
 		nights: []sheetNight{
 			{knows: []string{"c2@example.com c2@example.com"}, rows: []string{"1-2"}, posts: "client 1, activity 2", status: "done",
@@ -295,6 +381,16 @@ POST /funnel/v1/cases/` + caseID + `/clients/CLIENT1/activities {"activityTempla
 		{rows: []string{"1-5"}, faults: faults{"every lookup c2@example.com": {apitest.Answer(apitest.HTML(404))}, "every lookup c3@example.com": {failed500},
 			"every lookup c4@example.com": {apitest.Answer(apitest.JSON(404, `{"error":"no such path"}`))}}, code: 1, posts: stored(2), status: "done, failed, failed, failed, done"},
 		{posts: stored(3), status: "unchanged, done, done, done, unchanged"},
+	}},
+	{name: "one id for two keys, known before", long: true, mapping: byAgreement("reuse", ""), nights: []sheetNight{
+		{knows: []string{"A-2 c2@example.com"}, rows: []string{"1-2", "3 A-3; E-mail=c2@example.com"}, flags: "--concurrency 1", code: 1, posts: "client 1, link 2",
+			status: "done, done, failed", errors: []string{"", "", "…A-2"}},
+	}},
+	{name: "two clients with one e-mail address", long: true, mapping: byAgreement("reuse", ""), nights: []sheetNight{
+		{rows: []string{"1 A-1", "2 A-2; E-mail=c1@example.com"}, faults: faults{"every lookup": {notFound}}, flags: "--concurrency 1",
+			dry: true, code: 1, posts: "client 1, link 1",
+			errors: []string{"", "the client of the key “A-1” has the same e-mail address"},
+			cells:  []string{"2 What to do = If they are one person, give the rows one client key; if not, correct the address."}},
 	}},
 
 	// Problems of the service, and of the ledger.
@@ -336,6 +432,7 @@ POST /funnel/v1/cases/` + caseID + `/clients/CLIENT1/activities {"activityTempla
 		{mapping: campaign("\n  - {template: Your details, id: birthday, attributes: {Date of birth: DOB}}\n", signActivity), dry: true, code: 2, says: []string{"[new-identity]", "“born”"}},
 		{flags: "--accept new-identity", posts: "?", again: true}, {},
 	}},
+
 	// Further contacts.
 	{name: "a shared contact", mapping: joint, nights: []sheetNight{
 		{rows: []string{"a@ | Ann | A-1 | p@ | Poe", "b@ | Bob | B-1 | |", "b@ | Bob | B-2 | P@ | Poe", "c@ | Cid | C-1 | q@ |"},
@@ -366,6 +463,23 @@ POST /funnel/v2/claims {"administratorId":"CLIENT1","claimants":["CLIENT2","CLIE
 	}},
 	failedContact("refused", refused422, 1, "failed"),
 	failedContact("uncertain", failed500, 4, "uncertain", "settle --not-created P@example.com:client", "settle --undo p@example.com:client", "settle --not-created p@example.com:client"),
+	{name: "a contact in doubt", long: true, mapping: with(joint, "key: E-mail\n", "key: First name\n"), ways: everyWay, orders: true,
+		nights: []sheetNight{
+			{rows: []string{"a@ | L1 | A-1 | p@ | Poe"}, doubt: "client p@example.com"},
+			{rows: []string{"a@ | L1 | A-1 | p@ | Poe", "p@ | L9 | P-1 | |"}, flags: "--max-failures 100%", code: 1, posts: "claim 1, activity 1, link 1",
+				status: "done, failed", cells: []string{"2 contactId ="}},
+		}},
+	{name: "the name of a contact", long: true,
+		mapping: with(joint, "    key: Partner\n    lookup: {email: Partner}\n", "    key: Partner name\n    lookup: {email: Partner}\n"),
+		nights: []sheetNight{
+			{rows: []string{"a@ | Ann | A-1 | p@ | Poe Lee", "b@ | Bob | B-1 | p@ | Poe Lee"},
+				faults: faults{"client p@example.com": {dropped}, "every lookup": {notFound}}, code: 4, posts: "client 3",
+				cells: []string{"1 Failed step = contact/joint:partner/Poe Lee", "step a@example.com contact/joint:partner/Poe Lee ~ "}},
+			{do: []string{"settle → 4 client of the client Poe Lee, a contact “partner”\n", "settle --give-up Poe·Lee:client", "settle --undo Poe·Lee:client",
+				"settle --created <client p@example.com> Poe·Lee:client"}, posts: "claim 2, activity 2, link 2"},
+			{do: []string{"lose ledger"}, rerun: true, flags: "--yes", status: "unchanged",
+				cells: []string{"step a@example.com contact/joint:partner/Poe Lee ~ "}},
+		}},
 	{name: "a contact is erased", long: true, mapping: joint, nights: []sheetNight{
 		{rows: []string{"a@ | Ann | A-1 | p@ | Poe"}, posts: "client 2, claim 1, activity 1, link 1"},
 		{do: []string{"history --forget p@example.com --yes"},
@@ -406,16 +520,8 @@ func failedContact(name string, f apitest.Fault, code int, status string, do ...
 // taken creates a thing and answers with what another has.
 func taken(answer string) apitest.Fault { return apitest.CreateThen(apitest.JSON(201, answer)) }
 
-// knownClient is a case in which the service knows the second of three clients, on the first night and the second.
-func knownClient(existing, posts, status string, code int) nightCase {
-	n := sheetNight{knows: []string{"A-2 C2@example.com +447911123002"}, rows: []string{"1-3"}, code: code, posts: posts, status: status,
-		cells: []string{"2 contactId = <client A-2>"}, calls: []string{"/by-email/c2%40", `!"ref":"A-2"`}}
-	if existing == "create" {
-		n.cells, n.calls = nil, []string{"!/by-", `1×"ref":"A-2"`}
-	}
-	again := sheetNight{code: code, status: strings.ReplaceAll(status, "done", "unchanged")}
-	return nightCase{name: "existing: " + existing, mapping: byAgreement(existing, ""), nights: []sheetNight{n, again}}
-}
+// knownA2 is a client whom the service knows.
+var knownA2 = []string{"A-2 C2@example.com +447911123002"}
 
 // campaign is a mapping of version 2 over the scenes' sheet with these activities, in this order.
 func campaign(activities ...string) string {
@@ -441,91 +547,9 @@ var born = []string{bornActivity, agreementActivity, signActivity}
 
 // grown is a case in which a mapping that has run for some clients gets one more activity.
 func grown(name string, then []string, says string) nightCase {
-	return nightCase{name: "grown: " + name, long: true, mapping: campaign(born...), nights: []sheetNight{
+	return nightCase{name: "grown: " + name, long: true, mapping: campaign(born...), workers: true, nights: []sheetNight{
 		{rows: []string{"1-5"}, posts: "client 5, claim 5, activity 15, link 5"},
 		{mapping: campaign(then...), dry: true, again: true, calls: []string{"!/by-"}, says: []string{"[grown]", says, "5 known clients"}, posts: "activity 5"},
 		{says: []string{"![grown]"}},
-	}}
-}
-
-// answerCases are the cases of TestNights in which the service refuses, redirects, is busy, or gives answers that say
-// too little.
-var answerCases = []nightCase{
-	// Answers that lack an id or a url.
-	{name: "an answer without an id, until the pointer is corrected", mapping: stepThree, promise: true,
-		wire: func(wire *apitest.Wire) { wire.ContactID = "/data/contactId" }, env: "wire: {lookup_contact_id: /contactId}", nights: []sheetNight{
-			{rows: []string{"1 A-1"}, faults: lagging, code: 4, posts: "client 1"},
-			{env: "wire: {contact_id: /data/contactId, lookup_contact_id: /contactId}", faults: lagging, dry: true, posts: "claim 1, activity 3, link 1",
-				status: "done", cells: []string{"1 contactId = <client c1@example.com>"}},
-		}},
-
-	// Refusals.
-	{name: "refused claims", mapping: stepThree, promise: true, env: "errors:\n  - {status: 422, pointer: /code, matches: ^POSTCODE$, means: failed, hint: Ask the client for the postcode.}",
-		nights: []sheetNight{
-			{rows: []string{"1-5"}, faults: faults{"claim c2@example.com/Loan A-2": {refusal(400)}, "claim c3@example.com/Loan A-3": {refusal(422)}, "claim c4@example.com/Loan A-4": {refusal(413)}},
-				code: 1, posts: "?", status: "done, failed, failed, failed, done", errors: []string{"", "…it is unknown", "…it is unknown", "…it is unknown", ""},
-				cells: []string{"3 What to do = Ask the client for the postcode."},
-				says:  []string{"3×): failed at the ", "Results!3 (source row 3): failed at the ", "HTTP 422 Unprocessable Entity", "!it is unknown"}},
-			{posts: "claim 3, activity 6, link 3", status: "unchanged, done, done, done, unchanged"},
-			quiet,
-		}},
-	{name: "a question is refused", long: true, mapping: stepThree, nights: []sheetNight{
-		{rows: []string{"1 A-1"}, faults: faults{"every templates": {apitest.Answer(apitest.Reply{Status: 301})}}, code: 3,
-			says: []string{"reading the activity templates got HTTP 301 Moved Permanently [no-service]\n  hint: the service redirects: check base_url\n"}},
-		{faults: faults{"every lookup": {apitest.Answer(apitest.JSON(401, `{}`))}}, flags: "--dry-run", code: 3,
-			says: []string{"the look-up by e-mail got HTTP 401 Unauthorized; check the environment's auth [no-service]\n"}},
-	}},
-	{name: "--no-lookup", mapping: stepThree, nights: []sheetNight{
-		{rows: []string{"1-3"}, flags: "--dry-run --no-lookup", calls: []string{"1×GET", "GET /funnel/v2/activity-templates\n"}, says: []string{`"client":3,`, `"planned":3}`}},
-	}},
-
-	// Redirects. A service that has done the work may answer 302 or 303 too.
-	redirected(307, "claim c2@example.com/Loan A-2"), redirected(303, "claim c2@example.com/Loan A-2"),
-
-	// A service that asks for time.
-	{name: "busy for too long: a claim", long: true, mapping: stepThree, promise: true, nights: []sheetNight{
-		{rows: []string{"1-4"}, faults: faults{"every claim": {apitest.Busy(503, 3600)}}, flags: "--concurrency 1", code: 3, posts: "?",
-			status: "uncertain, not started, not started, not started", says: []string{"asks to wait for 1h0m0s; run again then"}},
-		{code: 4, posts: stored(3)},
-	}},
-
-	// Where answers have ids and urls.
-	{name: "numbers", mapping: stepThree, promise: true, wire: func(wire *apitest.Wire) {
-		*wire = apitest.Wire{ContactID: "/data/person/id", ClaimID: "/data/claim/id", ActivityID: "/data/activity/id", RedirectURL: "/links/redirect/0",
-			LookupID: "/found/0/id", DataType: "/meta/type", Numeric: true}
-	}, env: "wire: {contact_id: /data/person/id, claim_id: /data/claim/id, activity_id: /data/activity/id, redirect_url: /links/redirect/0, " +
-		"lookup_contact_id: /found/0/id, data_type: /meta/type}",
-		nights: []sheetNight{{knows: []string{"c2@example.com c2@example.com"}, rows: []string{"1-2", "1 A-9"}, posts: "?", status: "done",
-			cells: []string{"2 contactId = <client c2@example.com>", "step c1@example.com activity/Your details@client ~ done <activity c1@example.com Your details>"}}}},
-}
-
-// refusal is an answer with a code and the service's words.
-func refusal(status int) apitest.Fault {
-	return apitest.Answer(apitest.JSON(status, `{"code":"POSTCODE","message":"it is unknown"}`))
-}
-
-// redirected is a case in which a request of the second client is redirected: the run ends, sends nothing more, and is
-// refused no further. A step that the service may have carried out is uncertain and is never sent again; the next run
-// sends any other.
-func redirected(status int, step string) nightCase {
-	reply := apitest.Reply{Status: status, Header: map[string]string{"Location": "/elsewhere"}}
-	done := status == 303
-	fault, own := apitest.Answer(reply), "not started"
-	if done {
-		fault, own = apitest.CreateThen(reply), "uncertain"
-	}
-	return nightCase{name: fmt.Sprint("redirected: ", status, " ", step), long: status == 303, mapping: stepThree, promise: true, nights: []sheetNight{
-		{rows: []string{"1-4"}, faults: faults{step: {fault}}, flags: "--concurrency 1", code: 3, posts: "?", status: "done, " + own + ", not started, not started",
-			says: []string{fmt.Sprint("HTTP ", status), "check base_url"}, also: func(s *scene, p played) {
-				if last := p.calls[len(p.calls)-1]; last.Step != step {
-					s.t.Errorf("%s %s was sent after the redirect", last.Method, last.Path)
-				}
-				s.checkPromise()
-			}},
-		{code: map[bool]int{true: 4}[done], posts: "?", also: func(s *scene, p played) {
-			if slices.Contains(p.steps(), step) == done {
-				s.t.Errorf("sent again: %q", p.steps())
-			}
-		}},
 	}}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"maps"
+	"net"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
@@ -14,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
@@ -29,7 +32,9 @@ type nightCase struct {
 	mapping string // see newScene; one with a field "ref" names clients by it
 	env     string // lines of the environment's entry
 	wire    func(*apitest.Wire)
-	ways    []string // in which the step sheetNight.doubt ends in doubt; without -long it is one of them, another for each case
+	ways    []string // in which the step sheetNight.doubt ends in doubt; see variants
+	orders  bool     // also with the rows of every sheet in the reverse order
+	workers bool     // with each number of workers, as ways and orders are too
 	promise bool     // every night that writes a workbook is held to checkPromise
 	nights  []sheetNight
 }
@@ -52,7 +57,7 @@ type sheetNight struct {
 	// The run.
 	faults  faults // see script
 	appears string // the e-mail address of a client that the service knows from the first fault of a POST on
-	doubt   string // a step that ends in doubt in the case's way; nothing else is checked of this night
+	doubt   string // a step that ends in doubt in the variant's way; nothing else is checked of this night
 	dry     bool   // a dry run comes first and must say what the run then does
 	rerun   bool   // of the results workbook
 	flags   string
@@ -85,16 +90,10 @@ func TestNights(t *testing.T) {
 			if c.long {
 				onlyLong(t)
 			}
-			ways := c.ways
-			if ways == nil {
-				ways = []string{""}
-			} else if n := int(crc32.ChecksumIEEE([]byte(c.name))>>8) % len(ways); !*long {
-				ways = ways[n : n+1]
-			}
-			for _, way := range ways {
-				t.Run(way, func(t *testing.T) {
+			for _, v := range c.variants() {
+				t.Run(strings.Trim(fmt.Sprint(v), "{ }"), func(t *testing.T) {
 					t.Parallel()
-					c.run(t, way)
+					c.run(t, v)
 				})
 			}
 		})
@@ -104,18 +103,19 @@ func TestNights(t *testing.T) {
 // nightRun is a case as it is played.
 type nightRun struct {
 	*scene
+	v        variant
 	services map[string]*apitest.Server
 	urls     map[string]string
 	known    map[string]string // ids of what the service knew before
 	again    bool
 }
 
-func (c nightCase) run(t *testing.T, way string) {
+func (c nightCase) run(t *testing.T, v variant) {
 	s := newScene(t, c.mapping, nil)
 	if c.wire != nil {
 		c.wire(&s.service.Wire)
 	}
-	r := &nightRun{s, map[string]*apitest.Server{"first": s.service}, map[string]string{"first": s.url},
+	r := &nightRun{s, v, map[string]*apitest.Server{"first": s.service}, map[string]string{"first": s.url},
 		map[string]string{"service first": s.url}, false}
 	if strings.Contains(c.mapping, "\n    ref: ") {
 		s.service.KeyField = "ref"
@@ -125,9 +125,12 @@ func (c nightCase) run(t *testing.T, way string) {
 	}
 	s.environment(c.env)
 	for i, n := range c.nights {
+		if v.order == "above" {
+			n = n.reversed()
+		}
 		r.change(n)
 		if r.again = r.again || n.again; n.doubt != "" {
-			s.leaveInDoubt(way, n.doubt)
+			v.doubt(s, n.doubt)
 		} else if !n.idle {
 			if r.play(n); c.promise && n.code != 2 && n.code != 3 {
 				s.checkPromise()
@@ -152,6 +155,9 @@ func (c nightCase) run(t *testing.T, way string) {
 func (r *nightRun) play(n sheetNight) {
 	r.t.Helper()
 	flags := strings.Fields(n.flags)
+	if r.v.workers != "" {
+		flags = r.v.flags(flags...)
+	}
 	run, plan := r.run, r.output("plan")
 	if n.rerun {
 		run, plan = func(flags ...string) played { return r.rerun(append(flags, r.output("results"))...) }, r.output("results.plan")
@@ -270,6 +276,23 @@ func contains(text, part string) bool {
 		return fmt.Sprint(strings.Count(text, some)) == times
 	}
 	return strings.Contains(text, part)
+}
+
+// reversed is the night with the rows of the sheet in the reverse order.
+func (n sheetNight) reversed() sheetNight {
+	n.rows, n.errors, n.cells = slices.Clone(n.rows), slices.Clone(n.errors), slices.Clone(n.cells)
+	slices.Reverse(n.rows)
+	status := strings.Split(n.status, ", ")
+	slices.Reverse(status)
+	n.status = strings.Join(status, ", ")
+	slices.Reverse(n.errors)
+	for i, want := range n.cells {
+		number, rest, _ := strings.Cut(want, " ")
+		if at, err := strconv.Atoi(number); err == nil {
+			n.cells[i] = fmt.Sprint(max(len(n.rows), len(status))+1-at, " ", rest)
+		}
+	}
+	return n
 }
 
 var idName = regexp.MustCompile(`<(?:url )?(?:client|claim|activity|link|service) [^<>]+>`)
@@ -552,31 +575,66 @@ func isAbout(name string, c apitest.Call) bool {
 	return name == c.Step || name == c.Kind || name == c.Method || c.Kind == "lookup" && name == "lookup "+address
 }
 
-// everyWay are the ways in which a step that was created may end in doubt; see leaveInDoubt.
+// variant is one combination under which nothing may be created twice.
+type variant struct {
+	way     string // how a step ended in doubt, see doubt
+	order   string // "above" reverses the rows of every sheet
+	workers string
+}
+
+// everyWay are the ways in which a step that was created may end in doubt; see variant.doubt.
 var everyWay = []string{"answered 500", "late", "killed"}
 
-// leaveInDoubt runs the program over the scene's sheet and leaves a step in doubt that the service has created: its answer
+// variants are those of a case: its ways, with the rows in both orders and with each number of workers. Without -long
+// it is one of these, another for each case.
+func (c nightCase) variants() (all []variant) {
+	if c.ways == nil && !c.orders && !c.workers {
+		return []variant{{}}
+	}
+	ways, orders := c.ways, []string{"below", "above"}
+	if ways == nil {
+		ways = []string{""}
+	}
+	if !c.orders {
+		orders = orders[:1]
+	}
+	for _, way := range ways {
+		for _, order := range orders {
+			all = append(all, variant{way, order, "2"}, variant{way, order, "8"})
+		}
+	}
+	if !*long {
+		n := int(crc32.ChecksumIEEE([]byte(c.name))>>8) % len(all)
+		return all[n : n+1]
+	}
+	return all
+}
+
+// flags returns flags that set the number of workers, and more.
+func (v variant) flags(more ...string) []string { return append(more, "--concurrency", v.workers) }
+
+// doubt runs the program over the scene's sheet and leaves a step in doubt that the service has created: its answer
 // says nothing, comes after the program has stopped waiting for it, or meets a killed program. "not created" is an
 // answer that says nothing to a request that created nothing. While the program runs, look-ups find nobody.
-func (s *scene) leaveInDoubt(way, step string) {
+func (v variant) doubt(s *scene, step string) {
 	s.t.Helper()
-	switch way {
+	switch v.way {
 	case "answered 500":
 		s.inDoubt(step, apitest.CreateThen(apitest.JSON(500, `{}`)))
-		s.mustRun(4)
+		s.mustRun(4, v.flags()...)
 	case "late":
 		entry := s.entry
 		s.environment(entry + "\nlimits: {timeout: 1s}")
 		s.inDoubt(step, apitest.CreateLate(0))
-		s.mustRun(4)
+		s.mustRun(4, v.flags()...)
 		s.environment(entry)
 	case "not created":
 		s.inDoubt(step, apitest.Answer(apitest.JSON(500, `{}`)))
-		s.mustRun(4)
+		s.mustRun(4, v.flags()...)
 	case "killed":
-		s.killWhenMade(step)
+		s.killWhenMade(step, v.flags()...)
 	default:
-		s.t.Fatalf("no way of doubt is %q", way)
+		s.t.Fatalf("no way of doubt is %q", v.way)
 	}
 	s.settleDown()
 	s.service.Play(nil)
@@ -594,19 +652,62 @@ func (s *scene) inDoubt(step string, f apitest.Fault) {
 }
 
 // killWhenMade runs the built program and kills it when the service has created a step and not answered yet.
-func (s *scene) killWhenMade(step string) {
+func (s *scene) killWhenMade(step string, flags ...string) {
 	s.t.Helper()
-	p := child(programName, s.args())
-	dead := make(chan struct{})
+	p := child(programName, s.args(flags...))
+	before, dead := s.connections.seen(), make(chan struct{})
 	s.inDoubt(step, apitest.Fault{Then: func() {
 		p.kill()
 		<-dead
 	}})
 	code, said := p.end(s.t)
 	close(dead)
-	s.server.CloseClientConnections() // what it has sent and was not read never comes
+	for s.connections.since(before) { // what it has sent is on its way
+		time.Sleep(time.Millisecond)
+	}
 	if code != -1 {
 		s.t.Fatalf("exit code %d: it was not killed\n%s", code, said)
 	}
 	s.since()
+}
+
+// connections counts the open connections of a scene's service, in the order in which they came.
+type connections struct {
+	mu    sync.Mutex
+	count int
+	open  map[net.Conn]int
+}
+
+func (c *connections) note(conn net.Conn, state http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		if c.open == nil {
+			c.open = map[net.Conn]int{}
+		}
+		c.count++
+		c.open[conn] = c.count
+	case http.StateClosed, http.StateHijacked:
+		delete(c.open, conn)
+	}
+}
+
+// seen is how many there were.
+func (c *connections) seen() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.count
+}
+
+// since reports whether a connection is open that came after the first n.
+func (c *connections) since(n int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, at := range c.open {
+		if at > n {
+			return true
+		}
+	}
+	return false
 }

@@ -110,21 +110,23 @@ type scene struct {
 	entry   string // of the environments file, but for the address and the case
 	pace    cli.Pace
 
-	server *httptest.Server
-	seen   int // calls of the service that a run's result has shown already
+	connections connections
+	seen        int // calls of the service that a run's result has shown already
 }
 
 func newScene(t *testing.T, mapping string, rows [][]any) *scene {
 	t.Helper()
 	s := &scene{t: t, dir: t.TempDir(), service: apitest.New(reference...), input: "leads.xlsx", pace: cli.QuickPace()}
-	s.server = httptest.NewServer(s.service)
-	t.Cleanup(s.server.Close)
+	server := httptest.NewUnstartedServer(s.service)
+	server.Config.ConnState = s.connections.note
+	server.Start()
+	t.Cleanup(server.Close)
 	t.Cleanup(func() {
 		for _, complaint := range s.service.Complaints() {
 			t.Errorf("a call is not as the service document says: %s", complaint)
 		}
 	})
-	s.url = s.server.URL
+	s.url = server.URL
 	s.mapping(mapping)
 	s.environment("")
 	s.sheet(rows)
@@ -516,7 +518,8 @@ func (s suite) Run() int {
 }
 
 // The programs that tests start as processes: this test's own binary under the name "claimsheet" is the program, and
-// under the other the program with injected bugs, which environment variables choose (see InstallTrial).
+// under the other the program with places at which it can be killed and bugs that can be injected. What that one does is
+// chosen by environment variables (see InstallTrial).
 const (
 	programName = "claimsheet"
 	trialName   = "claimsheet-trial"

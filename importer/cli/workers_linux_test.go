@@ -24,10 +24,7 @@ import (
 // has new in the place of old.
 func (s *scene) worker(number int, old, new string, flags ...string) *background {
 	s.t.Helper()
-	own := s.path(fmt.Sprintf("worker-%d.yaml", number))
-	text := strings.Replace(readText(s.t, s.path("environments.yaml")), "    base_url:", fmt.Sprintf("    headers: {X-Worker: %d}\n    base_url:", number), 1)
-	write(s.t, own, strings.Replace(text, old, new, 1))
-	w := inBackground(s.t, s.pace, append([]string{"worker", "--environments", own, "--state", s.path(fmt.Sprint("worker-", number))}, flags...)...)
+	w := inBackground(s.t, s.pace, append(s.workerArgs(number, old, new), flags...)...)
 	s.t.Cleanup(func() {
 		if code := w.stop(); code != 130 {
 			s.t.Errorf("worker %d: exit code %d\n%s", number, code, w.err.String())
@@ -36,11 +33,72 @@ func (s *scene) worker(number int, old, new string, flags ...string) *background
 	return w
 }
 
+// workers starts so many workers. stop ends them, and returns what they said.
+func (s *scene) workers(n int) (stop func() (said []string)) {
+	s.t.Helper()
+	var all []*background
+	for i := range n {
+		all = append(all, s.worker(i, "", "", "--concurrency", "4"))
+	}
+	return func() (said []string) {
+		for _, w := range all {
+			w.stop()
+			said = append(said, w.err.String())
+		}
+		return said
+	}
+}
+
+// workerArgs are the arguments of a worker, whose environments file it writes.
+func (s *scene) workerArgs(number int, old, new string) []string {
+	s.t.Helper()
+	own := s.path(fmt.Sprintf("worker-%d.yaml", number))
+	text := strings.Replace(readText(s.t, s.path("environments.yaml")), "    base_url:", fmt.Sprintf("    headers: {X-Worker: %d}\n    base_url:", number), 1)
+	write(s.t, own, strings.Replace(text, old, new, 1))
+	return []string{"worker", "--environments", own, "--state", s.path(fmt.Sprint("worker-", number))}
+}
+
 // runBeside begins a run with workers.
 func (s *scene) runBeside(flags ...string) <-chan played {
 	done := make(chan played, 1)
 	go func() { done <- s.run(append(flags, "--workers")...) }()
 	return done
+}
+
+// handedOver reports whether plans of a run wait in a schema.
+func (s *scene) handedOver(schema string) bool {
+	s.t.Helper()
+	server := pgtest.Shared(s.t)
+	return server.Exec(s.t, fmt.Sprintf("SELECT to_regclass('%s.river_job') IS NOT NULL", schema)) == "t" &&
+		server.Exec(s.t, fmt.Sprintf("SELECT count(*) > 10 FROM %s.river_job", schema)) == "t"
+}
+
+// runTogether is a run with workers. Of a worker's calls only those for the templates are answered before n workers
+// have begun plans, so that all take part; how many requests came in which time is counted from then on. schema is where
+// they meet.
+func (s *scene) runTogether(n int, schema string, flags ...string) (p played, requests int, took time.Duration) {
+	s.t.Helper()
+	server, begun := pgtest.Shared(s.t), make(chan struct{})
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		f := apitest.Fault{Delay: 2 * time.Millisecond}
+		if c.Header.Get("X-Worker") != "" && !strings.HasSuffix(c.Path, "/activity-templates") {
+			f.Until = begun
+		}
+		return f
+	})
+	answer := sync.OnceFunc(func() { close(begun) })
+	defer answer()
+	done, there := s.runBeside(flags...), false
+	s.waitFor("plans that all workers have begun", func() bool {
+		time.Sleep(200 * time.Millisecond) // each question is a process
+		there = there || s.handedOver(schema)
+		return len(done) > 0 || there &&
+			server.Exec(s.t, fmt.Sprintf("SELECT count(DISTINCT attempted_by[array_upper(attempted_by, 1)]) >= %d FROM %s.river_job WHERE state = 'running'", n, schema)) == "t"
+	})
+	before, began := len(s.service.Calls()), time.Now()
+	answer()
+	p = <-done
+	return p, len(s.service.Calls()) - before, time.Since(began)
 }
 
 // posted is how many creating calls had each value of the header X-Worker.
@@ -76,35 +134,26 @@ func TestWorkersCarryOut(t *testing.T) {
 	url := server.URL()
 	_, schema, _ := strings.Cut(url, "search_path=")
 	s.environment("limits: {concurrency: 4}\n" + fmt.Sprintf("ledger: %q", url+"&application_name=of-"+schema))
-	var all []*background
-	for i := range workers {
-		all = append(all, s.worker(i, "", "", "--concurrency", "4"))
-	}
-	// Of a worker's calls only those for the templates are answered before all workers have begun plans, so that all take part.
-	begun := make(chan struct{})
-	s.service.Play(func(c apitest.Call) apitest.Fault {
-		f := apitest.Fault{Delay: 2 * time.Millisecond}
-		if c.Header.Get("X-Worker") != "" && !strings.HasSuffix(c.Path, "/activity-templates") {
-			f.Until = begun
+	stop := s.workers(workers)
+	ended, most := make(chan struct{}), make(chan int)
+	go func() {
+		n := 0
+		for {
+			now, _ := strconv.Atoi(server.Exec(t, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'of-"+schema+"'"))
+			n = max(n, now)
+			select {
+			case <-ended:
+				most <- n
+				return
+			case <-time.After(100 * time.Millisecond):
+			}
 		}
-		return f
-	})
-	answer := sync.OnceFunc(func() { close(begun) })
-	defer answer()
-	done := s.runBeside("--rate", fmt.Sprint(ceiling))
-	s.waitFor("plans that all workers have begun", func() bool {
-		time.Sleep(200 * time.Millisecond) // each question is a process
-		return len(done) > 0 || server.Exec(t, fmt.Sprintf("SELECT to_regclass('%s.river_job') IS NOT NULL", schema)) == "t" && server.Exec(t, fmt.Sprintf(
-			"SELECT count(DISTINCT attempted_by[array_upper(attempted_by, 1)]) >= %d FROM %s.river_job WHERE state = 'running'", workers, schema)) == "t"
-	})
-	connections, _ := strconv.Atoi(server.Exec(t, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'of-"+schema+"'"))
-	if connections < 3*(1+workers) || connections > each*(1+workers) {
-		t.Errorf("%d connections, want at most %d", connections, each*(1+workers))
+	}()
+	p, requests, took := s.runTogether(workers, schema, "--rate", fmt.Sprint(ceiling))
+	close(ended)
+	if n := <-most; n < 3*(1+workers) || n > each*(1+workers) {
+		t.Errorf("%d connections, want at most %d", n, each*(1+workers))
 	}
-	before, began := len(s.service.Calls()), time.Now()
-	answer()
-	p := <-done
-	requests, took := len(s.service.Calls())-before, time.Since(began)
 	s.allDone(p, clients)
 	by, r := posted(p.calls), p.summary.Requests
 	if by["0"] == 0 || by["1"] == 0 || by[""] == 0 || by[""] > 10 || r.Client+r.Claim+r.Activity+r.Link != by[""]+by["0"]+by["1"] {
@@ -127,9 +176,8 @@ func TestWorkersCarryOut(t *testing.T) {
 	s.must(0, "settle")
 	s.report()
 	s.must(5, "history", "--purge", "--older-than", "1d", "--yes")
-	for _, w := range all {
-		w.stop()
-		expect(t, w.err.String(), "works for run")
+	for _, said := range stop() {
+		expect(t, said, "works for run")
 	}
 	s.must(0, "history", "--purge", "--older-than", "1d", "--yes")
 }
@@ -195,14 +243,24 @@ func TestWorkerThatDoesNotFit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, stepThree, leads(clients))
-			s.inDatabase(pgtest.Shared(t), "limits: {concurrency: 1}\nwire: {claim_id: /claimId}\nerrors: [{status: 418, means: stop}]")
+			server := pgtest.Shared(t)
+			schema := s.inDatabase(server, "limits: {concurrency: 1}\nwire: {claim_id: /claimId}\nerrors: [{status: 418, means: stop}]")
+			jobs, by := schema+".river_job WHERE state = 'running'", "attempted_by[array_upper(attempted_by, 1)]"
 			unfit := s.worker(0, c.old, c.new, "--concurrency", "1")
 			done := s.runBeside()
-			s.waitFor("the word of the worker that does not fit", func() bool {
-				return strings.Contains(unfit.err.String(), "this worker cannot work for it")
-			})
-			s.worker(1, "", "")
-			unfit.stop()
+			s.waitFor("plans that are handed over", func() bool { return s.handedOver(schema) })
+			if name == "base_url" {
+				time.Sleep(3 * time.Second) // a worker looks every two
+				s.worker(1, "", "")
+			} else {
+				s.waitFor("plans that the worker begins", func() bool { return server.Exec(t, "SELECT count(*) > 0 FROM "+jobs) == "t" })
+				begun := server.Exec(t, "SELECT DISTINCT "+by+" FROM "+jobs)
+				s.worker(1, "", "")
+				s.waitFor("all other plans", func() bool {
+					return server.Exec(t, "SELECT NOT EXISTS (SELECT 1 FROM "+schema+".river_job WHERE state <> 'running' OR "+by+" <> '"+begun+"')") == "t"
+				})
+				unfit.stop()
+			}
 			p := <-done
 			s.allDone(p, clients)
 			for _, call := range p.calls {
@@ -210,7 +268,8 @@ func TestWorkerThatDoesNotFit(t *testing.T) {
 					t.Errorf("the worker that does not fit sends %s %s", call.Method, call.Path)
 				}
 			}
-			expect(t, unfit.err.String(), c.says)
+			unfit.stop()
+			expect(t, unfit.err.String(), "this worker cannot work for it", c.says)
 			if strings.Contains(unfit.err.String(), "works for run ") || posted(p.calls)["1"] < 60 {
 				t.Errorf("creating calls by worker: %v\n%s", posted(p.calls), unfit.err.String())
 			}
@@ -377,7 +436,7 @@ func TestCreatedTwiceIsSaid(t *testing.T) {
 	const step = "client c2@example.com"
 	s := newScene(t, stepThree, leads(3))
 	s.inDatabase(pgtest.Shared(t), "")
-	first := child(trialName, s.args("--state", s.path("state-1"), "-o", s.path("out-1.results.xlsx"), "--concurrency", "1"), "TRIAL_LEASE=2s", "TRIAL_PAUSE=c2@example.com")
+	first := child(trialName, s.args("--state", s.path("state-1"), "-o", s.path("out-1.results.xlsx"), "--concurrency", "1"), "TRIAL_LEASE=2s", "TRIAL_PAUSE=before-write c2@example.com:client")
 	first.start(t)
 	t.Cleanup(first.kill)
 	s.waitFor("the pause", func() bool {
@@ -418,37 +477,77 @@ type benchWay struct {
 
 var benchWays = []benchWay{{name: "file"}, {"database", true, 0}, {"workers=1", true, 1}, {"workers=2", true, 2}, {"workers=4", true, 4}}
 
-// BenchmarkWorkers measures how fast one, two and four workers carry a run out, beside runs that send everything
-// themselves with a ledger in a file and in a database. Runs and workers are processes of the built program, and so is
-// the service of BenchmarkRun, which waits 20 or 5 ms. Each process that sends has as many calls in flight, so that four
-// workers have four times as many as one. The files are on the disk of the database, which waits for it as the file
-// does.
+// BenchmarkWorkers measures how fast one, two and four workers carry a run out, against a run that sends everything
+// itself with a ledger in a file, and beside it one with a ledger in a database. Runs and workers are processes of the
+// built program, and so is the service of BenchmarkRun, which waits 20 or 5 ms. Each process that sends has as many
+// calls in flight, so that four workers have four times as many as one. The files are on the disk of the database,
+// which waits for it as the file does.
 //
-// cpu-us/call is the processor time of the run and its workers for each call, and database-bytes/step by how much the
-// database grows. A run is measured from its start to its workbook; its workers have been started before and wait for
-// it, and have made the tables.
+// A round measures all ways one after the other, every second one backwards. Metrics are the medians of the rounds:
+// ratio is the time of the run with a file over that of the way, in the same round; cpu-us/call is the processor time
+// of the run and its workers for each call, and database-cpu-us/call the database's; database-bytes/step is by how much
+// the database grows, and connections/process how many each has at most. A run is measured from its start to its
+// workbook; its workers have been started before and wait for it, and have made the tables.
 //
-//	go test ./importer/cli -run '^$' -bench '^BenchmarkWorkers$' -benchtime 1x -count 3 -timeout 1h -clients 2000
+//	go test ./importer/cli -run '^$' -bench '^BenchmarkWorkers$' -benchtime 1x -timeout 1h -clients 2000 -rounds 3
 func BenchmarkWorkers(b *testing.B) {
 	server := pgtest.Own(b)
+	program := programName
 	sheet := filepath.Join(b.TempDir(), "leads.xlsx")
 	writeBenchSheet(b, sheet, 0, *benchClients)
 	for _, delay := range []string{"20ms", "5ms"} {
-		for _, way := range benchWays {
-			b.Run(delay+"/"+way.name, func(b *testing.B) {
-				took, grown := way.measure(b, server, sheet, delay)
-				calls := float64(benchCalls * *benchClients)
-				b.ReportMetric(calls/took.wall.Seconds(), "calls/s")
-				b.ReportMetric(float64(took.processor.Microseconds())/calls, "cpu-us/call")
-				b.ReportMetric(grown/calls, "database-bytes/step")
-			})
-		}
+		b.Run(delay, func(b *testing.B) {
+			rounds := make([]map[string]benchWork, *benchRounds)
+			for i := range rounds {
+				ways := slices.Clone(benchWays)
+				if i%2 == 1 {
+					slices.Reverse(ways)
+				}
+				rounds[i] = map[string]benchWork{}
+				for _, way := range ways {
+					rounds[i][way.name] = way.measure(b, server, program, sheet, delay)
+				}
+			}
+			for _, way := range benchWays {
+				b.Run(way.name, func(b *testing.B) { way.report(b, rounds) })
+			}
+		})
 	}
 }
 
-// measure has the sheet carried out with a service, a folder and a ledger of its own. The processor time is that of all
-// client processes; grown is by how many bytes the database has grown.
-func (w benchWay) measure(b *testing.B, server *pgtest.Server, sheet, delay string) (took benchTime, grown float64) {
+// benchWork is what a way took.
+type benchWork struct {
+	benchTime                 // the processor time is that of all client processes
+	database    time.Duration // processor time
+	bytes       float64       // by how much the database has grown
+	connections float64       // of all processes, the most at any time
+}
+
+// report reports the medians of a way's rounds.
+func (w benchWay) report(b *testing.B, rounds []map[string]benchWork) {
+	for i, round := range rounds {
+		b.Logf("round %d: %s, %s of processor, %s of the database's", i+1, round[w.name].wall, round[w.name].processor, round[w.name].database)
+	}
+	calls := float64(benchCalls * *benchClients)
+	metric := func(name string, of func(file, way benchWork) float64) {
+		values := make([]float64, len(rounds))
+		for i, round := range rounds {
+			values[i] = of(round[benchWays[0].name], round[w.name])
+		}
+		slices.Sort(values)
+		b.ReportMetric((values[(len(values)-1)/2]+values[len(values)/2])/2, name)
+	}
+	metric("ns/op", func(_, way benchWork) float64 { return float64(way.wall.Nanoseconds()) })
+	metric("calls/s", func(_, way benchWork) float64 { return calls / way.wall.Seconds() })
+	metric("ratio", func(file, way benchWork) float64 { return file.wall.Seconds() / way.wall.Seconds() })
+	metric("cpu-us/call", func(_, way benchWork) float64 { return float64(way.processor.Microseconds()) / calls })
+	metric("database-bytes/step", func(_, way benchWork) float64 { return way.bytes / calls })
+	metric("connections/process", func(_, way benchWork) float64 { return way.connections / float64(1+w.workers) })
+	metric("database-cpu-us/call", func(_, way benchWork) float64 { return float64(way.database.Microseconds()) / calls })
+}
+
+// measure has the sheet carried out with a service, a folder and a ledger of its own.
+func (w benchWay) measure(b *testing.B, server *pgtest.Server, program, sheet, delay string) (work benchWork) {
 	b.Helper()
 	dir, err := os.MkdirTemp("/tmp", "claimsheet-bench-") // where the server has its files; b.TempDir may be in memory
 	must(b, err)
@@ -467,47 +566,99 @@ func (w benchWay) measure(b *testing.B, server *pgtest.Server, sheet, delay stri
 	server.Exec(b, "CHECKPOINT") // none of what was before is written meanwhile
 	stops := make([]func() time.Duration, w.workers)
 	for i := range stops {
-		stops[i] = startBenchWorker(b, environments, filepath.Join(dir, fmt.Sprint("worker-", i)))
+		stops[i] = startBenchWorker(b, program, environments, filepath.Join(dir, fmt.Sprint("worker-", i)))
 	}
 	if w.workers > 0 {
 		run = append(run, "--workers")
 	}
-	size := func() float64 {
-		n, err := strconv.ParseFloat(server.Exec(b, "SELECT pg_database_size(current_database())"), 64)
-		must(b, err)
-		return n
-	}
-	before := size()
-	took = timed(b, programName, append(run, sheet)...)
+	before, size := databaseTime(b, server), numberOf(b, server, databaseSize)
+	ended, counted := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(counted)
+		for {
+			work.connections = max(work.connections, numberOf(b, server, "SELECT count(*) - 1 FROM pg_stat_activity WHERE backend_type = 'client backend'"))
+			select {
+			case <-ended:
+				return
+			case <-time.After(time.Second):
+			}
+		}
+	}()
+	work.benchTime = timed(b, program, append(run, sheet)...)
+	close(ended)
+	<-counted
 	for _, stop := range stops {
-		took.processor += stop()
+		work.processor += stop()
 	}
-	return took, size() - before
+	work.database, work.bytes = databaseTime(b, server)-before, numberOf(b, server, databaseSize)-size
+	return work
 }
 
-// startBenchWorker starts a worker and waits until it works. stop ends it, at the latest with the benchmark, and returns its
-// processor time.
-func startBenchWorker(b *testing.B, environments, state string) (stop func() time.Duration) {
+const databaseSize = "SELECT pg_database_size(current_database())"
+
+// numberOf is the number that a query returns.
+func numberOf(b *testing.B, server *pgtest.Server, query string) float64 {
 	b.Helper()
-	cmd := exec.Command(programName, "worker", "--environments", environments, "--state", state, "--concurrency", strconv.Itoa(*benchEach))
+	n, err := strconv.ParseFloat(server.Exec(b, query), 64)
+	if err != nil {
+		b.Error(err)
+	}
+	return n
+}
+
+// startBenchWorker starts a worker and waits until it works. stop ends it, at the latest
+// with the benchmark, and returns its processor time since then.
+func startBenchWorker(b *testing.B, program, environments, state string) (stop func() time.Duration) {
+	b.Helper()
+	cmd := exec.Command(program, "worker", "--environments", environments, "--state", state, "--concurrency", strconv.Itoa(*benchEach))
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} // it ends with the benchmark, however that ends
 	must(b, cmd.Start())
+	var started time.Duration
 	stop = sync.OnceValue(func() time.Duration {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != 143 {
 			b.Errorf("a worker: %s\n%s", cmd.ProcessState, &said)
 		}
-		return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+		return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime() - started
 	})
 	b.Cleanup(func() { stop() })
 	for range 3000 {
 		if _, err := os.Stat(filepath.Join(state, "worker.alive")); err == nil {
+			started, _ = timeOf(b, strconv.Itoa(cmd.Process.Pid))
 			return stop
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 	b.Fatal("a worker does not start")
 	return nil
+}
+
+// databaseTime is the processor time that the processes of a server have used, those that have ended included.
+func databaseTime(b *testing.B, server *pgtest.Server) (used time.Duration) {
+	b.Helper()
+	for pid := range strings.FieldsSeq(server.Exec(b, `SELECT split_part(pg_read_file('postmaster.pid'), chr(10), 1) UNION SELECT pid::text FROM pg_stat_activity`)) {
+		own, children := timeOf(b, pid)
+		used += own + children
+	}
+	return used
+}
+
+// timeOf is the processor time that a process has used, and that of those that it has
+// started and that have ended; 0 for one that has ended itself.
+func timeOf(b *testing.B, pid string) (own, children time.Duration) {
+	b.Helper()
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		return 0, 0
+	}
+	const user, system, childUser, childSystem = 11, 12, 13, 14 // behind the name
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	used := func(field int) time.Duration {
+		n, err := strconv.Atoi(fields[field])
+		must(b, err)
+		return time.Duration(n) * 10 * time.Millisecond
+	}
+	return used(user) + used(system), used(childUser) + used(childSystem)
 }
