@@ -24,6 +24,7 @@ type wired struct {
 	start time.Time
 	opens func() time.Duration // how long the next connection takes to open
 	says  func(n int, w http.ResponseWriter)
+	slow  time.Duration // the longest that the limiter of several processes takes to answer; 0 means 4 ms
 
 	address string
 	conns   chan net.Conn
@@ -99,10 +100,7 @@ func (s *wired) arrivals() []time.Duration {
 // clients are n processes that send to the service; several share a limiter.
 func (s *wired) clients(t *testing.T, n int, change func(i int, cfg *apiclient.Config)) (all []*apiclient.Client) {
 	t.Helper()
-	limiter := &agreed{slow: 150 * time.Millisecond}
-	if n > 2 {
-		limiter.slow = 4 * time.Millisecond
-	}
+	limiter := &agreed{slow: max(s.slow, 4*time.Millisecond)}
 	for i := range n {
 		cfg := config(apiclient.V2)
 		if s.to(&cfg); n > 1 {
@@ -143,6 +141,9 @@ func TestTheRateHoldsWhereConnectionsAreSlow(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					start := time.Now()
 					s := wire(t, &wired{opens: func() time.Duration { return opens.time(start) }, says: opens.says})
+					if test.processes == 2 {
+						s.slow = 150 * time.Millisecond
+					}
 					all := s.clients(t, test.processes, func(_ int, cfg *apiclient.Config) {
 						cfg.RequestsPerSecond, cfg.Concurrency = test.rate, 24
 					})
