@@ -77,6 +77,9 @@ func (c *Client) Judge(r Request, a Answer, err error) Verdict {
 // made ready for one again: the Verdict's Answer is nil.
 func (c *Client) JudgeStored(r Request, stored Answer) Verdict { return c.judge(r, stored, nil) }
 
+// ByRules is in the Reason of an answer that the environment's rules read in another way than by its status.
+const ByRules = ", which the environment's errors rules read as "
+
 // ReadingRules returns a word that differs where answers are read by other rules.
 func (c *Client) ReadingRules() string {
 	rules, _ := json.Marshal([]any{c.cfg.BaseURL, c.cfg.Version, c.cfg.Wire, c.cfg.Rules}) // plain data
@@ -105,7 +108,7 @@ func (c *Client) judge(r Request, a Answer, err error) Verdict {
 	default:
 		v.Reason, v.Detail = statusText(a.Status), detail(c.forShow(a))
 		if ruled && rule.Means != "stop" {
-			v.Reason += ", which the environment's errors rules read as " + rule.Means
+			v.Reason += ByRules + rule.Means
 		}
 	}
 	v.Hint = cmp.Or(rule.Hint, v.Hint)

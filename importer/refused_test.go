@@ -359,3 +359,32 @@ func TestContactIsRefused(t *testing.T) {
 		})
 	}
 }
+
+// TestReportOfAnAnswerReadByRules: a 401 that the environment reads as failed has stopped no run, and a report says so too.
+func TestReportOfAnAnswerReadByRules(t *testing.T) {
+	t.Parallel()
+	job, known, service := newJob(t, apiclient.InProcess)
+	var err error
+	job.Service, err = apiclient.New(apiclient.Config{BaseURL: "http://localhost", Version: apiclient.V2, Wire: apiclient.DefaultWire(), Concurrency: 1,
+		NotFound: apiclient.DefaultNotFound(), Transport: apiclient.InProcess(service), Rules: []apiclient.Rule{{Status: 401, Means: "failed"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	service.Play(func(c apitest.Call) apitest.Fault {
+		if c.Step == "claim c2@example.com/Loan A" {
+			return apitest.Answer(apitest.JSON(401, `{"message":"not this one"}`))
+		}
+		return apitest.Fault{}
+	})
+	if err := job.Do(t.Context(), busyPlans(job.Binding, 3)); err != nil {
+		t.Fatal(err)
+	}
+	report := &importer.Job{Runs: job.Runs, Environment: "e", Binding: job.Binding, Ledger: known, Drafts: newDrafts(t)}
+	if _, _, err := report.Project(t.Context(), busyPlans(job.Binding, 3)); err != nil {
+		t.Fatal(err)
+	}
+	run, again := rowsOf(t, job)[1], rowsOf(t, report)[1]
+	if run.Status != result.Failed || again.Status != result.Failed || again.Error != run.Error {
+		t.Errorf("the report has %+v, the run %+v", again, run)
+	}
+}

@@ -426,7 +426,8 @@ func (r *clientRun) projected(ctx context.Context, d decision) stepOutcome {
 		v = r.job.judgeStored(known, r.ids.person(""))
 	}
 	withdrawn := known.Reason == apiclient.StoppedBefore || known.Reason == reasonWithdrawn
-	if known.To == ledger.Refused && !hasWords && unsent(v) && (stopped || v.Stop || withdrawn) {
+	hadToStop := v.Stop && !strings.Contains(known.Reason, apiclient.ByRules)
+	if known.To == ledger.Refused && !hasWords && unsent(v) && (stopped || hadToStop || withdrawn) {
 		return r.job.notStarted(ctx, d, v.Detail)
 	}
 	v.Reason = cmp.Or(strings.TrimSuffix(known.Reason, "; "+v.Hint), v.Reason, "it was not sent")
