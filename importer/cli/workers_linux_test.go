@@ -436,7 +436,7 @@ func TestCreatedTwiceIsSaid(t *testing.T) {
 	const step = "client c2@example.com"
 	s := newScene(t, stepThree, leads(3))
 	s.inDatabase(pgtest.Shared(t), "")
-	first := child(trialName, s.args("--state", s.path("state-1"), "-o", s.path("out-1.results.xlsx"), "--concurrency", "1"), "TRIAL_LEASE=2s", "TRIAL_PAUSE=before-write c2@example.com:client")
+	first := child(trialName, s.args("--state", s.path("state-1"), "-o", s.path("out-1.results.xlsx"), "--concurrency", "1"), "TRIAL_LEASE=2s", "TRIAL_PAUSE=c2@example.com")
 	first.start(t)
 	t.Cleanup(first.kill)
 	s.waitFor("the pause", func() bool {

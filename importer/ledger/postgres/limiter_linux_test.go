@@ -198,7 +198,7 @@ func TestLimiterAndRestart(t *testing.T) {
 		t.Errorf("%d requests were sent", after-before)
 	}
 	do(t, server.Start())
-	ask(within(t, time.Second), 8, all...)
+	ask(within(t, 3*time.Second), 8, all...) // on a busy machine the connections take their time
 	if n := len(s.arrivals()) - before; n < 20 {
 		t.Errorf("%d requests were sent afterwards", n)
 	}
