@@ -129,6 +129,9 @@ func TestN7_OnlyTheEnvironmentsProxy(t *testing.T) {
 	if v := client.Create(t.Context(), createContact(client)); v.Effect != apiclient.Created {
 		t.Errorf("%+v", v)
 	}
+	if apiclient.NewTransport(apiclient.Config{}).Proxy != nil { // net/http itself leaves services of this machine out
+		t.Error("net/http asks the variables too")
+	}
 	if diff := cmp.Diff([]string{"CONNECT " + service.Addr}, proxy.Asked()); diff != "" || other.Load() != 0 {
 		t.Errorf("%d requests at another proxy; asked (-want +got):\n%s", other.Load(), diff)
 	}
