@@ -365,8 +365,9 @@ func TestReportOfAnAnswerReadByRules(t *testing.T) {
 	t.Parallel()
 	job, known, service := newJob(t, apiclient.InProcess)
 	var err error
-	job.Service, err = apiclient.New(apiclient.Config{BaseURL: "http://localhost", Version: apiclient.V2, Wire: apiclient.DefaultWire(), Concurrency: 1,
-		NotFound: apiclient.DefaultNotFound(), Transport: apiclient.InProcess(service), Rules: []apiclient.Rule{{Status: 401, Means: "failed"}}})
+	job.Service, err = apiclient.New(apiclient.Config{BaseURL: "http://localhost", Version: apiclient.V2, Wire: apiclient.DefaultWire(),
+		NotFound: apiclient.DefaultNotFound(), Transport: apiclient.InProcess(service), Concurrency: 1,
+		Rules: []apiclient.Rule{{Status: 401, Means: "failed"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
