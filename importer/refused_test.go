@@ -360,20 +360,24 @@ func TestContactIsRefused(t *testing.T) {
 	}
 }
 
-// TestReportOfAnAnswerReadByRules: a 401 that the environment reads as failed has stopped no run, and a report says so too.
+// TestReportOfAnAnswerReadByRules: a 401 that the environment reads as failed has stopped no run, and a 429 is not to be sent
+// again as it is: a report says so too.
 func TestReportOfAnAnswerReadByRules(t *testing.T) {
 	t.Parallel()
 	job, known, service := newJob(t, apiclient.InProcess)
 	var err error
 	job.Service, err = apiclient.New(apiclient.Config{BaseURL: "http://localhost", Version: apiclient.V2, Wire: apiclient.DefaultWire(),
 		NotFound: apiclient.DefaultNotFound(), Transport: apiclient.InProcess(service), Concurrency: 1,
-		Rules: []apiclient.Rule{{Status: 401, Means: "failed"}}})
+		Rules: []apiclient.Rule{{Status: 401, Means: "failed"}, {Status: 429, Means: "failed"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	service.Play(func(c apitest.Call) apitest.Fault {
-		if c.Step == "claim c2@example.com/Loan A" {
+		switch c.Step {
+		case "claim c2@example.com/Loan A":
 			return apitest.Answer(apitest.JSON(401, `{"message":"not this one"}`))
+		case "claim c3@example.com/Loan A":
+			return apitest.Answer(apitest.JSON(429, `{"message":"too many claims"}`))
 		}
 		return apitest.Fault{}
 	})
@@ -384,8 +388,10 @@ func TestReportOfAnAnswerReadByRules(t *testing.T) {
 	if _, _, err := report.Project(t.Context(), busyPlans(job.Binding, 3)); err != nil {
 		t.Fatal(err)
 	}
-	run, again := rowsOf(t, job)[1], rowsOf(t, report)[1]
-	if run.Status != result.Failed || again.Status != result.Failed || again.Error != run.Error {
-		t.Errorf("the report has %+v, the run %+v", again, run)
+	run, again := rowsOf(t, job), rowsOf(t, report)
+	for i := 1; i < 3; i++ {
+		if run[i].Status != result.Failed || again[i].Status != result.Failed || again[i].Error != run[i].Error || again[i].Advice != run[i].Advice {
+			t.Errorf("the report has %+v, the run %+v", again[i], run[i])
+		}
 	}
 }

@@ -426,8 +426,7 @@ func (r *clientRun) projected(ctx context.Context, d decision) stepOutcome {
 		v = r.job.judgeStored(known, r.ids.person(""))
 	}
 	withdrawn := known.Reason == apiclient.StoppedBefore || known.Reason == reasonWithdrawn
-	hadToStop := v.Stop && !strings.Contains(known.Reason, apiclient.ByRules)
-	if known.To == ledger.Refused && !hasWords && unsent(v) && (stopped || hadToStop || withdrawn) {
+	if known.To == ledger.Refused && !hasWords && unsent(v) && (stopped || v.Stop || withdrawn) {
 		return r.job.notStarted(ctx, d, v.Detail)
 	}
 	v.Reason = cmp.Or(strings.TrimSuffix(known.Reason, "; "+v.Hint), v.Reason, "it was not sent")
@@ -449,7 +448,11 @@ func (j *Job) judgeStored(step ledger.Step, clientID string) apiclient.Verdict {
 	request := apiclient.Request{Kind: apiclient.Kind(step.Kind)}
 	stored := apiclient.StoredAnswer(step.Event.Status, step.Answer)
 	if j.Service == nil {
-		return new(apiclient.Client).JudgeStored(request, stored)
+		v := new(apiclient.Client).JudgeStored(request, stored)
+		if strings.Contains(step.Reason, apiclient.ByRules+"failed") { // what the status alone would mean did not count
+			v.Stop, v.Retry, v.Hint = false, apiclient.Never, ""
+		}
+		return v
 	}
 	switch routes := j.Service.Routes(); step.Kind { // as far as a relative url in the answer depends on it
 	case ledger.KindClient:
