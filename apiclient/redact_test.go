@@ -159,7 +159,7 @@ func TestSecretsAreHiddenInEverySpelling(t *testing.T) {
 	check("names", `k3y&#43canary&#x0000002F;b c&amp;&quot;%41&auml;==`, false)
 }
 
-// The rest of a text keeps its spelling, and half of a secret is none. Words that only look like a link are not
+// The rest of a text keeps its spelling, and so does a part of a secret. Words that only look like a link are not
 // changed, and a hidden link is not hidden again. A secret of digits is hidden also where an answer with escapes
 // repeats it as a number.
 func TestWhatIsNoSecretStays(t *testing.T) {

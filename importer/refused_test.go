@@ -360,8 +360,8 @@ func TestContactIsRefused(t *testing.T) {
 	}
 }
 
-// TestReportOfAnAnswerReadByRules: a 401 that the environment reads as failed has stopped no run, and a 429 is not to be sent
-// again as it is: a report says so too.
+// TestReportOfAnAnswerReadByRules: where the environment's rules read a 401 or a 429 as failed, a report shows the rows
+// with the status, error and advice that the run gave them.
 func TestReportOfAnAnswerReadByRules(t *testing.T) {
 	t.Parallel()
 	job, known, service := newJob(t, apiclient.InProcess)

@@ -23,7 +23,7 @@ import (
 // maxSize is the largest environments file that is read, and the largest TLS file, in bytes.
 const maxSize = 1 << 20
 
-// File is an environments file without problems. A nil File means that there is none: it has only the sandbox.
+// File is an environments file without problems. A nil File stands for a missing one, and has the sandbox alone.
 type File struct {
 	Path    string // as the user named it
 	Default string // "" for none; else the name of an entry, or sandbox

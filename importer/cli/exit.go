@@ -47,7 +47,7 @@ func exitCode(ctx context.Context, err error, s *result.Summary) int {
 		return exitLocked
 	case errors.Is(err, ledger.ErrDamaged), errors.Is(err, ledger.ErrStopped), errors.Is(err, importer.ErrStopped):
 		return exitStopped
-	case err != nil && new(problem.List).Collect(err) == nil:
+	case err != nil && new(problem.List).Collect(err) == nil: // it wraps problems
 		return exitUsage
 	case err != nil:
 		return exitStopped

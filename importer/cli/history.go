@@ -66,7 +66,7 @@ func (p *program) historyCommand() *cli.Command {
 				return l.purge(c.Context, days, c.Bool("yes"))
 			case c.IsSet("forget"):
 				return l.forget(c.Context, c.String("forget"), c.Bool("yes"))
-			case !c.Args().Present():
+			case c.Args().First() == "":
 				return l.listRuns(c.Context)
 			}
 			return l.printClients(c.Context, c.Args().First())

@@ -50,7 +50,7 @@ func (d *Document) Keys(path ...string) []string {
 	return keys
 }
 
-// Line returns the line of a value's key, or of an entry of a list, from 1; 0 when there is none.
+// Line returns the line of a value's key, or of an entry of a list, from 1; 0 for an unknown path.
 func (d *Document) Line(path ...string) int {
 	n, key := d.find(path)
 	if key != nil {
