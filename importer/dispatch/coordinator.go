@@ -116,12 +116,13 @@ func (r *Run) Check(ctx context.Context, out int) (workers int, err error) {
 }
 
 // End removes the run, with all that was handed over. What River's tables held is personal data, so
-// its room is given back at once, indexes included, where this user owns them and no other run uses
-// them at that moment.
+// its room is given back at once, where this user owns them; the server does it later in any case.
 func (r *Run) End(ctx context.Context) error {
 	err := r.broker.exec(ctx, `WITH run AS (DELETE FROM dispatched_runs WHERE run = $1) DELETE FROM river_job WHERE $1 = ANY (tags)`, r.run)
-	if err == nil {
-		err = r.broker.exec(ctx, `VACUUM (FULL, SKIP_LOCKED) river_job`)
+	for _, how := range []string{"SKIP_LOCKED", "FULL, SKIP_LOCKED"} { // FULL is for the indexes too, and left out while another process reads the table
+		if err == nil {
+			err = r.broker.exec(ctx, `VACUUM (`+how+`) river_job`)
+		}
 	}
 	return err
 }

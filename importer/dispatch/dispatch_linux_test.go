@@ -123,8 +123,8 @@ func TestGroupsCarriedOut(t *testing.T) {
 	testform.OnlyLong(t)
 	p := newPlace(t)
 	b := p.open()
-	const size = "SELECT pg_total_relation_size('river_job')"
-	empty := p.query(size)
+	const file = "SELECT pg_relation_filenode('river_job')"
+	before := p.query(file)
 	run := p.start(b, "a-run")
 	collect := func() (finished map[int64][]byte) {
 		must(t, run.Collect(t.Context(), false, func(groups map[int64][]byte) error {
@@ -163,8 +163,11 @@ func TestGroupsCarriedOut(t *testing.T) {
 	must(t, <-ended)
 	must(t, run.End(t.Context()))
 	p.empty()
-	if left := p.query(size); left != empty {
-		t.Errorf("river_job has %s bytes, and %s before the run", left, empty)
+	for p.query("SELECT vacuum_count > 0 FROM pg_stat_user_tables WHERE relid = 'river_job'::regclass") != "t" { // until go test's own limit
+		time.Sleep(10 * time.Millisecond)
+	}
+	if p.query(file) == before {
+		t.Error("river_job is in the same file as before: its indexes keep their room")
 	}
 }
 
