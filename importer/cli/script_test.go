@@ -38,7 +38,7 @@ import (
 var update = flag.Bool("update", false, "write what the scripts' commands print into the scripts")
 
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(400) // as in the program's own process, see SetUpProcess
+	debug.SetGCPercent(400) // the test process has memory to spare
 	programs := map[string]func(){
 		programName: func() { os.Exit(cli.QuickProcess()) },
 		trialName: func() {

@@ -116,10 +116,11 @@ func (r *Run) Check(ctx context.Context, out int) (workers int, err error) {
 }
 
 // End removes the run, with all that was handed over. What River's tables held is personal data, so
-// its room is given back at once, where this user owns them; the server does it later in any case.
+// its room is given back at once, where this user owns them; the server does it later in any case. FULL
+// gives back that of the indexes too, and is left out while another process uses the table.
 func (r *Run) End(ctx context.Context) error {
 	err := r.broker.exec(ctx, `WITH run AS (DELETE FROM dispatched_runs WHERE run = $1) DELETE FROM river_job WHERE $1 = ANY (tags)`, r.run)
-	for _, how := range []string{"SKIP_LOCKED", "FULL, SKIP_LOCKED"} { // FULL is for the indexes too, and left out while another process reads the table
+	for _, how := range []string{"SKIP_LOCKED", "FULL, SKIP_LOCKED"} {
 		if err == nil {
 			err = r.broker.exec(ctx, `VACUUM (`+how+`) river_job`)
 		}
