@@ -30,9 +30,9 @@ type wanted struct {
 	Lookup    *wantedLookup `json:"lookup,omitempty"`
 	Addresses []string      `json:"addresses,omitempty"`
 
-	own     string           // Mapping without the role of a contact; not kept
-	sources []mapping.Source // of Values; not kept
-	resume  mapping.Source   // of Status; not kept
+	own     string          // Mapping without the role of a contact; not kept
+	payload []mapping.Value // what Values are made of; not kept
+	resume  mapping.Source  // of Status; not kept
 }
 
 // SentTemplate returns the name of an activity's template, from Event.Data of its step. It is ""
@@ -85,15 +85,13 @@ func (v wantedValue) same(other wantedValue) bool {
 
 // wantedOf returns what a step of a plan asks for.
 func wantedOf(plan mapping.Plan, step *mapping.Step, mappingName string) *wanted {
-	w := &wanted{Mapping: mappingName, own: mappingName}
+	w := &wanted{Mapping: mappingName, own: mappingName, payload: step.Payload()}
 	if plan.Role != "" {
 		w.Mapping += "/" + plan.Role // the same person has other values as a client
 	}
-	values := step.Payload()
-	w.Values, w.sources = make([]wantedValue, 0, len(values)), make([]mapping.Source, 0, len(values))
-	for _, v := range values {
+	w.Values = make([]wantedValue, 0, len(w.payload))
+	for _, v := range w.payload {
 		w.Values = append(w.Values, wantedValue{v.Name, string(v.Value.Field), v.Value.Literal, sourceCells{v.Source.Texts, v.Source.Names}, v.Source.FoldCase})
-		w.sources = append(w.sources, v.Source)
 	}
 	switch step.Kind {
 	case mapping.ClientStep:
@@ -174,9 +172,9 @@ func (now wanted) differs(then wanted, b *mapping.Binding) (edited, unsent []cel
 		case known && v.same(was):
 		case otherRole && (v.Value == "" || was.Value != "" && v.isDefault()):
 		case otherRole && was.Value == "":
-			unsent = append(unsent, cellChange{v.Name, now.sources[i]})
-		case otherRole, known && v.edited(was.sourceCells, now.sources[i], b):
-			edited = append(edited, cellChange{v.Name, now.sources[i]})
+			unsent = append(unsent, cellChange{v.Name, now.payload[i].Source})
+		case otherRole, known && v.edited(was.sourceCells, now.payload[i].Source, b):
+			edited = append(edited, cellChange{v.Name, now.payload[i].Source})
 		default:
 			byMapping = byMapping || own
 		}

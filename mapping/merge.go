@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,6 +28,7 @@ func (p *planner) merge(v *boundValue, items []fieldValue) fieldValue {
 			if merged.row == 0 {
 				merged.row, merged.texts, merged.of = it.row, it.texts, it.of
 			}
+			merged.refused = cmp.Or(merged.refused, it.refused)
 		case merged.value.IsZero():
 			merged = it
 		case !v.agree(merged.value, it.value):
@@ -37,13 +39,19 @@ func (p *planner) merge(v *boundValue, items []fieldValue) fieldValue {
 		p.conflict(v, append([]fieldValue{merged}, others...))
 		return merged
 	}
-	if merged.value.IsZero() && v.fallback != nil && !refused(items) {
-		merged.value = *v.fallback
-	}
-	if merged.value.IsZero() && v.required && !refused(items) {
-		p.missing(v, &merged)
-	}
+	p.complete(v, &merged)
 	return merged
+}
+
+// complete gives a value without a filled cell its default, or reports that it is required.
+func (p *planner) complete(v *boundValue, it *fieldValue) {
+	switch {
+	case !it.value.IsZero() || it.refused != nil:
+	case v.fallback != nil:
+		it.value = *v.fallback
+	case v.required:
+		p.missing(v, it)
+	}
 }
 
 // mergeTexts composes a text from the cells of several rows. ok is false when

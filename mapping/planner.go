@@ -64,9 +64,8 @@ func (p *planner) collect(list func(*ConvertedRow) []rowPart, begin func(*rowPar
 	return found
 }
 
-// Plan makes the plan of a client from all its rows, in sheet order. number is
-// the client's position in the sheet, from 1. With any problem the plan has no
-// steps.
+// Plan makes the plan of a client from all its rows, in sheet order, and may change them. number
+// is the client's position in the sheet, from 1. With any problem the plan has no steps.
 func (b *Binding) Plan(number int, rows []ConvertedRow) Plan {
 	plan := Plan{Number: number, Client: rows[0].Client}
 	p := &planner{b: b, plan: &plan, rows: rows, values: make([]fieldValue, 0, len(rows))}
@@ -130,8 +129,15 @@ func (p *planner) planClient() {
 	p.person(p.client, &p.b.client)
 }
 
-// mergeAll merges values over what the rows say.
+// mergeAll merges values over what the rows say. Those of one row stay where they are.
 func (p *planner) mergeAll(parts []*rowPart, values []*boundValue) []fieldValue {
+	if len(parts) == 1 {
+		list := parts[0].values[:len(values)]
+		for i, v := range values {
+			p.complete(v, &list[i])
+		}
+		return list
+	}
 	list := make([]fieldValue, len(values))
 	for i, v := range values {
 		items := p.values[:0]
