@@ -205,7 +205,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 				return o, err
 			}
 		}
-		d.known.To, d.known.NotFound = event.To, event.NotFound
+		d.learn(func(known *ledger.Step) { known.To, known.NotFound = event.To, event.NotFound })
 	}
 }
 

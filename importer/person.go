@@ -238,7 +238,7 @@ func (o addressOwner) refusal(who mapping.Identity) (why, advice string) {
 // In a dry run it will be.
 func (r *clientRun) adopt(d *decision, id string) {
 	r.ids[d.step.Key] = id
-	d.known.To, d.known.ID, d.known.Via = ledger.Done, id, ledger.ViaAdopted
+	d.learn(func(known *ledger.Step) { known.To, known.ID, known.Via = ledger.Done, id, ledger.ViaAdopted })
 	d.action, d.why = adopted, ""
 	if r.job.mode == dry {
 		d.action = willAdopt
@@ -551,7 +551,7 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 		d.why = clash
 		return err
 	}
-	d.known.URL = event.URL
+	d.learn(func(known *ledger.Step) { known.URL = event.URL })
 	r.adopt(d, found)
 	action := d.action
 	if d.compare(j.Binding); d.action == unchanged {

@@ -277,7 +277,7 @@ func (r *clientRun) withdraw(d *decision) {
 		event.To, event.Reason, event.NotFound = ledger.Uncertain, reasonNotRepeated, d.known.NotFound
 	}
 	r.pending = append(r.pending, event)
-	d.known.To = event.To
+	d.learn(func(known *ledger.Step) { known.To = event.To })
 }
 
 func (r *clientRun) record(event ledger.Event) error {
@@ -413,7 +413,7 @@ func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verd
 // stopped, an attempt of an earlier run says nothing. A report, which has no Service, reads the
 // answer without the rules of an environment, and a 2xx not at all.
 func (r *clientRun) projected(ctx context.Context, d decision) stepOutcome {
-	known, stopped := d.known, ctx.Err() != nil
+	known, stopped := *d.known, ctx.Err() != nil
 	if known.To == "" || stopped && !slices.Contains(r.job.Runs, known.Run) {
 		return r.job.notStarted(ctx, d, "")
 	}

@@ -304,7 +304,7 @@ func (b *Binding) KnownIDsOf(l ConvertedRow) []KnownID {
 
 // activities converts the activities of the client, a claim or a contact.
 func (r *rowConverter) activities(of *boundPart) []rowPart {
-	acts := make([]rowPart, 0, len(of.activities))
+	var acts []rowPart
 	for i, a := range of.activities {
 		status, wanted := r.b.status(&r.b.activities[i], r.row.resume)
 		if a == nil || !wanted || !r.holds(a.when, r.b.client.key) {
