@@ -64,7 +64,8 @@ func clientStep(email string) mapping.Step {
 }
 
 func claimStep(key, name string) mapping.Step {
-	return mapping.Step{Key: key, Kind: mapping.ClaimStep, Claim: key, Name: name, NameSource: cellAt(2, "No", name)}
+	source := cellAt(2, "No", name)
+	return mapping.Step{Key: key, Kind: mapping.ClaimStep, Claim: key, Name: name, NameSource: &source}
 }
 
 func activityStep(key, claim string, status mapping.Status) mapping.Step {

@@ -191,8 +191,8 @@ func (r *ConvertedRow) contact(entry int) *rowPart {
 // roleSource is where a claim's contacts come from: the key columns of the
 // contacts that its entry can have. Instead of the cells' texts it holds
 // fingerprints, so that what is kept of a claim says nothing about other people.
-func (p *planner) roleSource(c *planned) Source {
-	src := Source{Row: c.step.Rows[0]}
+func (p *planner) roleSource(c *planned) *Source {
+	src := &Source{Row: c.step.Rows[0]}
 	b, rule := &p.b.claims[c.entry()], p.b.mapping
 	for i, role := range append([]int{b.administrator}, b.claimants...) { // of the environment's contact it is noContact
 		if role == noContact || i > 0 && role == b.administrator {

@@ -158,7 +158,7 @@ func outline(p mapping.Plan) []string {
 			}
 		case s.Kind == mapping.ClaimStep:
 			line += " " + s.Name
-			if s.RoleSource.Row != 0 {
+			if s.RoleSource != nil {
 				line += fmt.Sprintf(" by %s%s for %v", s.Administrator, s.AdministratorID, s.Claimants)
 			}
 		case s.Activity != nil:

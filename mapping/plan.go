@@ -98,7 +98,7 @@ type Step struct {
 	NotAdministrator bool      // client, contact (v2): it is not created as an administrator
 	Contact          *Plan     `json:",omitzero"` // contact: its own plan, of which this step is made
 	Name             string    // claim: claimName
-	NameSource       Source    `json:",omitzero"` // claim: the cells of the name
+	NameSource       *Source   `json:",omitzero"` // claim: the cells of the name; nil for a constant
 	Activity         *Activity `json:",omitzero"` // activity
 
 	// Administrator and Claimants are the contacts of a claim, as keys of the plan's
@@ -106,7 +106,7 @@ type Step struct {
 	// administrator and the only claimant. AdministratorID is of the environment's contact.
 	Administrator, AdministratorID string
 	Claimants                      []string `json:",omitzero"`
-	RoleSource                     Source   `json:",omitzero"`
+	RoleSource                     *Source  `json:",omitzero"`
 }
 
 // LinkStepOf returns the step with this key that asks for a magic link of a client with these rows.
@@ -144,7 +144,11 @@ const (
 func (s *Step) Payload() []Value {
 	switch {
 	case s.Kind == ClaimStep:
-		return append([]Value{{Name: ClaimName, Value: cell.Value{Field: cell.StringValue, Literal: s.Name}, Source: s.NameSource}}, s.roles()...)
+		name := Value{Name: ClaimName, Value: cell.Value{Field: cell.StringValue, Literal: s.Name}}
+		if s.NameSource != nil {
+			name.Source = *s.NameSource
+		}
+		return append([]Value{name}, s.roles()...)
 	case s.Activity != nil:
 		return s.Activity.Attributes
 	}
@@ -154,7 +158,7 @@ func (s *Step) Payload() []Value {
 // roles are the contacts of a claim that is not the client's alone. Others have
 // none, so that a claim of an earlier version does not differ.
 func (s *Step) roles() []Value {
-	if s.RoleSource.Row == 0 {
+	if s.RoleSource == nil {
 		return nil
 	}
 	value := func(keys ...string) cell.Value {
@@ -169,8 +173,8 @@ func (s *Step) roles() []Value {
 	if s.AdministratorID != "" {
 		administrator.Literal = s.AdministratorID
 	}
-	return []Value{{Name: ClaimAdministrator, Value: administrator, Source: s.RoleSource},
-		{Name: ClaimClaimants, Value: value(slices.Clone(s.Claimants)...), Source: s.RoleSource}}
+	return []Value{{Name: ClaimAdministrator, Value: administrator, Source: *s.RoleSource},
+		{Name: ClaimClaimants, Value: value(slices.Clone(s.Claimants)...), Source: *s.RoleSource}}
 }
 
 // Activity is the payload of an activity without the ids that only the run knows.

@@ -184,7 +184,10 @@ func (p *planner) claims() []*planned {
 	for _, c := range claims {
 		values := p.mergeAll(c.parts, c.bound.values)
 		name := &values[p.b.claims[c.entry()].name.slot]
-		c.step.Name, c.step.NameSource = name.value.Literal, name.source()
+		c.step.Name = name.value.Literal
+		if source := name.source(); source.Row != 0 {
+			c.step.NameSource = &source
+		}
 		c.identify(values)
 	}
 	return claims

@@ -120,19 +120,25 @@ func (r *rowConverter) convert() {
 func (r *rowConverter) values(of []*boundValue) []fieldValue {
 	list := make([]fieldValue, len(of))
 	for i, v := range of {
-		t := v.conv.Type
 		switch {
 		case v.sharedLookup != nil:
 			list[i] = list[v.sharedLookup.slot]
 			list[i].of = v
 			r.reading(&list[i])
-		case r.people && v.rule == nil && t != convert.Email && t != convert.Phone && t != convert.ID:
+		case r.people && !v.saysWho():
 			list[i].of = v
 		default:
 			list[i] = r.read(v)
 		}
 	}
 	return list
+}
+
+// saysWho reports whether a pass that only groups rows converts the value: it may say who the row
+// speaks of, or is noted.
+func (v *boundValue) saysWho() bool {
+	t := v.conv.Type
+	return v.rule != nil || t == convert.Email || t == convert.Phone || t == convert.ID
 }
 
 // read converts a value of the row.
@@ -314,7 +320,9 @@ func (r *rowConverter) activities(of *boundPart) []rowPart {
 		if status == Open { // the client fills it in
 			values = values[:len(values)-len(a.attributes)]
 		}
-		acts = append(acts, rowPart{entry: i, values: r.values(values)})
+		if !r.people || slices.ContainsFunc(values, (*boundValue).saysWho) {
+			acts = append(acts, rowPart{entry: i, values: r.values(values)})
+		}
 	}
 	return acts
 }

@@ -126,8 +126,9 @@ func (v view) values(step *mapping.Step, body json.RawMessage) []sentJSON {
 		Claimants       []string `json:"claimants"`
 	}
 	if step.Kind == mapping.ClaimStep && json.Unmarshal(body, &claim) == nil {
-		add("Administrator", claim.AdministratorID, step.RoleSource)
-		add("Claimants", strings.Join(claim.Claimants, ", "), step.RoleSource)
+		from := cmp.Or(step.RoleSource, new(mapping.Source))
+		add("Administrator", claim.AdministratorID, *from)
+		add("Claimants", strings.Join(claim.Claimants, ", "), *from)
 	}
 	for _, p := range step.Payload() {
 		switch p.Name {
