@@ -78,6 +78,10 @@ func (j *Job) checkActivities(ctx context.Context, then string) error {
 		if err != nil {
 			return err
 		}
+		if done && r.Now == r.Was {
+			return newIdentity(m.At(r.At), "the activity “%s” has run before on another scope: what is done would be done again", r.Now).
+				Hinted("take the change of on back; or add --accept new-identity if the activity should be created again for everybody")
+		}
 		if done {
 			return newIdentity(m.At(r.At), "the activity that is “%s” now has run before as “%s”: what is done would be done again", r.Now, r.Was).
 				Hinted("take the change back; or add --accept new-identity if the activity should be created again for everybody")
@@ -123,7 +127,7 @@ func (j *Job) checkName(ctx context.Context, plan mapping.Plan, alike map[string
 			if step.To == ledger.Refused || shared && key == string(mapping.ClientStep) {
 				continue
 			}
-			return newIdentity(m.At(m.Name.At), "the mapping “%s” is new, and “%s”, which is defined as it is, has run for clients of this sheet: what is done would be done again", m.Name.Text, name).
+			return newIdentity(m.At(m.Name.At), "the mapping “%s” is new, and “%s”, which is defined alike, has run for clients of this sheet: what is done would be done again", m.Name.Text, name).
 				Hinted("use the name “%s” again; or add --accept new-identity if everything should be created again for these clients", name)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // and the activities. The ledger keeps it for each mapping, as JSON.
 type definition struct {
 	definedKey
-	Claims     []definedKey      `json:"claims,omitempty"`
+	Claims     []definedClaim    `json:"claims,omitempty"`
 	Contacts   []definedKey      `json:"contacts,omitempty"`
 	Activities []definedActivity `json:"activities,omitempty"`
 }
@@ -51,18 +51,32 @@ func (k definedKey) isForSame(other definedKey) bool {
 	return k.ID == other.ID || slices.Equal(k.Key, other.Key)
 }
 
-// isForSame reports whether two activities have the same template and can be on the same client, claim or contact.
-func (a definedActivity) isForSame(b definedActivity) bool {
+// definedClaim is a claims entry. Several entries may have one id.
+type definedClaim struct{ definedKey }
+
+func (c definedClaim) makesSameSteps(other definedClaim) bool { return c.equal(other.definedKey) }
+
+func (c definedClaim) isForSame(other definedClaim) bool {
+	return c.definedKey.isForSame(other.definedKey)
+}
+
+// overlaps reports whether two activities can be on the same client, claim or contact.
+func (a definedActivity) overlaps(b definedActivity) bool {
 	ofClaims := func(on string) bool { return on != ClientRole && on != onContact }
-	overlap := a.On == b.On || ofClaims(a.On) && ofClaims(b.On) && (a.On == "claim" || b.On == "claim")
-	return overlap && (a.Template == b.Template || a.TemplateID != "" && a.TemplateID == b.TemplateID)
+	return a.On == b.On || ofClaims(a.On) && ofClaims(b.On) && (a.On == "claim" || b.On == "claim")
+}
+
+// isForSame reports whether two activities have the same template, and the same scope or id: one that
+// moves to another scope is sent again.
+func (a definedActivity) isForSame(b definedActivity) bool {
+	return (a.ID == b.ID || a.overlaps(b)) && (a.Template == b.Template || a.TemplateID != "" && a.TemplateID == b.TemplateID)
 }
 
 func (a definedActivity) makesSameSteps(b definedActivity) bool {
-	return a.ID == b.ID && a.isForSame(b)
+	return a.ID == b.ID && a.overlaps(b) && a.isForSame(b)
 }
 
-// defined is a part of a definition: a contacts entry or an activity.
+// defined is a part of a definition: an entry of claims or contacts, or an activity.
 type defined[T any] interface {
 	makesSameSteps(T) bool
 	isForSame(T) bool
@@ -93,10 +107,11 @@ func gone[T defined[T]](then, now []T) (list []T) {
 }
 
 // Definition returns what the keys of steps are made from, as JSON. recorded is the
-// definition that was stored before, "" for none. Its activities and contacts that are no
-// longer in the mapping stay in the result, because steps may have their ids.
+// definition that was stored before, "" for none. Its activities, claims and contacts that are
+// no longer in the mapping stay in the result, because steps may have their ids.
 func (b *Binding) Definition(recorded string) string {
 	then, kept := recordedDefinition(recorded), b.definition()
+	kept.Claims = append(kept.Claims, gone(then.Claims, kept.Claims)...)
 	kept.Contacts = append(kept.Contacts, gone(then.Contacts, kept.Contacts)...)
 	for _, was := range gone(then.Activities, kept.Activities) {
 		was.Gone = true
@@ -125,7 +140,7 @@ func (b *Binding) definition() definition {
 				key[i] = alias.Text
 			}
 		}
-		d.Claims = append(d.Claims, definedKey{ID: c.ID.Text, Key: key})
+		d.Claims = append(d.Claims, definedClaim{definedKey{ID: c.ID.Text, Key: key}})
 	}
 	for i, c := range b.contacts {
 		d.Contacts = append(d.Contacts, definedPerson(c.id, m.Contacts[i].Key, &c))
@@ -158,7 +173,7 @@ func (b *Binding) Redefined(recorded string) []string {
 	} else if then.Verbatim != now.Verbatim {
 		changes = append(changes, "phone numbers compared in another way")
 	}
-	if !slices.EqualFunc(then.Claims, now.Claims, definedKey.equal) {
+	if len(replacements(then.Claims, now.Claims)) > 0 {
 		changes = append(changes, "other claim keys")
 	}
 	if len(replacements(then.Contacts, now.Contacts)) > 0 {
@@ -167,9 +182,9 @@ func (b *Binding) Redefined(recorded string) []string {
 	return changes
 }
 
-// SameAs reports whether the recorded definition of another mapping differs
-// from this one only by the mapping's name: then every step would be sent
-// again under the new name. space is the key space of that mapping's clients.
+// SameAs reports whether this may be the mapping of a recorded definition under another name,
+// which may also have grown or shrunk: then what it has would be sent again under the new
+// name. space is the key space of the recorded mapping's clients.
 func (b *Binding) SameAs(recorded, name string) (space string, same bool) {
 	then, now := recordedDefinition(recorded), b.definition()
 	space = then.Space
@@ -177,11 +192,15 @@ func (b *Binding) SameAs(recorded, name string) (space string, same bool) {
 		then.Space = now.Space
 	}
 	activities := slices.DeleteFunc(then.Activities, func(a definedActivity) bool { return a.Gone })
-	same = then.equal(now.definedKey) && slices.EqualFunc(then.Claims, now.Claims, definedKey.equal) && len(activities) == len(now.Activities)
-	for _, was := range activities {
-		same = same && slices.ContainsFunc(now.Activities, func(is definedActivity) bool { return is.On == was.On && is.makesSameSteps(was) })
+	return space, then.equal(now.definedKey) && within(then.Claims, now.Claims) && within(activities, now.Activities)
+}
+
+// within reports whether one of two lists has all parts of the other. An empty list is within another empty one only.
+func within[T defined[T]](a, b []T) bool {
+	hasAll := func(in, of []T) bool {
+		return !slices.ContainsFunc(of, func(part T) bool { return !slices.ContainsFunc(in, part.makesSameSteps) })
 	}
-	return space, same
+	return (len(a) == 0) == (len(b) == 0) && (hasAll(a, b) || hasAll(b, a))
 }
 
 // steps is how the keys of an activity's steps begin.

@@ -1,6 +1,7 @@
 package mapping_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -62,6 +63,8 @@ func TestRenamed(t *testing.T) {
 		"one more of it":    {then: "{template: A, id: a" + open, now: "{template: A, id: a" + open + ", {template: A, id: b" + open, grown: "b"},
 		"one less of it":    {then: "{template: A, id: a" + open + ", {template: A, id: b" + open, now: "{template: A, id: b" + open},
 		"another claim":     {then: "{template: A, id: a, on: loan" + open, now: "{template: A, id: b" + open, grown: "b"},
+		"another scope":     {then: "{template: A, id: a, on: loan" + open, now: "{template: A, id: a" + open, want: "activity/a@", grown: "a"},
+		"a wider scope":     {then: "{template: A, id: a, on: loan" + open, now: "{template: A, id: a, on: claim" + open, grown: "a"},
 		"every claim":       {then: "{template: A, id: a, on: loan" + open, now: "{template: A, id: b, on: claim" + open, want: "activity/a@", grown: "b"},
 		"a template's name": {then: `{"activities":[{"id":"Old name","on":"client","template":"Old name","templateId":"id of A"}]}`, now: "{template: A" + open, want: "activity/Old name@client", grown: "A"},
 		"a template's id":   {then: `{"activities":[{"id":"x","on":"client","template":"A","templateId":"id of one that is gone"}]}`, now: "{template: A" + open, want: "activity/x@client", grown: "A"},
@@ -82,6 +85,48 @@ func TestRenamed(t *testing.T) {
 				t.Errorf("renamed %q, want %q; grown %q, want %q", renamed, tc.want, grown, tc.grown)
 			}
 		})
+	}
+}
+
+// Entries of claims may come and go, too; another key in the place of one that is gone is a change. A mapping that has all of another,
+// or whose other has all of it, may be that one under another name.
+func TestClaimsAreDefined(t *testing.T) {
+	bound := func(entries string) *mapping.Binding { // id:column of each
+		sheet, _ := leads("E | P | Q | R")
+		list, activities := "", ""
+		for i, entry := range strings.Fields(entries) {
+			id, key, _ := strings.Cut(entry, ":")
+			list += "{id: " + id + ", key: " + key + ", name: '{ref}', columns: {ref: " + key + "}}, "
+			activities += fmt.Sprintf("{template: A, id: %s%d, on: %[1]s, assigned: true, status: Open}, ", id, i)
+		}
+		return mustBind(t, "name: n\napi: v2\nclient: {key: E, lookup: {email: E}, fields: {email: E}}\nclaims: ["+list+"]\n"+
+			"workflow: {name: w, template_identifier: x}\nactivities: ["+activities+"]\n", sheet, service(template("A")))
+	}
+	for name, c := range map[string]struct {
+		then, now     string
+		changed, same bool
+	}{
+		"the same":         {"loan:P loan:Q", "loan:P loan:Q", false, true},
+		"one more":         {"loan:P", "loan:P loan:Q", false, true},
+		"one less":         {"loan:P loan:Q", "loan:P", false, true},
+		"another order":    {"loan:P loan:Q", "loan:Q loan:P", false, true},
+		"another entry":    {"loan:P", "loan:P card:Q", false, true},
+		"another id":       {"loan:P", "card:P", true, false},
+		"another key":      {"loan:P loan:Q", "loan:P loan:R", true, false},
+		"none left":        {"loan:P", "", false, false},
+		"one for each way": {"loan:P card:Q", "loan:P rent:R", false, false},
+	} {
+		then := bound(c.then).Definition("")
+		if got := bound(c.now).Redefined(then); (len(got) > 0) != c.changed {
+			t.Errorf("%s: %q", name, got)
+		}
+		if _, same := bound(c.now).SameAs(then, "n"); same != c.same {
+			t.Errorf("%s: the same mapping: %t", name, same)
+		}
+	}
+	recorded := bound("card:Q").Definition(bound("loan:P").Definition(""))
+	if got := bound("loan:R").Redefined(recorded); len(got) == 0 {
+		t.Error("another key on a later night is no change")
 	}
 }
 

@@ -96,6 +96,11 @@ var restoreCases = []nightCase{
 
 	// The mapping is renamed.
 	renamedMapping("activities", v2Details, ""), renamedMapping("a claim, in doubt", v2Claims, "claim c1@example.com/A-1"),
+	{name: "renamed mapping: one more activity", long: true, mapping: "name: night" + v2Details, nights: []sheetNight{
+		{rows: []string{"1-2"}, posts: "client 2, activity 2, link 2"},
+		{mapping: with("name: evening"+v2Details, "activities:", "activities:\n  - {template: Handler review, assigned: true, status: Open}"), rows: []string{"1-3"},
+			dry: true, code: 2, says: []string{"“night”", "--accept new-identity"}},
+	}},
 	{name: "renamed mapping: a claim, given up", long: true, mapping: "name: night" + v2Claims, nights: []sheetNight{
 		{rows: []string{"1 A-1"}, faults: faults{"claim": {dropped}}, code: 4, posts: "?"},
 		{do: []string{"settle --give-up claim/claim/A-1"}, mapping: "name: evening" + v2Claims, dry: true, code: 2, says: []string{"“night”", "--accept new-identity"}},
@@ -103,8 +108,8 @@ var restoreCases = []nightCase{
 	{name: "another campaign is no renaming", long: true, mapping: "name: night" + v2Details, nights: []sheetNight{
 		{rows: []string{"1-2"}, posts: "client 2, activity 2, link 2"},
 		{mapping: "name: others" + v2Details, rows: []string{"8 A-8"}, posts: "client 1, activity 1, link 1"},
-		{mapping: with("name: more"+v2Details, "activities:", "activities:\n  - {template: Handler review, assigned: true, status: Open}"), rows: []string{"1-2"},
-			posts: "activity 4, link 2", again: true},
+		{mapping: with("name: more"+v2Details, detailsActivity, "\n  - {template: Handler review, assigned: true, status: Open}"), rows: []string{"1-2"},
+			posts: "activity 2, link 2", again: true},
 		{mapping: "name: night" + v2Details},
 	}},
 
