@@ -203,8 +203,12 @@ func (e *Expression) Value(r cell.Record) (cell.Cell, *convert.CellError) {
 		return cell.Cell{Kind: cell.Number, Raw: s, Shown: s}, nil
 	case time.Time:
 		s := v.Format(time.RFC3339)
-		if v.Equal(v.Truncate(24 * time.Hour)) {
+		switch {
+		case v.Location() != time.UTC: // it says its zone
+		case v.Equal(v.Truncate(24 * time.Hour)):
 			s = v.Format(time.DateOnly)
+		default: // date counts from the midnight that a clock in the sheet's zone shows
+			s = v.Format("2006-01-02T15:04:05")
 		}
 		return cell.Cell{Kind: cell.Text, Raw: s, Shown: s}, nil
 	case string:

@@ -123,6 +123,8 @@ func TestValue(t *testing.T) {
 		{`num("No") / 2`, cell.Cell{Kind: cell.Number, Raw: "0.5", Shown: "0.5"}},
 		{`col("A")`, cell.Cell{Kind: cell.Text, Raw: "one", Shown: "one"}},
 		{`date("D")`, cell.Cell{Kind: cell.Text, Raw: "2026-01-02", Shown: "2026-01-02"}},
+		{`date("D").Add(duration("90m"))`, cell.Cell{Kind: cell.Text, Raw: "2026-01-02T01:30:00", Shown: "2026-01-02T01:30:00"}}, // in the sheet's zone
+		{`date("D").In(timezone("America/New_York"))`, cell.Cell{Kind: cell.Text, Raw: "2026-01-01T19:00:00-05:00", Shown: "2026-01-01T19:00:00-05:00"}},
 	} {
 		e := mustCompile(t, c.source, false)
 		got, failed := e.Value(row("1", "one", "2026-01-02"))
