@@ -88,8 +88,12 @@ func TestLedgerThatPanics(t *testing.T) {
 		return nil
 	}}
 	path := journal.Path(known.Path())
-	job.Journal = journal.Open(path, func(string, string) { t.Error("something was not written") })
-	err := job.Do(t.Context(), busyPlans(job.Binding, 1))
+	outcomes, err := journal.Open(path, func(string, string) { t.Error("something was not written") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	job.Journal = outcomes
+	err = job.Do(t.Context(), busyPlans(job.Binding, 1))
 	if fault, ok := errors.AsType[*importer.Fault](err); !ok || !errors.Is(err, ledger.ErrStopped) || strings.Contains(fmt.Sprintf("%v %+v", err, *fault), "canary") {
 		t.Errorf("got %v; want a fault and ErrStopped, without the value", err)
 	}

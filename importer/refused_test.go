@@ -66,7 +66,11 @@ func newChangedRun(t *testing.T, step string, before func(run *changedRun, e led
 	job, known, service := newJob(t, apiclient.InProcess)
 	run := &changedRun{t: t, job: job, known: known, service: service, journal: journal.Path(known.Path()), step: step}
 	job.Ledger = changing(known, stepOfSecond(step), func(e ledger.Event, n int) error { return before(run, e, n) })
-	job.Journal = journal.Open(run.journal, func(string, string) { t.Error("something was not written") })
+	var err error
+	job.Journal, err = journal.Open(run.journal, func(string, string) { t.Error("something was not written") })
+	if err != nil {
+		t.Fatal(err)
+	}
 	return run
 }
 

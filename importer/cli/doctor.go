@@ -329,5 +329,9 @@ func (l *ledgerSession) sender(ctx context.Context) (*probe.Sender, error) {
 	if now, _ := environment.ServiceOf(scope); then != "" {
 		return nil, serviceChanged(s.Env.Name, then, now, movedHint)
 	}
-	return &probe.Sender{Ledger: l.ledger, Journal: l.openJournal(), Scope: scope, Run: l.run, Folder: s.State}, nil
+	outcomes, err := l.openJournal()
+	if err != nil {
+		return nil, err
+	}
+	return &probe.Sender{Ledger: l.ledger, Journal: outcomes, Scope: scope, Run: l.run, Folder: s.State}, nil
 }

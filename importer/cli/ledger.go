@@ -270,11 +270,15 @@ func (l *ledgerSession) replayJournal() error {
 }
 
 // openJournal prepares for a ledger that cannot be written any more.
-func (l *ledgerSession) openJournal() *journal.File {
-	return journal.Open(l.journal(), func(kind, id string) {
+func (l *ledgerSession) openJournal() (*journal.File, error) {
+	file, err := journal.Open(l.journal(), func(kind, id string) {
 		fmt.Fprintf(l.Err, "claimsheet: neither the ledger nor its journal can be written: %s created, id %q; noted nowhere else: write it down\n",
 			kind, id)
 	})
+	if found, ok := err.(problem.Problem); ok {
+		return nil, &incomplete{found}
+	}
+	return file, err
 }
 
 // scopeOf returns a ledger's name for an environment: its identity, unless the service has moved there from another address. moved is the

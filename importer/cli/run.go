@@ -536,7 +536,11 @@ func (r *importRun) record(ctx context.Context) error {
 	if err := l.ChangeDefinition(r.scope, r.session.Mapping.Name.Text, r.session.Binding.Definition); err != nil {
 		return err
 	}
-	r.job.Journal = r.ledger.openJournal()
+	outcomes, err := r.ledger.openJournal()
+	if err != nil {
+		return err
+	}
+	r.job.Journal = outcomes
 	r.closers = append(r.closers, func() { _ = r.job.Journal.Close() })
 	return nil
 }

@@ -145,7 +145,9 @@ func (w *worker) open(ctx context.Context) (err error) {
 	if err := l.take(); err != nil {
 		return err
 	}
-	w.journal = l.openJournal()
+	if w.journal, err = l.openJournal(); err != nil {
+		return err
+	}
 	w.broker, err = dispatch.Open(ctx, *l.server, l.ledger)
 	return err
 }

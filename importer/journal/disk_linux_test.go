@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -27,7 +28,8 @@ func TestKeepOnAFullDisk(t *testing.T) {
 	e.l = l
 	e.path = journal.Path(l.Path())
 	e.do(l.StartRun(ledger.Run{ID: stoppedRun, Started: noon}))
-	kept := journal.Open(e.path, e.say)
+	kept, err := journal.Open(e.path, e.say)
+	e.do(err)
 	e.do(l.Append(e.event("client", ledger.Sent, "")))
 
 	filler := filepath.Join(disk, "filler")
@@ -40,6 +42,12 @@ func TestKeepOnAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.do(f.Close())
+	if _, err := journal.Open(e.path+"2", e.say); err == nil || !strings.Contains(err.Error(), "no room can be kept") {
+		t.Errorf("a journal without room: %v", err)
+	}
+	if _, err := os.Lstat(e.path + "2"); err == nil {
+		t.Error("a journal without room is there")
+	}
 	outcome := e.event("client", ledger.Done, "c-1")
 	outcome.Answer = make([]byte, 100_000) // more than the ledger's log has room for
 	if err := l.Append(outcome); !errors.Is(err, ledger.ErrStopped) {

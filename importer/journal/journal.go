@@ -31,36 +31,31 @@ type File struct {
 	report func(kind, id string)
 
 	mu     sync.Mutex
-	file   *os.File // nil until it is created
-	end    int64    // of the last line; behind it are spaces, the rest of the reserved room
-	failed error    // of the first line that may not be on the disk: nothing is written behind it
+	file   *os.File
+	end    int64 // of the last line; behind it are spaces, the rest of the reserved room
+	failed error // of the first line that may not be on the disk: nothing is written behind it
 }
 
 // reserved is the room in bytes that Open reserves: some hundred outcomes.
 const reserved = 1 << 20
 
 // Open creates the journal at a path with room in it, because a full disk is the likeliest reason
-// for needing it. When that fails the run may go on: Keep tries again. report is called once for
-// everything that was created and that could not be written either; a link has no id.
-func Open(path string, report func(kind, id string)) *File {
-	f := &File{path: path, report: report}
-	_ = f.create(reserved)
-	return f
-}
-
-// create creates the file with some room in it. It does not touch a file that exists, and makes no
-// folder: an empty state folder would look like that of a new ledger.
-func (f *File) create(room int) error {
-	file, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // O_EXCL follows no link
+// for needing it. It does not touch a file that exists, and makes no folder: an empty state folder would
+// look like that of a new ledger. Its error is a problem.Problem: nothing may be sent. report is called once
+// for everything that was created and that could not be written either; a link has no id.
+func Open(path string, report func(kind, id string)) (*File, error) {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // O_EXCL follows no link
+	if err == nil {
+		_, err = file.Write(bytes.Repeat([]byte(" "), reserved))
+		if err = errors.Join(err, file.Sync(), safefile.SyncFolder(filepath.Dir(path))); err != nil {
+			err = errors.Join(err, file.Close(), os.Remove(path))
+		}
+	}
 	if err != nil {
-		return err
+		return nil, problem.At(problem.Where{File: path}, "ledger-file", "no room can be kept for outcomes that the ledger may not take: %v", problem.Cause(err)).
+			Hinted("let this user write to the folder, and see that its disk has at least 2 MB of room; nothing was sent, so run again then")
 	}
-	_, err = file.Write(bytes.Repeat([]byte(" "), room))
-	if err = errors.Join(err, file.Sync(), safefile.SyncFolder(filepath.Dir(f.path))); err != nil {
-		return errors.Join(err, file.Close(), os.Remove(f.path))
-	}
-	f.file = file
-	return nil
+	return &File{path: path, report: report, file: file}, nil
 }
 
 // Keep writes outcomes, and returns when they are on the disk. It leaves out intents, whose
@@ -91,9 +86,6 @@ func (f *File) Keep(events ...ledger.Event) error {
 // add writes a line, and returns when it is on the disk.
 func (f *File) add(e ledger.Event) error {
 	line, err := json.Marshal(e)
-	if err == nil && f.file == nil {
-		err = f.create(0)
-	}
 	if err == nil {
 		err = f.failed
 	}

@@ -75,7 +75,8 @@ func (s *scene) event(step string, to ledger.State, id string) ledger.Event {
 // keep writes outcomes to a journal, as a run does whose ledger has stopped.
 func (s *scene) keep(outcomes ...ledger.Event) {
 	s.Helper()
-	kept := journal.Open(s.path, s.say)
+	kept, err := journal.Open(s.path, s.say)
+	s.do(err)
 	for _, o := range outcomes {
 		s.do(kept.Keep(o))
 	}
@@ -283,14 +284,14 @@ func TestNothingToRecord(t *testing.T) {
 // names neither a person nor a folder, and what was created is reported.
 func TestKeep(t *testing.T) {
 	for name, test := range map[string]struct {
-		before, after func(s *scene) error
-		fails         bool
+		before, after   func(s *scene) error
+		refused, failed bool
 	}{
 		"usual":                 {},
-		"no folder at first":    {before: func(s *scene) error { return os.Rename(filepath.Dir(s.path), filepath.Dir(s.path)+".away") }, after: func(s *scene) error { return os.Rename(filepath.Dir(s.path)+".away", filepath.Dir(s.path)) }},
-		"removed meanwhile":     {after: func(s *scene) error { return os.RemoveAll(filepath.Dir(s.path)) }, fails: true},
-		"another file is there": {before: func(s *scene) error { return os.WriteFile(s.path, nil, 0o600) }, fails: true},
-		"a link is there":       {before: func(s *scene) error { return os.Symlink(s.l.Path(), s.path) }, fails: true},
+		"no folder":             {before: func(s *scene) error { return os.Remove(filepath.Dir(s.path)) }, refused: true},
+		"removed meanwhile":     {after: func(s *scene) error { return os.RemoveAll(filepath.Dir(s.path)) }, failed: true},
+		"another file is there": {before: func(s *scene) error { return os.WriteFile(s.path, nil, 0o600) }, refused: true},
+		"a link is there":       {before: func(s *scene) error { return os.Symlink(s.l.Path(), s.path) }, refused: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, "client")
@@ -299,19 +300,25 @@ func TestKeep(t *testing.T) {
 			if test.before != nil {
 				s.do(test.before(s))
 			}
-			kept := journal.Open(s.path, s.say)
+			kept, err := journal.Open(s.path, s.say)
+			if (err != nil) != test.refused {
+				t.Errorf("opened: %v", err)
+			}
+			if test.refused {
+				return
+			}
 			if test.after != nil {
 				s.do(test.after(s))
 			}
-			err := kept.Keep(s.event("client", ledger.Done, "c-1"))
+			err = kept.Keep(s.event("client", ledger.Done, "c-1"))
 			var want []string
-			if test.fails {
+			if test.failed {
 				want = []string{"client c-1"}
 			}
-			if diff := cmp.Diff(want, s.said); diff != "" || (err != nil) != test.fails {
+			if diff := cmp.Diff(want, s.said); diff != "" || (err != nil) != test.failed {
 				t.Errorf("%v; said (-want +got):\n%s", err, diff)
 			}
-			if test.fails {
+			if test.failed {
 				if strings.Contains(err.Error(), "jane") || strings.Contains(err.Error(), filepath.Dir(s.path)) {
 					t.Errorf("%v names a file", err)
 				}
