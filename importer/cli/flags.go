@@ -16,13 +16,34 @@ import (
 
 // The flags that commands share. Each call makes a new flag, because the library keeps the given value in it.
 
-func textFlag(name, short, usage string) *cli.StringFlag {
-	f := &cli.StringFlag{Name: name, Usage: usage}
+func textFlag(name, short, usage string) *cli.GenericFlag {
+	f := &cli.GenericFlag{Name: name, Usage: usage, Value: new(oneText)}
 	if short != "" {
 		f.Aliases = []string{short}
 	}
 	return f
 }
+
+// oneText is the text of a flag. An empty one, as of a variable of the shell that is not set, and a second one
+// are refused: the command would do another thing than it says.
+type oneText struct{ text string }
+
+// Set is called again by the library with the same text, for the flag's other name.
+func (t *oneText) Set(text string) error {
+	switch {
+	case text == "":
+		return errors.New("it is empty")
+	case t.text != "" && t.text != text:
+		return errors.New("the flag is given twice")
+	}
+	t.text = text
+	return nil
+}
+
+func (t *oneText) String() string { return t.text }
+
+// Get returns the text.
+func (t *oneText) Get() any { return t.text }
 
 func numberFlag(name, usage, usual string) *cli.IntFlag {
 	return &cli.IntFlag{Name: name, Usage: usage, DefaultText: usual}
