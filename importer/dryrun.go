@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"claimsheet/importer/ledger"
@@ -40,7 +41,7 @@ type overlay struct {
 	mu        sync.RWMutex // clients are prepared while others are recorded
 	steps     map[ledger.ClientKey]map[string]ledger.Event
 	addresses map[plannedAddress]ledger.AddressOwner
-	ids       map[string]ledger.StepID // by kind and id
+	ids       map[string]ledger.StepID // by id
 }
 
 // plannedAddress is an address that a client would have.
@@ -57,11 +58,11 @@ func (l *overlay) Append(events ...ledger.Event) error {
 		if e.To != ledger.Done {
 			continue
 		}
-		if id := e.Kind + " " + e.ID; e.ID != "" {
-			if holder, taken := l.ids[id]; taken && holder != e.StepID {
+		if e.ID != "" {
+			if holder, taken := l.ids[e.ID]; taken && holder != e.StepID {
 				return ledger.Taken{Step: e.StepID, Holder: holder}
 			}
-			l.ids[id] = e.StepID
+			l.ids[e.ID] = e.StepID
 		}
 		for _, address := range e.Addresses {
 			at := plannedAddress{address, slices.Contains(e.LookedUp, address)}
@@ -130,10 +131,11 @@ func (l *overlay) AddressOwners(ctx context.Context, environment string, address
 // StepWithID finds another step that would be done with the id of an event.
 func (l *overlay) StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error) {
 	l.mu.RLock()
-	holder, found := l.ids[e.Kind+" "+e.ID]
+	holder, found := l.ids[e.ID]
 	l.mu.RUnlock()
 	if found && e.ID != "" && holder != e.StepID {
-		return ledger.Taken{Step: e.StepID, Holder: holder}, true, nil
+		kind, _, _ := strings.Cut(holder.Step, "/")
+		return ledger.Taken{Step: e.StepID, Holder: holder, Kind: kind}, true, nil
 	}
 	return l.Ledger.StepWithID(ctx, e)
 }

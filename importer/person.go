@@ -632,7 +632,7 @@ func (r *clientRun) ownerOfKnownID(known map[string]ledger.Step) (map[string]led
 		return known, nil
 	}
 	holder, isKnown, err := j.Ledger.StepWithID(uninterrupted, ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Environment: j.Environment}}, Kind: ledger.KindClient, ID: r.plan.Steps[0].KnownID})
-	if !isKnown || err != nil {
+	if !isKnown || err != nil || holder.Holder.Step != ledger.KindClient {
 		return known, err
 	}
 	r.plan.Client = mapping.Identity{Space: holder.Holder.Space, Key: holder.Holder.Client}
@@ -647,7 +647,8 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 	r.identify(&event, &d)
 	if t, taken, err := r.job.Ledger.StepWithID(uninterrupted, event); err != nil {
 		return stepOutcome{}, err
-	} else if taken && d.step.Kind == mapping.ClaimStep && t.Holder.ClientKey == event.ClientKey && t.Holder.Mapping != event.Mapping && d.known.To == "" {
+	} else if taken && d.step.Kind == mapping.ClaimStep && t.Holder.ClientKey == event.ClientKey && t.Holder.Mapping != event.Mapping && d.known.To == "" &&
+		t.Kind == ledger.KindClaim {
 		r.ids[d.step.Key] = event.ID // the client's claim by another mapping
 		return stepOutcome{Step: d.step, Status: result.Unchanged, ID: event.ID}, nil
 	}
@@ -680,8 +681,7 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 	return d.outcome(), nil
 }
 
-// refuseKnownID says why an id cannot be taken over; "" when it can. It looks among claims and
-// clients for both: an id may be copied into the wrong column.
+// refuseKnownID says why an id cannot be taken over; "" when it can.
 func (r *clientRun) refuseKnownID(d decision, event ledger.Event) (why, advice string, err error) {
 	if d.step.Kind == mapping.ClientStep {
 		o, owned, err := r.job.addressOwner(r.plan.Client, askedBy(r.plan.Lookup))
@@ -693,13 +693,9 @@ func (r *clientRun) refuseKnownID(d decision, event ledger.Event) (why, advice s
 			return why, advice, nil
 		}
 	}
-	for _, kind := range []string{ledger.KindClient, ledger.KindClaim} {
-		other := event
-		other.Kind = kind
-		t, taken, err := r.job.Ledger.StepWithID(uninterrupted, other)
-		if err != nil || taken {
-			return fmt.Sprintf("the id %s is that of another %s: of %s", event.ID, kind, holderOf(t)), adviceKnownIDTwice, err
-		}
+	t, taken, err := r.job.Ledger.StepWithID(uninterrupted, event)
+	if !taken {
+		return "", "", err
 	}
-	return "", "", nil
+	return fmt.Sprintf("the id %s is that of another %s: of %s", event.ID, t.Kind, holderOf(t)), adviceKnownIDTwice, err
 }

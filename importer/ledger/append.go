@@ -184,11 +184,12 @@ func (t *transaction) findClient(key ClientKey) (n clientNumber, ok bool, err er
 
 // Taken is wrapped by the error of an Append that would have made a step done
 // with the id or the redirect url of another step, or a client's step an intent with an
-// address of another client. An id belongs to one step of its kind; a url or an address
-// belongs to one client.
+// address of another client. An id belongs to one step of its kind, a UUID to one step of any; a url
+// or an address belongs to one client.
 type Taken struct {
 	Step    StepID // the step of the event
 	Holder  StepID // the one that has the id, url or address
+	Kind    string // of the step that has the id
 	URL     bool   // the url is taken, not the id
 	Address bool   // the address is taken, not the id
 }
@@ -219,11 +220,10 @@ func (l *Ledger) StepWithID(ctx context.Context, e Event) (t Taken, ok bool, err
 func stepWithID(ctx context.Context, db querier, e Event) (t Taken, ok bool, err error) {
 	t.Step = e.StepID
 	if e.ID != "" {
-		// The kind stands in the text: with it as a parameter SQLite compiles the statement each time.
-		found, err := gather(stream(ctx, db, scanRow, fmt.Sprintf(stepsOf+`WHERE s.environment = `+numberOf+` AND s.kind = %d AND s.remote_id = ? AND `+hasID, code(kinds, e.Kind)), e.Environment, idBytes(e.ID)))
+		found, err := gather(stream(ctx, db, scanRow, stepsOf+`WHERE s.environment = `+numberOf+` AND s.remote_id = ? AND `+hasID, e.Environment, idBytes(e.ID)))
 		for _, r := range found {
-			if r.StepID != e.StepID {
-				t.Holder = r.StepID
+			if r.StepID != e.StepID && (r.Kind == e.Kind || isUUID(e.ID)) {
+				t.Holder, t.Kind = r.StepID, r.Kind
 				return t, true, err
 			}
 		}

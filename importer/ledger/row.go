@@ -240,6 +240,12 @@ func idBytes(id string) any {
 	return append([]byte{'t'}, id...)
 }
 
+// isUUID reports whether an id is a UUID in lower case.
+func isUUID(id string) bool {
+	stored, _ := idBytes(id).([]byte)
+	return len(stored) > 0 && stored[0] == 'u'
+}
+
 func idText(stored []byte) string {
 	switch {
 	case len(stored) == 0:

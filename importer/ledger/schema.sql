@@ -60,8 +60,9 @@ CREATE UNIQUE INDEX steps_of_client ON steps (client, mapping, step);
 -- each write.
 CREATE INDEX steps_undecided ON steps (environment) WHERE state = 1 OR state = 4;
 
--- No two steps of a kind have the same id, and no two clients the same url.
-CREATE UNIQUE INDEX steps_ids ON steps (environment, kind, remote_id) WHERE state = 2 AND remote_id IS NOT NULL;
+-- No two steps of a kind have the same id, no two steps the same UUID (x'75' is u), and no two clients the same url.
+CREATE UNIQUE INDEX steps_ids ON steps (environment, remote_id, CASE WHEN substr(remote_id, 1, 1) = x'75' THEN 0 ELSE kind END)
+	WHERE state = 2 AND remote_id IS NOT NULL;
 CREATE INDEX steps_urls ON steps (url) WHERE state = 2 AND url <> '';
 
 -- history has the rows of steps as they were before they changed otherwise than from an

@@ -172,11 +172,13 @@ func (s store) testCallersAtOnce(t *testing.T) {
 	}
 }
 
-// testTaken: an id belongs to one step of its kind in an environment, and a url to
+// testTaken: an id belongs to one step of its kind in an environment, a UUID to one step, and a url to
 // one client. A call that would give it to another is rejected as a whole.
 func (s store) testTaken(t *testing.T) {
+	const uuid = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"
 	l := s.fresh(t, finished(of("ann", "", "client"), "x1", "")...)
 	do(t, l.Append(finished(of("ann", "loans", "claim/loan/1"), "y1", "")...))
+	do(t, l.Append(finished(in(elsewhere, of("ann", "", "client")), uuid, "")...))
 	do(t, l.Append(finished(of("ann", "loans", "link"), "", "https://go/1")...))
 	do(t, l.Append(finished(of("ann", "loans", "activity/a@client"), "", "")...))
 	for name, c := range map[string]struct {
@@ -186,6 +188,7 @@ func (s store) testTaken(t *testing.T) {
 	}{
 		"another client":                  {of("eve", "", "client"), "x1", "", true, false},
 		"another kind":                    {of("eve", "loans", "claim/loan/1"), "x1", "", false, false},
+		"another kind, a UUID":            {in(elsewhere, of("ann", "loans", "claim/loan/1")), uuid, "", true, false},
 		"another environment":             {in(elsewhere, of("eve", "", "client")), "x1", "", false, false},
 		"another id":                      {of("amy", "", "client"), "x2", "", false, false},
 		"another claim of the client":     {of("ann", "loans", "claim/loan/2"), "y1", "", true, false},

@@ -145,6 +145,8 @@ func (m trackedMatcher) withID(kind, id string) (of row, ok bool, err error) {
 			}
 			if ok {
 				of, err = m.step(found.Holder)
+			}
+			if ok && (of.Kind == kind || err != nil) {
 				return of, true, err
 			}
 		}
@@ -155,7 +157,7 @@ func (m trackedMatcher) withID(kind, id string) (of row, ok bool, err error) {
 // spellings are an id as it is and, where it is a UUID, in lower case and in upper case:
 // in which case one is written says nothing.
 func spellings(id string) []string {
-	if stored, _ := idBytes(strings.ToLower(id)).([]byte); len(stored) == 0 || stored[0] != 'u' {
+	if !isUUID(strings.ToLower(id)) {
 		return []string{id}
 	}
 	return slices.Compact([]string{id, strings.ToLower(id), strings.ToUpper(id)})

@@ -359,7 +359,7 @@ func (r *Comparison) clientOf(ctx context.Context, who mapping.Identity, id stri
 	}
 	any := ledger.StepID{ClientKey: ledger.ClientKey{Environment: r.Environment}}
 	t, taken, err := r.Ledger.StepWithID(ctx, ledger.Event{StepID: any, Kind: ledger.KindClient, ID: id})
-	if err != nil || !taken {
+	if err != nil || !taken || t.Holder.Step != ledger.KindClient {
 		return who, steps, err
 	}
 	who = mapping.Identity{Space: t.Holder.Space, Key: t.Holder.Client}

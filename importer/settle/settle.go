@@ -154,19 +154,11 @@ func (s Settler) event(ctx context.Context, one Settlement) (ledger.Event, error
 
 // checkHolder refuses an id that another step of any kind has, and a url that is another client's.
 func (s Settler) checkHolder(ctx context.Context, event ledger.Event) error {
-	for _, kind := range []string{ledger.KindClient, ledger.KindClaim, ledger.KindActivity} {
-		other := event
-		if other.Kind = kind; kind == event.Kind || event.ID == "" {
-			continue
-		}
-		if _, taken, err := s.Ledger.StepWithID(ctx, other); err != nil {
-			return err
-		} else if taken {
-			return problem.New("id-taken", "the id is that of a %s, and the step makes a %s", kind, event.Kind).
-				Hinted("copy the id of the %s from the service", event.Kind)
-		}
-	}
 	t, taken, err := s.Ledger.StepWithID(ctx, event)
+	if kind := t.Kind; taken && err == nil && !t.URL && kind != event.Kind {
+		return problem.New("id-taken", "the id is that of a %s, and the step makes a %s", kind, event.Kind).
+			Hinted("copy the id of the %s from the service", event.Kind)
+	}
 	if taken && err == nil {
 		return takenProblem(t)
 	}

@@ -56,7 +56,8 @@ CREATE UNIQUE INDEX steps_of_client ON steps (client, mapping, step);
 CREATE INDEX steps_undecided ON steps (environment) WHERE state = 1 OR state = 4;
 -- A text in a B-tree has at most about 2,700 bytes; urls and ids may be longer, so they
 -- are found by hash indexes, and compared for uniqueness by their SHA-256.
-CREATE UNIQUE INDEX steps_ids ON steps (environment, kind, sha256(remote_id)) WHERE state = 2 AND remote_id IS NOT NULL;
+CREATE UNIQUE INDEX steps_ids ON steps (environment, sha256(remote_id), (CASE WHEN substr(remote_id, 1, 1) = '\x75' THEN 0 ELSE kind END))
+	WHERE state = 2 AND remote_id IS NOT NULL;
 CREATE INDEX steps_by_id ON steps USING hash (remote_id) WHERE state = 2 AND remote_id IS NOT NULL;
 CREATE INDEX steps_urls ON steps USING hash (url) WHERE state = 2 AND url <> '';
 
