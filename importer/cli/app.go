@@ -237,7 +237,7 @@ func checkArguments(c *cli.Context) error {
 		return problem.New("usage", "%s takes no arguments", c.Command.HelpName).Hinted("%s --help lists the flags", c.Command.HelpName)
 	}
 	for i, arg := range args {
-		if len(arg) > 1 && strings.HasPrefix(arg, "-") {
+		if i > 0 && len(arg) > 1 && strings.HasPrefix(arg, "-") { // the first may begin so behind --
 			corrected := slices.Concat(strings.Fields(c.Command.HelpName), givenFlags(c), args[i:], args[:i])
 			flag, _, _ := strings.Cut(arg, "=")
 			late := problem.New("late-flag", "the flag %s is after the argument %s; flags come first", flag, args[0])

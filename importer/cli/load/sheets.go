@@ -70,7 +70,7 @@ func copyInput(given, folder string) (*Input, error) {
 	if err != nil {
 		in.remove()
 		return nil, problem.At(problem.Where{File: folder}, "state-folder", "the sheet cannot be copied there: %v", problem.Cause(err)).
-			Hinted("name a state folder that this user may write to with --state")
+			Hinted("let this user write there, and see that the disk has room; or name another state folder with --state")
 	}
 	return in, nil
 }
