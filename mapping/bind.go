@@ -373,7 +373,6 @@ func (b *binder) bindClaim(i int) {
 	claim.id = c.ID.Text
 	claim.name = claim.add(b.value("the claim's name", &ValueRule{At: c.Name.At, Text: c.Name, Required: true}, convert.Text))
 	claim.name.table = c.NameValues
-	b.checkEmpty(c.Name.At, slices.Sorted(maps.Keys(c.NameValues)))
 	b.target(claim.name, "claims", strconv.Itoa(i), "name")
 	b.bindKnownID(&claim.boundPart, "the claim's known_id", c.KnownID, "claims", strconv.Itoa(i), "known_id")
 	claim.administrator = b.mapping.contactIndex(c.Administrator.Contact.Text) // of what is not known Parse has said so
@@ -400,14 +399,11 @@ func (b *binder) checkAliases() {
 
 // checkPaths reports fields that cannot be parts of one object.
 func (b *binder) checkPaths(fields []FieldRule) {
-	isNumber := func(part string) bool { return strings.Trim(part, "0123456789") == "" }
 	for _, f := range fields {
 		name := f.Name
 		isWithin := func(other FieldRule) bool { return strings.HasPrefix(other.Name.Text, name.Text+".") }
-		if path := strings.Split(name.Text, "."); slices.Contains(path, "") {
+		if slices.Contains(strings.Split(name.Text, "."), "") {
 			b.wrongAt(name.At, "bad-field", "“%s” is not a field's name; a dot separates the names of nested objects", name.Text)
-		} else if slices.ContainsFunc(path, isNumber) {
-			b.wrongAt(name.At, "bad-field", "“%s” has a number for a name: nested objects can be sent, lists cannot", name.Text)
 		} else if at := slices.IndexFunc(fields, isWithin); at >= 0 {
 			b.wrongAt(name.At, "bad-field", "“%s” is a value here and an object in “%s”", name.Text, fields[at].Name.Text)
 		}

@@ -106,7 +106,7 @@ func Addresses(of []Identity) []string {
 }
 
 // AsksByPhone reports whether somebody may be looked up by phone: without an e-mail address, or where the mode says so.
-func (l Lookup) AsksByPhone() bool { return l.Phone != "" && (l.Email == "" || l.Mode != "") }
+func (l Lookup) AsksByPhone() bool { return l.Phone != "" && (l.Email == "" || l.Mode.asksByBoth()) }
 
 // roles settles who administers a claim and who claims, by the rows that ask for
 // it. The rows agree on each contact; a row that names none agrees with any.

@@ -217,8 +217,9 @@ func checkNumbers(r *yamltree.Reader, n *yamltree.Node, s *convert.Numbers) {
 	if n.Given("group") == nil && s.Group == s.Decimal {
 		s.Group = "" // the default, which decimal takes
 	}
-	for _, m := range s.Check() {
-		r.Wrong(n.Given(m.Option), "number-separator", "%s", m.Message).Hint = m.Hint
+	if !s.IsClear() {
+		r.Wrong(n, "number-separator", "decimal and group must be two different characters, neither of them a digit, letter, sign or symbol").
+			Hint = `write both, e.g. numbers: {decimal: ",", group: "."}; group: "" if numbers have no groups`
 	}
 }
 
@@ -312,12 +313,12 @@ type LookupRule struct {
 func lookupKeys(k *yamltree.Keys, l *LookupRule) {
 	yamltree.ToNew(k, "email", &l.Email, value, "the column that holds the e-mail address, read as an Email")
 	yamltree.ToNew(k, "phone", &l.Phone, value, "the column that holds the phone number, read as a Phone; give a region if numbers have no +")
-	yamltree.To(k, "mode", &l.Mode, lookupMode,
+	yamltree.To(k, "mode", &l.Mode, yamltree.OneOf("first", LookupEither, LookupBoth),
 		"with both: first (default), by phone only if the row has no e-mail address; either, also if the address is not found; both, the client fails if they disagree")
 }
 
 // LookupMode says which look-ups find a client who may have an e-mail address and a phone
-// number. The zero mode is first: the e-mail address decides, and the phone number only
+// number. “first”, also if it is not given: the e-mail address decides, and the phone number only
 // where a row has none.
 type LookupMode string
 
@@ -327,11 +328,8 @@ const (
 	LookupBoth   LookupMode = "both"   // by both; the client fails where they disagree
 )
 
-var lookupMode = yamltree.OneOf("first", LookupEither, LookupBoth).Then(func(_ *yamltree.Reader, _ *yamltree.Node, mode *LookupMode) {
-	if *mode == "first" {
-		*mode = ""
-	}
-})
+// asksByBoth reports whether somebody who has both addresses may be asked for by both.
+func (m LookupMode) asksByBoth() bool { return m == LookupEither || m == LookupBoth }
 
 // ClaimRule is one entry of claims: each row of a client yields one claim.
 type ClaimRule struct {
@@ -541,16 +539,9 @@ func checkValue(r *yamltree.Reader, n *yamltree.Node, v *ValueRule) {
 		}
 		r.Wrong(n, "value-source", "%s%s needs exactly one of "+valueSources, n.Name(), has)
 	}
-	if v.With != nil && len(v.Join) == 0 {
-		r.Wrong(n.Given("with"), "wrong-option", "with is what stands between the texts of join, and %s has no join", n.Name()).
-			Hint = "write join: [A, B] in place of the other source, or leave with out"
-	}
 	if v.Else != nil && strings.EqualFold(*v.Else, "error") {
 		r.Wrong(n.Given("else"), "wrong-option", "else is what is sent for a cell that values does not list, and it would be the word “%s”", *v.Else).
 			Hint = "leave else out: such a cell is an error then"
-	}
-	if v.Required && v.Default != nil {
-		r.Wrong(n, "required-default", "%s is required and has a default; an empty cell cannot be both", n.Name())
 	}
 }
 

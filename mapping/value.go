@@ -2,7 +2,6 @@ package mapping
 
 import (
 	"cmp"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -207,7 +206,6 @@ func (b *binder) value(label string, rule *ValueRule, typ convert.Type) boundVal
 	if wrong != nil || !known {
 		v.conv = convert.Converter{Type: convert.Text}
 	}
-	b.checkEmpty(rule.At, slices.Concat(slices.Sorted(maps.Keys(rule.Values)), rule.Checked, rule.Unchecked))
 	v.e164 = v.conv.E164()
 	columns := func(names ...yamltree.Scalar) {
 		v.columns, v.names = b.columns(names), foldHeaders(scalarTexts(names)...)
@@ -236,15 +234,6 @@ func (b *binder) value(label string, rule *ValueRule, typ convert.Type) boundVal
 		v.foldCase = v.foldCase || b.keyColumns[c]
 	}
 	return v
-}
-
-// checkEmpty refuses entries of a table, or words, that are texts of sheet.empty: no cell reaches them.
-func (b *binder) checkEmpty(at yamltree.Place, texts []string) {
-	texts = slices.DeleteFunc(texts, func(text string) bool { return !b.empty[text] })
-	if len(texts) > 0 {
-		b.wrongAt(at, "empty-text", "“%s” counts as empty by sheet.empty, so the entry for it here is never used", strings.Join(texts, "”, “")).
-			Hint = "list it in one of the two places"
-	}
 }
 
 // optionsAt returns the place to show for an option that makes no sense.

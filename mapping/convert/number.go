@@ -17,24 +17,10 @@ type Numbers struct {
 	Group   string // "," by default; "" for none
 }
 
-// OptionError is an option of numbers that makes no sense.
-type OptionError struct{ Option, Message, Hint string }
-
-// Check returns why the notation could be read in two ways. The options are decimal and group.
-func (n Numbers) Check() (wrong []OptionError) {
+// IsClear reports whether no number in this notation could be read in two ways.
+func (n Numbers) IsClear() bool {
 	n = n.orDefault()
-	if !isSeparator(n.Decimal) || strings.TrimSpace(n.Decimal) == "" {
-		wrong = append(wrong, OptionError{"decimal", "the decimal separator is one character that is no digit, sign, symbol or space", `write "." or ","`})
-	}
-	if n.Group != "" && !isSeparator(n.Group) {
-		wrong = append(wrong, OptionError{"group", "the group separator is one character that is no digit, sign or symbol",
-			`write ",", ".", " " or "'", or "" for none`})
-	}
-	if n.Decimal == n.Group {
-		wrong = append(wrong, OptionError{"group", "decimal and group are both “" + n.Group + "”, and a number could be read in two ways",
-			`declare both, e.g. numbers: {decimal: ",", group: "."}; group: "" if numbers have no groups`})
-	}
-	return wrong
+	return isSeparator(n.Decimal) && strings.TrimSpace(n.Decimal) != "" && (n.Group == "" || isSeparator(n.Group)) && n.Decimal != n.Group
 }
 
 func isSeparator(s string) bool {

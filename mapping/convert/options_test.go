@@ -76,15 +76,11 @@ func TestCheck(t *testing.T) {
 }
 
 func TestCheckNumbers(t *testing.T) {
-	for n, want := range map[convert.Numbers]string{
-		{}: "", {Decimal: ",", Group: " "}: "", {Group: "."}: "group ", {Decimal: "::", Group: "5"}: "decimal group ", {Decimal: " ", Group: ","}: "decimal ",
+	for n, want := range map[convert.Numbers]bool{
+		{}: true, {Decimal: ",", Group: " "}: true, {Group: "."}: false, {Decimal: "::"}: false, {Decimal: ".", Group: "5"}: false, {Decimal: " ", Group: ","}: false,
 	} {
-		got := ""
-		for _, wrong := range n.Check() {
-			got += wrong.Option + " "
-		}
-		if got != want {
-			t.Errorf("wrong of %+v are %q, want %q", n, got, want)
+		if got := n.IsClear(); got != want {
+			t.Errorf("%+v is clear: %t", n, got)
 		}
 	}
 }
