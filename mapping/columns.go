@@ -194,9 +194,6 @@ func ResultColumn(header string, contacts bool) string {
 // Columns returns how many columns the mapping names.
 func (b *Binding) Columns() int { return len(b.named) }
 
-// mostListed limits how many columns or attributes a warning names.
-const mostListed = 12
-
 // UnusedColumns warns of columns that have a header and that the mapping never uses,
 // or ignores, in one warning for each sheet.
 func (b *Binding) UnusedColumns() problem.List {
@@ -222,12 +219,9 @@ func (b *Binding) UnusedColumns() problem.List {
 
 // named is a noun with its names, as many as can be read.
 func named(noun string, names []string) string {
-	if len(names) == 1 {
-		return noun + " " + names[0]
+	const most = 12
+	if len(names) != 1 {
+		noun += "s"
 	}
-	more := ""
-	if rest := len(names) - mostListed; rest > 0 {
-		names, more = names[:mostListed], fmt.Sprintf(" and %d more", rest)
-	}
-	return noun + "s " + strings.Join(names, ", ") + more
+	return noun + " " + problem.Some(names, most)
 }

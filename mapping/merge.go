@@ -138,16 +138,11 @@ func (p *planner) differ(label, must, cure string, cells []problem.Where) {
 		if i == 0 {
 			there = cells[1:]
 		}
-		const most = 5
 		var names []string
-		for _, at := range there[:min(len(there), most)] {
+		for _, at := range there {
 			names = append(names, at.String())
 		}
-		list := strings.Join(names, ", ")
-		if more := len(there) - most; more > 0 {
-			list += fmt.Sprintf(" and %d more", more)
-		}
-		q := problem.At(here, "conflict", "%s differs from %s, and %s", label, list, must).Hinted("%s", cure)
+		q := problem.At(here, "conflict", "%s differs from %s, and %s", label, problem.Some(names, 5), must).Hinted("%s", cure)
 		q.Part = i > 0 && here.Table == cells[0].Table
 		p.plan.Problems = append(p.plan.Problems, q)
 	}

@@ -45,16 +45,13 @@ func (u untypedAttribute) cure(t convert.Type, instead string) string {
 
 const orText = "; if it is a text, type: Text"
 
-// noteUntyped notes an attribute of unknown type, and returns Text; "" after a problem: it
-// has an option that only another type has.
-func (b *binder) noteUntyped(template string, attr *FieldRule) convert.Type {
+// noteUntyped notes an attribute of unknown type. One that has an option of another type than Text is refused.
+func (b *binder) noteUntyped(template string, attr *FieldRule) {
 	u := untypedAttribute{template, attr}
 	b.untyped = append(b.untyped, u)
 	if t := attr.Value.likelyType(); t != convert.Text {
 		b.wrongAt(attr.Value.optionsAt(), "untyped", "%s, and it has an option of another type than Text", u.says()).Hint = u.cure(t, orText)
-		return ""
 	}
-	return convert.Text
 }
 
 // noteParts has the empty parts of a text of several parts noted.

@@ -100,7 +100,7 @@ func (b *binder) attribute(t Template, name yamltree.Scalar) (AttributeTemplate,
 // has one, else the mapping's, else Text.
 type attributeType struct {
 	template  AttributeTemplate
-	typ       convert.Type // "" where it is not known, and the value must not be used
+	typ       convert.Type // where it is not known, that which its options are for
 	isUntyped bool         // neither the service nor the mapping gives the type
 }
 
@@ -111,7 +111,7 @@ func (b *binder) attributes(rule *ActivityRule, template Template, known bool) [
 	filled := map[string]bool{}
 	for i := range rule.Attributes {
 		attr, wanted := &rule.Attributes[i], rule.Attributes[i].Value.Type
-		list[i].typ = convert.Type(wanted.Text)
+		list[i].typ = attr.Value.likelyType()
 		if b.service == nil || !known {
 			continue
 		}
@@ -129,7 +129,8 @@ func (b *binder) attributes(rule *ActivityRule, template Template, known bool) [
 		case a.Type != "":
 			list[i].typ = a.Type
 		case wanted.Text == "":
-			list[i].typ, list[i].isUntyped = b.noteUntyped(template.Name, attr), true
+			list[i].isUntyped = true
+			b.noteUntyped(template.Name, attr)
 		}
 	}
 	var unfilled []string

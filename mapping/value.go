@@ -190,20 +190,12 @@ func (v *boundValue) compose(r cell.Record) (cell.Cell, int, *convert.CellError)
 // textCell is a cell that holds a text.
 func textCell(s string) cell.Cell { return cell.Cell{Kind: cell.Text, Raw: s, Shown: s} }
 
-// value binds a rule. A typ of "" is unknown: the options are checked as far as they
-// go together, and the value must not be used.
+// value binds a rule.
 func (b *binder) value(label string, rule *ValueRule, typ convert.Type) boundValue {
-	known := typ != ""
-	if !known {
-		typ = rule.likelyType()
-	}
 	v := boundValue{label: label, required: rule.Required, conv: b.conversion(rule, typ)}
 	v.foldCase = typ == convert.Email
-	wrong := v.conv.Check()
-	if wrong != nil {
+	if wrong := v.conv.Check(); wrong != nil {
 		b.wrongAt(rule.optionsAt(), "wrong-option", "“%s”: %s", label, strings.Join(wrong, "; "))
-	}
-	if wrong != nil || !known {
 		v.conv = convert.Converter{Type: convert.Text}
 	}
 	v.e164 = v.conv.E164()

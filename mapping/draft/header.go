@@ -96,7 +96,7 @@ func (w *HeaderWatch) Verdict(headerRowGiven bool) (wrong, warnings problem.List
 	}
 	what := "column " + bare[0] + " holds data below this row, from row %d on, and has"
 	if len(bare) > 1 {
-		what = "columns " + someOf(bare) + " hold data below this row, from row %d on, and have"
+		what = "columns " + problem.Some(bare, 8) + " hold data below this row, from row %d on, and have"
 	}
 	return nil, problem.List{problem.At(at, "no-header-over-data", what+" no header here: no mapping can use it", from).Hinted(hint)}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"claimsheet/mapping/convert"
+	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
 )
 
@@ -88,17 +89,7 @@ func (p *proposer) notes() (all []string) {
 		add("The first %d of %d rows were looked at.", n, p.seen.rows)
 	}
 	if len(p.seen.repeated) > 0 {
-		add("Columns with the same header, which a mapping names with their letters: %s", someOf(p.seen.repeated))
+		add("Columns with the same header, which a mapping names with their letters: %s", problem.Some(p.seen.repeated, 8))
 	}
 	return all
-}
-
-// someOf lists the first names.
-func someOf(names []string) string {
-	const most = 8
-	list := strings.Join(names[:min(len(names), most)], ", ")
-	if more := len(names) - most; more > 0 {
-		list += fmt.Sprintf(" and %d more", more)
-	}
-	return list
 }

@@ -255,9 +255,8 @@ func (l List) Grouped() List {
 // also names the further places that have a problem.
 func also(places []string) string {
 	const most = 5
-	named := places[:min(len(places), most)]
-	if rest := len(places) - len(named); rest > 0 {
-		return fmt.Sprintf("; the same in %d more places: %s and %d more", len(places), strings.Join(named, ", "), rest)
+	if len(places) > most {
+		return fmt.Sprintf("; the same in %d more places: %s", len(places), Some(places, most))
 	}
-	return "; the same in " + strings.Join(named, ", ")
+	return "; the same in " + Some(places, most)
 }

@@ -38,10 +38,16 @@ func Suggestion(word string, candidates []string) string {
 		return ""
 	case len(candidates) == 1:
 		return "expected " + candidates[0]
-	case len(candidates) > most:
-		return fmt.Sprintf("expected one of %s and %d more", strings.Join(candidates[:most], ", "), len(candidates)-most)
 	}
-	return "expected one of " + strings.Join(candidates, ", ")
+	return "expected one of " + Some(candidates, most)
+}
+
+// Some lists words, the first of many: "A, B and 3 more".
+func Some(words []string, most int) string {
+	if rest := len(words) - most; rest > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), rest)
+	}
+	return strings.Join(words, ", ")
 }
 
 // OrList is "a", "a or b", or "a, b or c".
