@@ -154,21 +154,20 @@ const (
 
 // SheetRule says how the sheet is laid out and which of its rows are taken.
 type SheetRule struct {
-	Name        yamltree.Scalar // "" = the first visible sheet
-	HeaderRow   int             // 1-based; default 1
-	HeaderRowAt yamltree.Place  // zero when the mapping leaves the row out
-	Timezone    yamltree.Scalar // an IANA name; "" when no DateTime needs one
-	Numbers     convert.Numbers
-	When        yamltree.Scalar   // an expression; "" takes every row
-	Empty       []yamltree.Scalar // texts of cells that count as empty, in this case, after the cell is trimmed
-	FillDown    []yamltree.Scalar // columns whose empty cells take the one above
-	Encoding    string            // of a CSV file without a byte order mark: utf-8 or windows-1252; "" = utf-8
-	Delimiter   string            // of a CSV file: a comma, a semicolon or a tab; "" = detected from the header
+	Name      yamltree.Scalar // "" = the first visible sheet
+	HeaderRow int             // 1-based; default 1
+	Timezone  yamltree.Scalar // an IANA name; "" when no DateTime needs one
+	Numbers   convert.Numbers
+	When      yamltree.Scalar   // an expression; "" takes every row
+	Empty     []yamltree.Scalar // texts of cells that count as empty, in this case, after the cell is trimmed
+	FillDown  []yamltree.Scalar // columns whose empty cells take the one above
+	Encoding  string            // of a CSV file without a byte order mark: utf-8 or windows-1252; "" = utf-8
+	Delimiter string            // of a CSV file: a comma, a semicolon or a tab; "" = detected from the header
 }
 
 func sheetKeys(k *yamltree.Keys, s *SheetRule) {
 	yamltree.To(k, "name", &s.Name, text, "the sheet's name; default: the first visible sheet")
-	yamltree.To(k, "header_row", &s.HeaderRow, yamltree.Int(1, math.MaxInt), "the row that holds the headers; default 1").Placed(&s.HeaderRowAt)
+	yamltree.To(k, "header_row", &s.HeaderRow, yamltree.Int(1, math.MaxInt), "the row that holds the headers; default 1")
 	yamltree.To(k, "timezone", &s.Timezone, timezone, "the zone of date-times without one, e.g. Europe/London")
 	yamltree.To(k, "numbers", &s.Numbers, yamltree.Object(numberKeys).Then(checkNumbers), "how numbers look in text cells: {decimal, group}")
 	yamltree.To(k, "empty", &s.Empty, texts,

@@ -179,10 +179,10 @@ func (k *check) survey(ctx context.Context, s *load.Session) error {
 		}
 		k.noteProblems(sheets, survey.RowProblems(s.Binding, plan))
 	}
-	wrong := k.judge(s, sheets)
+	k.judge(s, sheets)
 	untyped, warnings := s.Binding.CheckCells(survey.Notes)
 	k.warn(warnings...)
-	return append(wrong, untyped...).Err()
+	return untyped.Err()
 }
 
 // noteProblems counts the rows of a client that cannot be imported, and keeps the problems that are named.
@@ -200,15 +200,11 @@ func (k *check) noteProblems(sheets []*checkedSheet, list problem.List) {
 	}
 }
 
-// judge takes over what was found in the sheets, and returns what is wrong with their form.
-func (k *check) judge(s *load.Session, sheets []*checkedSheet) (wrong problem.List) {
+// judge takes over what was found in the sheets.
+func (k *check) judge(s *load.Session, sheets []*checkedSheet) {
 	for i, sheet := range sheets {
-		title, warnings := sheet.verdict(s.Mapping)
-		k.warn(warnings...)
+		k.warn(sheet.warnings()...)
 		k.report.Checked.Rows += sheet.rows
-		if wrong = append(wrong, title...); len(title) > 0 {
-			continue // the header row is wrong, so the cells are under wrong headers
-		}
 		k.warn(sheet.dates.Warnings()...)
 		k.report.Checked.InvalidRows += sheet.invalid
 		sheet.found.Sort() // the plans come in the order of the clients' last rows
@@ -222,10 +218,7 @@ func (k *check) judge(s *load.Session, sheets []*checkedSheet) (wrong problem.Li
 				Hinted("%s names every cell", commandLine(k.where, append([]string{"check", "--rows"}, k.report.Checked.Sheets...)...)))
 		}
 	}
-	if len(wrong) == 0 {
-		k.warn(s.Binding.UnusedColumns()...)
-	}
-	return wrong
+	k.warn(s.Binding.UnusedColumns()...)
 }
 
 // finish prints what was found, and returns the error that decides the exit code.

@@ -393,9 +393,7 @@ func (r *importRun) look(ctx context.Context) error {
 	found, doubtful := s.Binding.CheckCells(r.survey.Notes)
 	console.PrintWarnings(r.Err, doubtful)
 	for _, sheet := range r.sheets {
-		wrong, warnings := sheet.layout.verdict(s.Mapping)
-		found = append(found, wrong...)
-		console.PrintWarnings(r.Err, warnings)
+		console.PrintWarnings(r.Err, sheet.layout.warnings())
 		if sheet.layout.rows < o.minRows {
 			return &incomplete{problem.At(problem.Where{File: sheet.source.Book}, "min-rows",
 				"rows in the sheet: %d, fewer than --min-rows %d: the export is broken", sheet.layout.rows, o.minRows).

@@ -6,7 +6,6 @@ import (
 	"claimsheet/importer"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/spool"
-	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/draft"
 	"claimsheet/mapping/problem"
@@ -57,13 +56,13 @@ func (l *sheetLayout) see(record cell.Record) {
 	}
 }
 
-// verdict returns what is wrong with the sheet's form, and warns of hidden rows, which may be hidden because they are not wanted.
-func (l *sheetLayout) verdict(m *mapping.Mapping) (wrong, warnings problem.List) {
-	wrong, warnings = l.header.Verdict(m.Sheet.HeaderRowAt.IsSet())
-	if l.hidden > 0 && len(wrong) == 0 {
+// warnings are of data without a header, and of hidden rows, which may be hidden because they are not wanted.
+func (l *sheetLayout) warnings() problem.List {
+	warnings := l.header.Warnings()
+	if l.hidden > 0 {
 		at := problem.Where{File: l.sheet.Book, Table: l.sheet.Table, Sheet: l.sheet.Name, Row: l.firstHidden}
 		warnings = append(warnings, problem.At(at, "hidden-rows", "rows that are hidden in the sheet are imported: %d; this is the first", l.hidden).
 			Hinted("show them, or delete those that are not wanted"))
 	}
-	return wrong, warnings
+	return warnings
 }

@@ -66,18 +66,12 @@ func (w *HeaderWatch) See(record cell.Record) {
 	}
 }
 
-// Verdict judges the rows. One header over three or more filled columns is a title, which is an error unless the mapping names the
-// header row. Other data without a header is a warning, because it may be notes that are not meant to be sent.
-func (w *HeaderWatch) Verdict(headerRowGiven bool) (wrong, warnings problem.List) {
-	data := 0
+// Warnings returns a warning of data without a header, which may be notes that are not meant to be sent.
+func (w *HeaderWatch) Warnings() problem.List {
 	var bare []string
 	from := 0 // the first row with data that has no header
 	for i, row := range w.filled {
-		if row == 0 {
-			continue
-		}
-		data++
-		if i < len(w.sheet.Header) && strings.TrimSpace(w.sheet.Header[i]) != "" {
+		if row == 0 || i < len(w.sheet.Header) && strings.TrimSpace(w.sheet.Header[i]) != "" {
 			continue
 		}
 		if bare = append(bare, cell.ColumnName(i)); from == 0 || row < from {
@@ -85,18 +79,12 @@ func (w *HeaderWatch) Verdict(headerRowGiven bool) (wrong, warnings problem.List
 		}
 	}
 	if len(bare) == 0 {
-		return nil, nil
-	}
-	const hint = "write the row of the headers in the mapping: sheet: {header_row: N}; or give these columns headers"
-	at := w.sheet.AtRow(w.sheet.HeaderRow)
-	if NamedColumns(w.sheet.Header) == 1 && data >= 3 && !headerRowGiven {
-		return problem.List{problem.At(at, "title-row",
-			"the row was taken for the headers, and it has one text over %d columns that hold data: it looks like a title", data).
-			Hinted(hint+"; where row %d is meant, name that", w.sheet.HeaderRow)}, nil
+		return nil
 	}
 	what := "column " + bare[0] + " holds data below this row, from row %d on, and has"
 	if len(bare) > 1 {
 		what = "columns " + problem.Some(bare, 8) + " hold data below this row, from row %d on, and have"
 	}
-	return nil, problem.List{problem.At(at, "no-header-over-data", what+" no header here: no mapping can use it", from).Hinted(hint)}
+	return problem.List{problem.At(w.sheet.AtRow(w.sheet.HeaderRow), "no-header-over-data", what+" no header here: no mapping can use it", from).
+		Hinted("write the row of the headers in the mapping: sheet: {header_row: N}; or give these columns headers")}
 }

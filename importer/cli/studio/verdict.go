@@ -115,8 +115,7 @@ func (v *verdict) plan(ctx context.Context, done *atomic.Int64) (err error) {
 		return err
 	}
 	v.found, v.warnings = bound.CheckCells(survey.Notes)
-	wrong, doubts := book.headers.Verdict(v.of.mapping.Sheet.HeaderRowAt.IsSet())
-	v.found, v.warnings = append(wrong, v.found...), slices.Concat(doubts, book.dates.Warnings(), v.warnings)
+	v.warnings = slices.Concat(book.headers.Warnings(), book.dates.Warnings(), v.warnings)
 	if !bound.Keyless {
 		v.survey = survey
 	}
