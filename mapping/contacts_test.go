@@ -142,16 +142,16 @@ func TestContactOf(t *testing.T) {
 // TestPeople: whom a row speaks of is the same in the pass that only groups rows, and what its plan says.
 func TestPeople(t *testing.T) {
 	t.Parallel()
-	source := strings.Replace(family, "M, type: Phone, region: GB", "M, type: Phone, region: GB, format: national, default: 02079460009", 1)
+	source := strings.Replace(family, "M, type: Phone, region: GB", "M, type: Phone, region: GB, format: national", 1)
 	sheet, records := leads("E | C | P | S | B | T | M", "A@x.org | c1 | p@x.org | | Firm | 020 7946 0001 | 02079460002", "b@x.org | c2 | | | | |", "wrong | c3 | | | | |",
 		"d@x.org | c4 | | | | | wrong")
 	b := mustBind(t, source+"claims: [{key: C, name: '{C}', claimants: [client, partner, broker]}]\n", sheet, nil)
 	for i, want := range []string{
 		"[{{email a@x.org} [{email a@x.org} {phone +442079460002}] [{email a@x.org}]} {{email p@x.org} [{email p@x.org}] [{email p@x.org}]} " +
 			"{{n:broker Firm} [{phone +442079460001}] [{phone +442079460001}]}]",
-		"[{{email b@x.org} [{email b@x.org} {phone 020 7946 0009}] [{email b@x.org}]}]",
-		"[{{ } [{phone 020 7946 0009}] []}]",
-		"[{{email d@x.org} [{email d@x.org}] [{email d@x.org}]}]", // no default stands for a refused cell
+		"[{{email b@x.org} [{email b@x.org}] [{email b@x.org}]}]",
+		"[{{ } [] []}]",
+		"[{{email d@x.org} [{email d@x.org}] [{email d@x.org}]}]",
 	} {
 		row := b.Convert(records[i])
 		if got := fmt.Sprint(b.People(row)); got != want {

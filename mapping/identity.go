@@ -126,16 +126,7 @@ func (p *boundPerson) person(part *rowPart) Person {
 	if part.values == nil { // of a row that is skipped
 		return Person{}
 	}
-	values := part.values
-	if slices.ContainsFunc(p.values, func(v *boundValue) bool { return v.fallback != nil }) {
-		values = slices.Clone(values)
-		for i, v := range p.values {
-			if values[i].value.IsZero() && values[i].refused == nil && v.fallback != nil {
-				values[i].value = *v.fallback
-			}
-		}
-	}
-	return Person{part.who, p.addresses(values), p.lookup(values).Asked()}
+	return Person{part.who, p.addresses(part.values), p.lookup(part.values).Asked()}
 }
 
 // addresses returns the addresses among a person's values, each once.
