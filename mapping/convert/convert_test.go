@@ -138,7 +138,7 @@ func TestRefusalWords(t *testing.T) {
 		{day("serial"), text("soon"), "does not hold a spreadsheet's day count"},
 		{iso, text("1/4/1980"), "is not a date; expected ISO 8601 (yyyy-mm-dd)"},
 		{iso, boolean(true), "is TRUE or FALSE, not a date"},
-		{iso, date("60", ""), "is not a day of the calendar"},
+		{iso, date("60", ""), "is a day before March 1900, which spreadsheet programs count in different ways"},
 		{iso, date("29342.5", ""), "has a time of day; expected a day alone"},
 		{iso, date("9999999", ""), "is outside the years 1 to 9999"},
 		{london, date("0.5", ""), "holds a time without a day"},

@@ -244,8 +244,8 @@ func (c *Converter) expectedDate() string {
 	return "ISO 8601 (yyyy-mm-dd)"
 }
 
-// Day 0 of each date system. The 1900 system counts a 29 February 1900, which never existed, as serial 60; so the
-// days before it are counted from one day later.
+// Day 0 of each date system. The 1900 system counts a 29 February 1900, which never existed, as serial 60; spreadsheet
+// programs do not agree on the days before it, which are refused.
 var (
 	day0Of1900 = time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
 	day0Of1904 = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -275,11 +275,8 @@ func momentFromSerial(literal string, date1904 bool) (moment, *CellError) {
 		return moment{}, refuse("date-without-day", "holds a time without a day", "write day and time into the cell")
 	case date1904:
 		start = day0Of1904
-	case day == phantomDay:
-		return moment{}, refuse("date-impossible", "is not a day of the calendar",
-			"correct the date: spreadsheet programs show a day in 1900 that never existed")
-	case day < phantomDay:
-		start = start.AddDate(0, 0, 1)
+	case day <= phantomDay:
+		return moment{}, refuse("date-range", "is a day before March 1900, which spreadsheet programs count in different ways", "write the date as a text")
 	}
 	whole, fraction := math.Modf(serial)
 	wall := start.AddDate(0, 0, int(whole)).Add(time.Duration(math.Round(fraction*wholeDay.Seconds()*1e6)) * time.Microsecond)

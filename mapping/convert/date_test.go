@@ -55,8 +55,8 @@ func TestConvertDate(t *testing.T) {
 
 		{"date cell", iso, date("29342", "1980-05-01"), day, ""},
 		{"date cell short of midnight by noise", iso, date("29341.999999999996", "1980-05-01"), day, ""},
-		{"serial 59", iso, date("59", "1900-02-28"), `"1900-02-28"`, ""},
-		{"serial 60", iso, date("60", "1900-02-29"), "", impossible},
+		{"serial 60", iso, date("60", "1900-02-29"), "", "date-range"},
+		{"serial 61", iso, date("61", "1900-03-01"), `"1900-03-01"`, ""},
 		{"last serial", iso, date("2958465", "9999-12-31"), `"9999-12-31"`, ""},
 		{"negative serial", iso, date("-1", ""), "", "date-range"},
 		{"endless serial", iso, date("1E+300", ""), "", "date-range"},

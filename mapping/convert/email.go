@@ -35,10 +35,7 @@ func (c *Converter) convertEmail(in cell.Cell) (string, *CellError) {
 		return "", refuse("email-domain", "has a part after the @ that is not a domain; expected one such as example.com",
 			"correct the e-mail address")
 	}
-	if domain != s[at+1:] {
-		s = s[:at+1] + domain
-	}
-	if len(s) > maxEmail {
+	if s = s[:at+1] + domain; len(s) > maxEmail {
 		return "", refuseEmail()
 	}
 	return s, refuseTooLong(s, c.MaxLength)
