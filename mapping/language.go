@@ -256,7 +256,11 @@ var fields = yamltree.Pairs(value, func(name yamltree.Scalar, v ValueRule) Field
 
 // payloadFields are the fields of the payload that creates a person. One without fields
 // would create a person about whom nothing is known.
-var payloadFields = yamltree.NonEmpty(fields)
+var payloadFields = fields.Then(func(r *yamltree.Reader, n *yamltree.Node, list *[]FieldRule) {
+	if len(*list) == 0 {
+		r.Wrong(n, "no-value", "%s must not be empty", n.Name()).Hint = "give at least one pair"
+	}
+})
 
 // ClientRule is the client.
 type ClientRule struct {
@@ -371,7 +375,7 @@ var claimName = yamltree.TextOr(template, func(r *ClaimRule) *yamltree.Scalar { 
 
 func nameKeys(k *yamltree.Keys, c *ClaimRule) {
 	yamltree.To(k, "text", &c.Name, template, "the claim's name, a text with {Column}").Required()
-	yamltree.To(k, "values", &c.NameValues, yamltree.NonEmpty(yamltree.Map(yamltree.AnyText)),
+	yamltree.To(k, "values", &c.NameValues, yamltree.Map(yamltree.AnyText),
 		"a table of what a cell says and what the name says instead; other texts stay")
 }
 

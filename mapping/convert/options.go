@@ -35,10 +35,6 @@ func (c *Converter) Check() (wrong []string) {
 // unsupportedOptions returns the options that belong to another type.
 func (c *Converter) unsupportedOptions() (wrong []string) {
 	texts := []Type{Text, TextArea, DropDown}
-	own := c.Type
-	if own == "" {
-		own = Text
-	}
 	for _, o := range []struct {
 		key   string
 		given bool
@@ -55,8 +51,8 @@ func (c *Converter) unsupportedOptions() (wrong []string) {
 		{"region", c.Region != "", []Type{Phone}},
 		{"max_length", c.MaxLength != 0, append(texts, Email, Phone)},
 	} {
-		if o.given && !slices.Contains(o.types, own) {
-			wrong = append(wrong, o.key+" does not go with the type "+string(own))
+		if o.given && !slices.Contains(o.types, c.Type) {
+			wrong = append(wrong, o.key+" does not go with the type "+string(c.Type))
 		}
 	}
 	return wrong
@@ -64,15 +60,9 @@ func (c *Converter) unsupportedOptions() (wrong []string) {
 
 // checkDateFormats returns what is wrong with formats of dates.
 func (c *Converter) checkDateFormats() (wrong []string) {
-	formats := c.formats()
-	for _, format := range formats {
-		_, err := parseDateFormat(format)
-		switch {
-		case err == nil || format == "" || format == serialFormat:
-		case len(formats) > 1:
+	for _, format := range c.formats() {
+		if _, err := parseDateFormat(format); err != nil && format != "" && format != serialFormat {
 			wrong = append(wrong, fmt.Sprintf("%v (in “%s”)", err, format))
-		default:
-			wrong = append(wrong, err.Error())
 		}
 	}
 	return wrong

@@ -58,7 +58,7 @@ func TestCheck(t *testing.T) {
 		{"one list of words", convert.Converter{Type: convert.Checkbox, Checked: []string{"Yes"}}, []string{"unchecked is missing"}},
 		{"word on both lists", convert.Converter{Type: convert.Checkbox, Checked: []string{"Yes"}, Unchecked: []string{"No", "YES"}}, []string{"under both"}},
 		{"words of a number", convert.Converter{Type: convert.Number, Checked: []string{"a"}, Unchecked: []string{"b"}}, []string{"checked does not go with", "unchecked does not go with"}},
-		{"else alone", convert.Converter{Else: ptr("x")}, []string{"else is given without values"}},
+		{"else alone", convert.Converter{Type: convert.Text, Else: ptr("x")}, []string{"else is given without values"}},
 		{"table of a date", convert.Converter{Type: convert.Date, Values: map[string]string{"a": "b"}}, []string{"values does not go with"}},
 		{"length of a number", convert.Converter{Type: convert.Currency, MaxLength: 3}, []string{"max_length does not go with"}},
 		{"region of an e-mail", convert.Converter{Type: convert.Email, Region: "GB"}, []string{"region does not go with"}},

@@ -1,7 +1,6 @@
 package yamltree
 
 import (
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -247,21 +246,6 @@ func Pairs[V, E any](of Value[V], pair func(key Scalar, v V) E) Value[[]E] {
 		}}
 }
 
-// NonEmpty is the value as one that must have at least one pair.
-func NonEmpty[V any](of Value[V]) Value[V] {
-	parse := of.Parse
-	of.Schema = maps.Clone(of.Schema)
-	of.Schema["minProperties"] = 1
-	of.Parse = func(r *Reader, n *Node, into *V) bool {
-		if n.Len() == 0 {
-			r.Wrong(n, "no-value", "%s must not be empty", n.name).Hint = "give at least one pair"
-			return false
-		}
-		return parse(r, n, into)
-	}
-	return of
-}
-
 func mapSchema(of Schema) Schema { return Schema{"type": "object", "additionalProperties": of} }
 
 // Object is an object that is read by a table of keys, into what into holds
@@ -278,7 +262,7 @@ func Object[T any](table func(*Keys, *T)) Value[T] {
 			for v := range r.Pairs(n) {
 				k := keys.find(v.Key())
 				if k == nil {
-					if k = keys.unknown(r, n, v); k == nil || n.given[k.Name] != nil || n.hasKey(k.Name) {
+					if k = keys.unknown(r, n, v); k == nil || n.given[k.Name] != nil {
 						continue
 					}
 					v.name = "“" + k.Name + "”"
@@ -324,12 +308,6 @@ func (keys Keys) unknown(r *Reader, n, v *Node) *Key {
 	}
 	if meant, ok := problem.Nearest(problem.Shorten(v.Key()), names); ok {
 		return keys.find(meant)
-	}
-	for _, k := range keys { // such as ident for id
-		if k.IsRequired && strings.HasPrefix(v.Key(), k.Name) {
-			said.Hint = "did you mean “" + k.Name + "”?"
-			return k
-		}
 	}
 	return nil
 }
