@@ -42,12 +42,12 @@ type Binding struct {
 
 // boundPart is the client, an entry of contacts or claims, or an activity on one of these.
 type boundPart struct {
-	id         string             // of the entry
-	when       *expr.Expression   // which rows have it; nil for all
-	key        []int              // the columns that identify it
-	values     []*boundValue      // what the rows say of it, in the order in which it is read
-	known      *boundValue        // of the values; nil without a known_id
-	activities []*boundActivityOn // by the mapping's activities; nil for those that are not on it
+	id         string           // of the entry
+	when       *expr.Expression // which rows have it; nil for all
+	key        []int            // the columns that identify it
+	values     []*boundValue    // what the rows say of it, in the order in which it is read; of an activity two for its workflow, then the attributes
+	known      *boundValue      // of the values; nil without a known_id
+	activities []*boundPart     // by the mapping's activities; nil for those that are not on it
 }
 
 // add adds a value.
@@ -91,14 +91,6 @@ type boundActivity struct {
 	rule     *ActivityRule
 	template Template
 	order    int // position among the workflow's activities; -1 when assigned
-}
-
-// boundActivityOn is what an activity holds on the client, a claims entry or a contacts entry: of its
-// values the first two are the workflow's name and template identifier, the others the attributes.
-// The aliases of a claims entry can make the same attribute another column.
-type boundActivityOn struct {
-	boundPart
-	attributes []*boundValue
 }
 
 type boundResume struct {
@@ -323,7 +315,7 @@ func (b *binder) bindPerson(rule *PersonRule, knownID yamltree.Scalar, ownSpace 
 
 // part begins what is bound of the client, or of an entry.
 func (b *binder) part(key []yamltree.Scalar, when yamltree.Scalar) boundPart {
-	return boundPart{key: b.columns(key), when: b.condition(when), activities: make([]*boundActivityOn, len(b.mapping.Activities))}
+	return boundPart{key: b.columns(key), when: b.condition(when), activities: make([]*boundPart, len(b.mapping.Activities))}
 }
 
 // checkSent warns of a look-up whose value is none of the fields that are sent.
@@ -463,10 +455,11 @@ func (b *binder) claimPayloads(activity int, types []attributeType) {
 	b.entries, b.aliases = nil, nil
 }
 
-// activityOn binds what an activity holds on one of those that it is on.
-func (b *binder) activityOn(activity int, types []attributeType) *boundActivityOn {
+// activityOn binds what an activity holds on one of those that it is on. The aliases of a claims
+// entry can make the same attribute another column.
+func (b *binder) activityOn(activity int, types []attributeType) *boundPart {
 	rule := &b.mapping.Activities[activity]
-	p := &boundActivityOn{boundPart: boundPart{when: b.condition(rule.When)}}
+	p := &boundPart{when: b.condition(rule.When)}
 	var name, identifier boundValue
 	if !b.mapping.V1() {
 		entries := b.entries
@@ -486,23 +479,16 @@ func (b *binder) activityOn(activity int, types []attributeType) *boundActivityO
 		}
 		v.templateID = t.template.ID
 	}
-	p.attributes = p.values[2:]
 	return p
 }
 
 // workflow settles the two workflow fields: the activity's own, else the
 // mapping's. The identifier may also come from the environment.
 func (b *binder) workflow(rule *ActivityRule) (name, identifier boundValue) {
-	own, usual := rule.Workflow, b.mapping.Workflow
-	if own.Name.Text == "" {
-		own.Name = usual.Name
-	}
-	if own.TemplateIdentifier.Text == "" {
-		own.TemplateIdentifier = usual.TemplateIdentifier
-	}
-	name = b.workflowText("workflow name", own.Name)
-	if own.TemplateIdentifier.Text != "" || b.service == nil {
-		return name, b.workflowText("workflow template identifier", own.TemplateIdentifier)
+	usual := b.mapping.Workflow
+	name = b.workflowText("workflow name", cmp.Or(rule.Workflow.Name, usual.Name))
+	if own := cmp.Or(rule.Workflow.TemplateIdentifier, usual.TemplateIdentifier); own.Text != "" || b.service == nil {
+		return name, b.workflowText("workflow template identifier", own)
 	}
 	if b.service.WorkflowTemplateIdentifier == "" {
 		b.wrongAt(rule.Template.At, "no-workflow", "“%s” has no workflow template identifier, which every activity of version 2 carries", rule.Template.Text).

@@ -240,7 +240,7 @@ func (b *Binding) status(a *boundActivity, resume int) (status Status, wanted bo
 }
 
 // activity makes the step of one activity.
-func (p *planner) activity(a *boundActivity, status Status, on *boundActivityOn, g *planned, acts []*rowPart) Step {
+func (p *planner) activity(a *boundActivity, status Status, on *boundPart, g *planned, acts []*rowPart) Step {
 	step := Step{Key: "activity/" + a.rule.ID.Text + "@" + g.on, Kind: ActivityStep, Rows: g.step.Rows, Claim: g.step.Claim, Title: a.rule.Template.Text,
 		Activity: &Activity{TemplateID: a.template.ID, TemplateName: a.rule.Template.Text, Status: status}}
 	if g.step.Kind == ContactStep {
@@ -258,9 +258,9 @@ func (p *planner) activity(a *boundActivity, status Status, on *boundActivityOn,
 	if status == Open {
 		return step
 	}
-	act.Attributes = sent(on.attributes, values)
+	act.Attributes = sent(on.values[2:], values)
 	// A row without a key is not held to what its client's other rows may have.
-	couldHave := p.plan.Client != (Identity{}) && (len(on.attributes) > 0 || len(a.template.Attributes) > 0)
+	couldHave := p.plan.Client != (Identity{}) && (len(act.Attributes) > 0 || len(a.template.Attributes) > 0)
 	isFilled := slices.ContainsFunc(act.Attributes, func(v Value) bool { return !v.Value.IsZero() })
 	if couldHave && !isFilled && !slices.ContainsFunc(acts, func(it *rowPart) bool { return refused(it.values) }) {
 		p.plan.Problems = append(p.plan.Problems, problem.At(p.b.AtRow(g.step.Rows[0]), "no-attributes",

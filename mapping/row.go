@@ -318,7 +318,7 @@ func (r *rowConverter) activities(of *boundPart) []rowPart {
 		}
 		values := a.values
 		if status == Open { // the client fills it in
-			values = values[:len(values)-len(a.attributes)]
+			values = values[:2]
 		}
 		if !r.people || slices.ContainsFunc(values, (*boundValue).saysWho) {
 			acts = append(acts, rowPart{entry: i, values: r.values(values)})

@@ -247,10 +247,7 @@ func (b *binder) conversion(rule *ValueRule, typ convert.Type) convert.Converter
 		Type: typ, Format: rule.format().Text, OtherFormats: scalarTexts(rule.Formats[min(1, len(rule.Formats)):]), Region: strings.ToUpper(rule.Region.Text),
 		Zone: b.zone, Date1904: b.sheet.Date1904, Numbers: b.mapping.Sheet.Numbers, Percent: rule.Percent,
 		Years: rule.Years, Today: b.runDate, Checked: rule.Checked, Unchecked: rule.Unchecked,
-		Values: rule.Values, Else: rule.Else, MaxLength: rule.MaxLength,
-	}
-	if rule.Output.Text == "date" {
-		c.Output = convert.AsDate
+		Values: rule.Values, Else: rule.Else, MaxLength: rule.MaxLength, IsBareDate: rule.Output.Text == "date",
 	}
 	if typ == convert.Phone && c.Format == "e164" { // the default: the same reading, however it is said
 		c.Format = ""

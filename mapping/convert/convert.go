@@ -67,7 +67,7 @@ type Converter struct {
 	OtherFormats []string
 	Years        Years          // which century a year of two digits is of
 	Today        string         // the run's day, such as 2026-11-26
-	Output       Output         // of a Date in a client field: a date-time or a bare date
+	IsBareDate   bool           // a Date is written 1980-05-01, as client fields may want it, not 1980-05-01T00:00:00Z
 	Zone         *time.Location // where DateTimes without a zone were written down; nil refuses them
 	Date1904     bool           // the sheet counts days from 1904-01-01
 

@@ -8,15 +8,6 @@ import (
 	"time"
 )
 
-// Output is how a Date is written.
-type Output string
-
-// The outputs of a Date.
-const (
-	AsDateTime Output = ""     // 1980-05-01T00:00:00Z
-	AsDate     Output = "date" // 1980-05-01
-)
-
 // Years says which century a year of two digits is of.
 type Years string
 
@@ -54,7 +45,7 @@ func (c *Converter) convertDate(in cell.Cell) (string, *CellError) {
 		return "", refuse("date-with-time", "has a time of day; expected a day alone",
 			"take the time out of the cell, or map the column as DateTime")
 	}
-	if c.Output == AsDate {
+	if c.IsBareDate {
 		return day.Format(time.DateOnly), nil
 	}
 	return day.Format(time.RFC3339), nil
@@ -197,10 +188,7 @@ func (c *Converter) momentFromISO(s string) (moment, *CellError) {
 	for _, layout := range layouts {
 		at, err := time.Parse(layout, s)
 		_, offset := at.Zone()
-		switch {
-		case err == nil && (offset <= -15*3600 || offset >= 15*3600):
-			return moment{}, c.refuseDate()
-		case err == nil || isImpossible(err):
+		if err == nil || isImpossible(err) {
 			return c.checked(moment{at.Add(time.Duration(offset) * time.Second).UTC(), strings.Contains(layout, "Z"), offset}, err)
 		}
 	}

@@ -132,7 +132,7 @@ func TestDaysNeverShift(t *testing.T) {
 		if date1904 && serial < 1 {
 			t.Skip("a time without a day")
 		}
-		c := convert.Converter{Type: convert.Date, Output: convert.AsDate, Date1904: date1904}
+		c := convert.Converter{Type: convert.Date, IsBareDate: true, Date1904: date1904}
 		for _, in := range []cell.Cell{
 			date(strconv.FormatFloat(serial, 'f', -1, 64), ""),
 			text(midnight.Add(time.Duration(micros) * time.Microsecond).Format("2006-01-02T15:04:05.000000")),

@@ -7,16 +7,16 @@ import (
 )
 
 func TestConvertDate(t *testing.T) {
-	iso := convert.Converter{Type: convert.Date, Output: convert.AsDate}
+	iso := convert.Converter{Type: convert.Date, IsBareDate: true}
 	as := func(format string, others ...string) convert.Converter {
-		return convert.Converter{Type: convert.Date, Output: convert.AsDate, Format: format, OtherFormats: others}
+		return convert.Converter{Type: convert.Date, IsBareDate: true, Format: format, OtherFormats: others}
 	}
 	several, orders := as("dd/mm/yyyy", "d-mmm-yyyy"), as("dd/mm/yyyy", "mm/dd/yyyy")
 	yy := as("dd/mm/yy")
 	yy.Today = "2026-11-26"
 	past, future := yy, yy
 	past.Years, future.Years = convert.PastYears, convert.FutureYears
-	apple := convert.Converter{Type: convert.Date, Output: convert.AsDate, Date1904: true}
+	apple := convert.Converter{Type: convert.Date, IsBareDate: true, Date1904: true}
 	serial := as("serial")
 	const day, bad, impossible = `"1980-05-01"`, "not-date", "date-impossible"
 	runConversions(t, []conversionCase{
@@ -89,7 +89,6 @@ func TestConvertDateTime(t *testing.T) {
 		{"winter", london, text("1980-01-01T14:30"), `"1980-01-01T14:30:00Z"`, ""},
 		{"own offset", london, text("1980-05-01T14:30:05+05:30"), noon("09:00:05Z"), ""},
 		{"own offset apart", london, text("1980-05-01 14:30:05 +02:00"), noon("12:30:05Z"), ""},
-		{"offset beyond the world", london, text("1980-05-01T14:30+15:00"), "", "not-date"},
 		{"no zone", nowhere, text("1980-05-01T14:30"), "", "no-timezone"},
 		{"no zone, own offset", nowhere, text("1980-05-01T14:30Z"), noon("14:30:00Z"), ""},
 		{"date cell", london, date("29342.604166666664", "1980-05-01T14:30:00"), noon("13:30:00Z"), ""},

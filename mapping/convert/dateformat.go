@@ -106,11 +106,8 @@ func (f *dateFormat) check() error {
 			return fmt.Errorf("the date format has no %s; expected day, month and year in the tokens %s", unit, dateTokens)
 		}
 	}
-	switch {
-	case f.has("second") && !f.has("minute"):
+	if f.has("second") && !f.has("minute") {
 		return errors.New("the date format has seconds without minutes; write mm after h or hh")
-	case f.has("AM/PM") && !f.has("hour"):
-		return errors.New("the date format has AM/PM without an hour; write h or hh")
 	}
 	return nil
 }

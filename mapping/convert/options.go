@@ -42,7 +42,7 @@ func (c *Converter) unsupportedOptions() (wrong []string) {
 	}{
 		{"format", c.Format != "", []Type{Date, DateTime, Phone}},
 		{"years", c.Years != SpreadsheetYears, []Type{Date, DateTime}},
-		{"output", c.Output != AsDateTime, []Type{Date}},
+		{"output", c.IsBareDate, []Type{Date}},
 		{"checked", c.Checked != nil, []Type{Checkbox}},
 		{"unchecked", c.Unchecked != nil, []Type{Checkbox}},
 		{"percent", c.Percent, []Type{Number}},

@@ -27,7 +27,6 @@ func TestCheckRefusesDateFormats(t *testing.T) {
 		"dd/mm/yy yyyy":       "the year twice",
 		"mmm mm dd yyyy":      "the month twice",
 		"dd/mm/yyyy hh:ss":    "seconds without minutes",
-		"dd/mm/yyyy AM/PM":    "AM/PM without an hour",
 		"dmyyyy":              "side by side",
 	}
 	for format, want := range cases {
@@ -53,7 +52,7 @@ func TestCheck(t *testing.T) {
 		{"several phone formats", convert.Converter{Type: convert.Phone, Format: "e164", OtherFormats: []string{"raw"}}, []string{"list of formats"}},
 		{"format of a text", convert.Converter{Format: "dd.mm.yyyy"}, []string{"format does not go with"}},
 		{"bad phone format", convert.Converter{Type: convert.Phone, Format: "E164"}, []string{"format of phone numbers"}},
-		{"output of a DateTime", convert.Converter{Type: convert.DateTime, Output: convert.AsDate}, []string{"output does not go with"}},
+		{"output of a DateTime", convert.Converter{Type: convert.DateTime, IsBareDate: true}, []string{"output does not go with"}},
 		{"percent of a text", convert.Converter{Percent: true}, []string{"percent does not go with"}},
 		{"one list of words", convert.Converter{Type: convert.Checkbox, Checked: []string{"Yes"}}, []string{"unchecked is missing"}},
 		{"word on both lists", convert.Converter{Type: convert.Checkbox, Checked: []string{"Yes"}, Unchecked: []string{"No", "YES"}}, []string{"under both"}},

@@ -11,13 +11,8 @@ import (
 	"github.com/nyaruka/phonenumbers"
 )
 
-// The formats of a Phone.
-const (
-	phoneE164          = "e164"
-	phoneNational      = "national"
-	phoneInternational = "international"
-	phoneRaw           = "raw"
-)
+// phoneRaw is the format of numbers that are sent as they are written.
+const phoneRaw = "raw"
 
 // convertPhone reads one phone number and writes it as Format says. The
 // numbering plans decide whether it is a phone number. Without a leading + it
@@ -136,10 +131,10 @@ func dialled(s string) (digits string, ok bool) {
 }
 
 var phoneFormats = map[string]phonenumbers.PhoneNumberFormat{
-	"":                 phonenumbers.E164,
-	phoneE164:          phonenumbers.E164,
-	phoneNational:      phonenumbers.NATIONAL,
-	phoneInternational: phonenumbers.INTERNATIONAL,
+	"":              phonenumbers.E164,
+	"e164":          phonenumbers.E164,
+	"national":      phonenumbers.NATIONAL,
+	"international": phonenumbers.INTERNATIONAL,
 }
 
 func (c *Converter) refusePhone(in cell.Cell) *CellError {
@@ -159,10 +154,10 @@ func (c *Converter) refusePhone(in cell.Cell) *CellError {
 // uses it, so that mappings that send a number in different formats mean the
 // same client.
 func (c *Converter) E164() *Converter {
-	if c.IsVerbatim() || phoneFormats[c.Format] == phoneFormats[phoneE164] {
+	if c.IsVerbatim() || phoneFormats[c.Format] == phonenumbers.E164 {
 		return nil
 	}
-	return &Converter{Type: Phone, Format: phoneE164, Region: c.Region}
+	return &Converter{Type: Phone, Region: c.Region}
 }
 
 // IsVerbatim reports whether the text is sent as it is written: every type except a Phone in a format other than raw.
