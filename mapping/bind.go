@@ -139,7 +139,7 @@ type binder struct {
 	checker
 	*Binding
 	service     *Service
-	index       *columnIndex // nil without a sheet
+	hasSheet    bool
 	zone        *time.Location
 	runDate     string
 	keyColumns  map[int]bool
@@ -159,9 +159,8 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 		b.zone, _ = time.LoadLocation(m.Sheet.Timezone.Text) // checked by Parse
 	}
 	if sheet != nil {
-		b.sheet, b.headers = *sheet, foldHeaders(sheet.Header...)
-		b.index = indexColumns(*sheet)
-		b.problems = b.index.reserved(len(m.Contacts) > 0)
+		b.hasSheet, b.sheet, b.headers = true, *sheet, foldHeaders(sheet.Header...)
+		b.problems = reserved(*sheet, len(m.Contacts) > 0)
 	}
 	for _, w := range m.Sheet.Empty {
 		b.empty[w.Text] = true

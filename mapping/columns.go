@@ -12,24 +12,6 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// columnIndex finds columns by their headers: by the exact header, else in any case and with any white space.
-type columnIndex struct {
-	sheet  cell.Sheet
-	exact  map[string][]int
-	folded map[string][]int
-}
-
-func indexColumns(sheet cell.Sheet) *columnIndex {
-	x := &columnIndex{sheet, map[string][]int{}, map[string][]int{}}
-	for i, header := range sheet.Header {
-		if folded := convert.FoldHeader(header); folded != "" {
-			x.exact[header] = append(x.exact[header], i)
-			x.folded[folded] = append(x.folded[folded], i)
-		}
-	}
-	return x
-}
-
 func foldHeaders(headers ...string) []string {
 	folded := make([]string, len(headers))
 	for i, header := range headers {
@@ -41,12 +23,21 @@ func foldHeaders(headers ...string) []string {
 // lettered matches a name with the letters of a column: “Ref [D]”.
 var lettered = regexp.MustCompile(`^(.*\S)\s*\[([A-Za-z]{1,3})\]$`)
 
-// find returns the column with a header, or the one with a header at a letter (“Ref [D]”);
-// the problem is nil when there is exactly one.
-func (x *columnIndex) find(name string) (int, *problem.Problem) {
-	found := x.exact[name]
+// findColumn returns the column of a sheet with a header, in any case and with any white space where no header is exactly
+// the name, or the one with a header at a letter (“Ref [D]”). The problem is nil when there is exactly one.
+func findColumn(sheet cell.Sheet, name string) (int, *problem.Problem) {
+	var found, alike []int
+	folded := convert.FoldHeader(name)
+	for i, header := range sheet.Header {
+		if header == name {
+			found = append(found, i)
+		}
+		if convert.FoldHeader(header) == folded {
+			alike = append(alike, i)
+		}
+	}
 	if len(found) == 0 {
-		found = x.folded[convert.FoldHeader(name)]
+		found = alike
 	}
 	var p problem.Problem
 	switch parts := lettered.FindStringSubmatch(name); {
@@ -55,33 +46,33 @@ func (x *columnIndex) find(name string) (int, *problem.Problem) {
 	case len(found) > 1:
 		var at, names []string
 		for _, i := range found {
-			at = append(at, x.sheet.At(i, x.sheet.HeaderRow).String())
+			at = append(at, sheet.At(i, sheet.HeaderRow).String())
 			names = append(names, name+" ["+cell.ColumnName(i)+"]")
 		}
 		p = problem.New("ambiguous-column", "the sheet has %d columns called “%s”: %s", len(found), name, strings.Join(at, ", ")).
 			Hinted("name the one that is meant with its letter: %s; or give the columns different headers", problem.OrList(names))
 	case parts != nil:
 		header, at := "", cell.ColumnAt(parts[2])
-		if at < len(x.sheet.Header) {
-			header = x.sheet.Header[at]
+		if at < len(sheet.Header) {
+			header = sheet.Header[at]
 		}
 		if convert.FoldHeader(header) == convert.FoldHeader(parts[1]) {
 			return at, nil
 		}
 		p = problem.New("unknown-column", "the sheet “%s” has no column “%s” at %s: the header there is “%s”",
-			x.sheet.Label(), parts[1], x.sheet.At(at, x.sheet.HeaderRow), convert.FoldSpace(header)).
+			sheet.Label(), parts[1], sheet.At(at, sheet.HeaderRow), convert.FoldSpace(header)).
 			Hinted("the columns have moved: see which of them is meant now")
 	case strings.HasPrefix(strings.TrimSpace(name), "="):
-		p = problem.New("unknown-column", "the sheet “%s” has no column “%s”", x.sheet.Label(), name).
+		p = problem.New("unknown-column", "the sheet “%s” has no column “%s”", sheet.Label(), name).
 			Hinted(`a formula of a spreadsheet is not worked out here: write expr, such as {expr: 'upper(col("Name"))'}`)
 	default:
 		var headers []string
-		for _, header := range x.sheet.Header {
+		for _, header := range sheet.Header {
 			if h := convert.FoldSpace(header); h != "" {
 				headers = append(headers, h)
 			}
 		}
-		p = problem.New("unknown-column", "the sheet “%s” has no column “%s”", x.sheet.Label(), name).
+		p = problem.New("unknown-column", "the sheet “%s” has no column “%s”", sheet.Label(), name).
 			Hinted("%s", strings.Replace(problem.Suggestion(name, headers), "expected one of ", "its columns are ", 1))
 	}
 	return -1, &p
@@ -89,7 +80,7 @@ func (x *columnIndex) find(name string) (int, *problem.Problem) {
 
 // FindColumn returns the column of a sheet that a mapping means by a name; -1 for none, or several.
 func FindColumn(sheet cell.Sheet, name string) int {
-	i, _ := indexColumns(sheet).find(name)
+	i, _ := findColumn(sheet, name)
 	return i
 }
 
@@ -140,7 +131,7 @@ func FillDown(columns []string, sheet cell.Sheet) func(cell.Record) cell.Record 
 // header row may be a client's data, because the file has no header or header_row is
 // wrong, so no message quotes it: problems are logged.
 func (b *binder) doubtHeader() {
-	if b.index == nil || len(b.used) > 0 {
+	if !b.hasSheet || len(b.used) > 0 {
 		return
 	}
 	unknown := func(p problem.Problem) bool { return p.Code == "unknown-column" }
@@ -167,11 +158,11 @@ func (b *binder) doubtHeader() {
 }
 
 // reserved reports headers that the results workbook needs for itself.
-func (x *columnIndex) reserved(contacts bool) problem.List {
+func reserved(sheet cell.Sheet, contacts bool) problem.List {
 	var list problem.List
-	for i, header := range x.sheet.Header {
+	for i, header := range sheet.Header {
 		if name := ResultColumn(header, contacts); name != "" {
-			list = append(list, problem.At(x.sheet.At(i, x.sheet.HeaderRow), "reserved-column",
+			list = append(list, problem.At(sheet.At(i, sheet.HeaderRow), "reserved-column",
 				"a source column cannot be called “%s”: the results workbook adds a column of that name", name).
 				Hinted("rename the column in the export"))
 		}

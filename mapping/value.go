@@ -304,10 +304,10 @@ func (b *binder) column(w yamltree.Scalar) (int, bool) {
 		return 0, false
 	}
 	b.named[convert.FoldHeader(w.Text)] = w.Text
-	if b.index == nil {
+	if !b.hasSheet {
 		return 0, false
 	}
-	i, missing := b.index.find(w.Text)
+	i, missing := findColumn(b.sheet, w.Text)
 	if missing != nil {
 		if slices.Contains([]string{"today", "now", "date", "run date", "run.date", "run_date"}, convert.FoldHeader(w.Text)) {
 			missing.Hint = "the date of the run is {run.date}, in the two texts of workflow alone"

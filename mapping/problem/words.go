@@ -83,9 +83,6 @@ func IsControl(r rune) bool {
 // OneLine replaces each control character by a space, so that a text from
 // elsewhere can neither begin a new line nor move the cursor.
 func OneLine(s string) string {
-	if !strings.ContainsFunc(s, IsControl) {
-		return s
-	}
 	return strings.Map(func(r rune) rune {
 		if IsControl(r) {
 			return ' '
@@ -97,22 +94,16 @@ func OneLine(s string) string {
 // EscapeControls escapes the control characters beyond ASCII as \u and four
 // digits, in JSON or in double-quoted YAML: a program reads the same text.
 func EscapeControls(quoted []byte) []byte {
-	text := string(quoted)
-	if !strings.ContainsFunc(text, isWideControl) {
-		return quoted
-	}
-	var b strings.Builder
-	for _, r := range text {
-		if isWideControl(r) {
-			fmt.Fprintf(&b, `\u%04x`, r)
-			continue
+	escaped := make([]byte, 0, len(quoted))
+	for _, r := range string(quoted) {
+		if r >= 0x7f && IsControl(r) {
+			escaped = fmt.Appendf(escaped, `\u%04x`, r)
+		} else {
+			escaped = utf8.AppendRune(escaped, r)
 		}
-		b.WriteRune(r)
 	}
-	return []byte(b.String())
+	return escaped
 }
-
-func isWideControl(r rune) bool { return r >= 0x7f && r != utf8.RuneError && IsControl(r) }
 
 // The typographic quotes that word processors, mail programs and web pages use instead
 // of straight ones. A single quote alone may be an apostrophe.
