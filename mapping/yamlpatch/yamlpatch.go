@@ -15,8 +15,6 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
-
-	"claimsheet/mapping/problem"
 )
 
 // Operation is one operation of a JSON Patch.
@@ -132,13 +130,21 @@ func index(n *yaml.Node, token string) int {
 	return -1
 }
 
-// decode reads a JSON value, which is YAML once its control characters are escaped.
+// decode reads a JSON value, which is YAML once what is not ASCII is escaped in YAML's way.
 func decode(data json.RawMessage) (*yaml.Node, error) {
 	if !json.Valid(data) {
 		return nil, errors.New("the value is not JSON")
 	}
+	var ascii strings.Builder
+	for _, r := range string(data) {
+		if r < 0x7f {
+			ascii.WriteRune(r)
+		} else {
+			fmt.Fprintf(&ascii, `\U%08x`, r)
+		}
+	}
 	var document yaml.Node
-	if err := yaml.Unmarshal(problem.EscapeControls(data), &document); err != nil {
+	if err := yaml.Unmarshal([]byte(ascii.String()), &document); err != nil {
 		return nil, fmt.Errorf("the value cannot be read: %w", err)
 	}
 	return unwritten(document.Content[0]), nil
