@@ -60,18 +60,11 @@ func (p *planner) refuseShared(contacts []*planned) {
 	taken := append([]Identity{p.plan.Client}, p.plan.Addresses...)
 	for _, c := range contacts {
 		asked := append([]Identity{c.plan.Client}, c.plan.Lookup.Asked()...)
-		if k := slices.IndexFunc(asked, func(who Identity) bool { return slices.Contains(taken, who) }); k >= 0 {
-			what := "key"
-			switch asked[k].Space {
-			case EmailSpace:
-				what = "e-mail address"
-			case PhoneSpace:
-				what = "phone number"
-			}
+		if slices.ContainsFunc(asked, func(who Identity) bool { return slices.Contains(taken, who) }) {
 			at, _ := p.contactCell(c.parts[0], c.rows[0].Row)
 			p.plan.Problems = append(p.plan.Problems, problem.At(at, "contact-shared",
-				"the contact “%s” has the %s of the client or of another of the client's contacts, and would be taken for that one", c.plan.Role, what).
-				Hinted("correct the %s; if they are one person, give the contact a when that leaves it out", what))
+				"the contact “%s” has the key, e-mail address or phone number of the client or of another of the client's contacts, and would be taken for that one", c.plan.Role).
+				Hinted("correct it; if they are one person, give the contact a when that leaves it out"))
 		}
 		taken = append(append(taken, c.plan.Client), c.plan.Addresses...)
 	}

@@ -77,11 +77,11 @@ func TestContactsThatCannotBe(t *testing.T) {
 		want   []string // parts of the problems, in order
 	}{
 		"the client as its own partner": {"claimants: [client, partner, broker]", []string{"a@x.org | c1 | A@X.org | | | |"},
-			[]string{`Leads!C2: the contact “partner” has the e-mail address of the client or of another of the client's contacts, and would be taken for that one [contact-shared]`}},
+			[]string{`Leads!C2: the contact “partner” has the key, e-mail address or phone number of the client or of another of the client's contacts, and would be taken for that one [contact-shared]`}},
 		"the client's phone": {"claimants: [client, partner, broker]", []string{"a@x.org | c1 | | | Firm | 02079460001 | +442079460001"},
-			[]string{`Leads!E2: the contact “broker” has the phone number of the client or of another of the client's contacts, and would be taken for that one [contact-shared]`}},
+			[]string{`Leads!E2: the contact “broker” has the key, e-mail address or phone number of the client or of another of the client's contacts, and would be taken for that one [contact-shared]`}},
 		"another contact's address": {"claimants: [client, partner, broker]", []string{"a@x.org | c1 | | | Firm | 02079460001 |", "a@x.org | c2 | | | Other | 02079460001 |"},
-			[]string{`Leads!E3: the contact “broker” has the phone number of the client or of another of the client's contacts, and would be taken for that one [contact-shared]`}},
+			[]string{`Leads!E3: the contact “broker” has the key, e-mail address or phone number of the client or of another of the client's contacts, and would be taken for that one [contact-shared]`}},
 		"no administrator": {"administrator: broker, claimants: [client, partner]", []string{"a@x.org | c1 | p@x.org | | | |"},
 			[]string{`Leads!2: the claim “claim” has no administrator: the contact “broker” is left out [no-administrator]`}},
 		"no claimant": {"administrator: broker, claimants: [partner]", []string{"a@x.org | c1 | | | Firm | 02079460001 |"},

@@ -8,7 +8,6 @@ package convert
 import (
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -151,20 +150,13 @@ func refuse(code, message, hint string) *CellError {
 func refuseUnreadable(c cell.Cell) *CellError {
 	switch c.Kind {
 	case cell.Error:
-		message := "holds an error"
-		if errorName.MatchString(c.Raw) {
-			message = "holds the error " + c.Raw
-		}
-		return refuse("cell-error", message, "correct the formula in the sheet, or clear the cell")
+		return refuse("cell-error", "holds an error, such as #N/A", "correct the formula in the sheet, or clear the cell")
 	case cell.Uncomputed:
 		return refuse("cell-uncomputed", "is a formula without a stored result",
 			"open the sheet that was exported in a spreadsheet program and save it, so that the results are stored; or type the value in place of the formula")
 	}
 	return nil
 }
-
-// errorName matches names like #N/A, #DIV/0! or #NAME?. Nothing else may stand in a message, because messages never quote a cell.
-var errorName = regexp.MustCompile(`^#[A-Z/!?_0]{1,15}$`)
 
 // refuseTooLong refuses a text of more than limit characters; 0 is no limit.
 func refuseTooLong(s string, limit int) *CellError {

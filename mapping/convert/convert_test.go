@@ -110,8 +110,7 @@ func TestRefusalWords(t *testing.T) {
 		cell cell.Cell
 		want string
 	}{
-		{words, cell.Cell{Kind: cell.Error, Raw: "#DIV/0!"}, "holds the error #DIV/0!"},
-		{words, cell.Cell{Kind: cell.Error, Raw: "sam@example.com"}, "holds an error"},
+		{words, cell.Cell{Kind: cell.Error, Raw: "sam@example.com"}, "holds an error, such as #N/A"},
 		{words, cell.Cell{Kind: cell.Uncomputed}, "is a formula without a stored result"},
 		{words, text("Zo\ufffd"), "holds a character that was lost in an earlier export"},
 		{words, text("Zoe\x07"), "holds a control character, which cannot be seen"},

@@ -24,9 +24,6 @@ const (
 func (c *Converter) convertEmail(in cell.Cell) (string, *CellError) {
 	s := token(in)
 	at := strings.IndexByte(s, '@')
-	if at > 0 && strings.ContainsFunc(s[:at], func(r rune) bool { return r > unicode.MaxASCII }) {
-		return "", refuse("not-email", "has a character before the @ that cannot be seen, or is no plain letter", "type the address again")
-	}
 	if at <= 0 || strings.Count(s, "@") != 1 || at > maxEmailLocal || !isDotAtom(s[:at]) {
 		return "", refuseEmail()
 	}
@@ -45,10 +42,10 @@ func refuseEmail() *CellError {
 	return refuse("not-email", "is not an e-mail address; expected one bare address, name@domain", "correct the e-mail address")
 }
 
-// isDotAtom reports whether an ASCII text is a dot-atom (RFC 5322, 3.2.3).
+// isDotAtom reports whether a text is a dot-atom (RFC 5322, 3.2.3).
 func isDotAtom(s string) bool {
 	isOther := func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("!#$%&'*+/=?^_`{|}~-", r)
+		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("!#$%&'*+/=?^_`{|}~-", r)
 	}
 	for atom := range strings.SplitSeq(s, ".") {
 		if atom == "" || strings.ContainsFunc(atom, isOther) {

@@ -89,12 +89,7 @@ var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 // refuseCharacters refuses characters that JSON can carry but no form can
 // show, and texts that were damaged before they came here.
 func refuseCharacters(s string) *CellError {
-	for i := 0; i < len(s); {
-		if s[i] >= ' ' && s[i] < 0x7f {
-			i++
-			continue
-		}
-		char, size := utf8.DecodeRuneInString(s[i:])
+	for _, char := range s {
 		switch {
 		case char == utf8.RuneError:
 			return refuse("text-broken", "holds a character that was lost in an earlier export",
@@ -102,7 +97,6 @@ func refuseCharacters(s string) *CellError {
 		case unicode.IsControl(char) && char != '\n' && char != '\t':
 			return refuse("text-control", "holds a control character, which cannot be seen", "type the value again")
 		}
-		i += size
 	}
 	return nil
 }
@@ -110,13 +104,8 @@ func refuseCharacters(s string) *CellError {
 // Trim removes what a reader cannot see at both ends of a text: white space,
 // no-break and zero-width spaces, and byte order marks.
 func Trim(s string) string {
-	if s == "" || isPlainEdge(s[0]) && isPlainEdge(s[len(s)-1]) {
-		return s
-	}
 	return strings.TrimFunc(s, isBlank)
 }
-
-func isPlainEdge(b byte) bool { return b > ' ' && b < utf8.RuneSelf }
 
 // isBlank reports whether a character is white space, a no-break space, a
 // zero-width space, a word joiner or a byte order mark.
@@ -128,9 +117,6 @@ func isBlank(r rune) bool {
 // marks of the writing direction. Address books put them around phone numbers
 // when these are copied.
 func trimToken(s string) string {
-	if s == "" || isPlainEdge(s[0]) && isPlainEdge(s[len(s)-1]) {
-		return s
-	}
 	return strings.TrimFunc(s, func(r rune) bool { return isBlank(r) || isDirectionMark(r) })
 }
 
