@@ -353,18 +353,13 @@ func TotalsLabel(record cell.Record) (column int, ok bool) {
 	for i, c := range record.Cells {
 		switch {
 		case c.IsEmpty(), c.Kind == cell.Number, c.Kind == cell.Text && isAmount(c.Raw), c.Kind == cell.Error, c.Kind == cell.Uncomputed:
-		case c.Kind == cell.Text && column < 0 && isTotalsWord(c.Raw):
+		case c.Kind == cell.Text && column < 0 && slices.Contains(totals, strings.ToLower(strings.Trim(convert.FoldKey(c.Raw), " :.="))):
 			column = i
 		default:
 			return -1, false
 		}
 	}
 	return column, column >= 0
-}
-
-// isTotalsWord reports whether a text is a word for totals.
-func isTotalsWord(s string) bool {
-	return len(s) <= 40 && slices.Contains(totals, strings.ToLower(strings.Trim(convert.FoldKey(s), " :.=")))
 }
 
 // isAmount reports whether a text is written like a number, but not like a phone number.

@@ -14,7 +14,11 @@ func (c *Converter) Check() (wrong []string) {
 	wrong = c.unsupportedOptions()
 	switch {
 	case c.Type == Date || c.Type == DateTime:
-		wrong = append(wrong, c.checkDateFormats()...)
+		for _, format := range c.formats() {
+			if _, err := parseDateFormat(format); err != nil && format != "" && format != serialFormat {
+				wrong = append(wrong, fmt.Sprintf("%v (in “%s”)", err, format))
+			}
+		}
 	case len(c.OtherFormats) > 0:
 		wrong = append(wrong, "a list of formats is for dates, and this is a "+string(c.Type))
 	case c.Type == Phone:
@@ -53,16 +57,6 @@ func (c *Converter) unsupportedOptions() (wrong []string) {
 	} {
 		if o.given && !slices.Contains(o.types, c.Type) {
 			wrong = append(wrong, o.key+" does not go with the type "+string(c.Type))
-		}
-	}
-	return wrong
-}
-
-// checkDateFormats returns what is wrong with formats of dates.
-func (c *Converter) checkDateFormats() (wrong []string) {
-	for _, format := range c.formats() {
-		if _, err := parseDateFormat(format); err != nil && format != "" && format != serialFormat {
-			wrong = append(wrong, fmt.Sprintf("%v (in “%s”)", err, format))
 		}
 	}
 	return wrong

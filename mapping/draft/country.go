@@ -84,7 +84,8 @@ func (p *proposer) region(c *column) (name, why, ask string) {
 			continue
 		}
 		local += t.count
-		if convert.IsPhoneIn(t.text, name) || name == "GB" && isExample(t.text) {
+		isExample := strings.HasPrefix(strings.ReplaceAll(t.text, " ", ""), "07700900") // of Britain's regulator, for films: the plan does not assign them
+		if convert.IsPhoneIn(t.text, name) || name == "GB" && isExample {
 			fit += t.count
 		}
 	}
@@ -95,10 +96,4 @@ func (p *proposer) region(c *column) (name, why, ask string) {
 		return name, fmt.Sprintf("%d of %s without + fit %s; the %s show it", fit, inWords(local, "number"), name, p.country.why), ""
 	}
 	return "", "", "which country are the numbers without + of? Until you add region: and the country's two letters, they are invalid"
-}
-
-// isExample reports whether a number is one of those that Britain's regulator keeps for films and examples. The numbering plan does
-// not assign them, and sheets that try a program out are full of them.
-func isExample(s string) bool {
-	return strings.HasPrefix(strings.ReplaceAll(s, " ", ""), "07700900")
 }

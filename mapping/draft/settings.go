@@ -49,37 +49,27 @@ func (p *proposer) proposeSettings(made *Proposal) []setting {
 		return slices.ContainsFunc(made.links(), func(l link) bool { return slices.Contains(types, l.value.typ) })
 	}
 	if sends(convert.DateTime) {
-		all = append(all, p.timezone())
+		timezone := setting{"timezone", "UTC", "", "where were the sheet's times written down?"}
+		if zone, ok := zones[p.country.region]; ok {
+			timezone = setting{"timezone", zone, "as the sheet is from " + p.country.region, ""}
+		}
+		all = append(all, timezone)
 	}
 	if p.numbers.why != "" && sends(convert.Number, convert.Currency) {
 		all = append(all, p.numbers)
 	}
-	if len(p.seen.emptied) > 0 {
-		all = append(all, p.emptyTexts())
+	if words := slices.Sorted(maps.Keys(p.seen.emptied)); len(words) > 0 { // texts that count as empty
+		var counts []string
+		for _, word := range words {
+			counts = append(counts, fmt.Sprintf("%s in %s", oneLine(word), cellsInWords(p.seen.emptied[word])))
+		}
+		all = append(all, setting{"empty", list(words, yamltree.Quote), strings.Join(counts, ", "), ""})
 	}
 	if p.seen.totals > 0 {
 		why := "rows of totals, which are no leads: " + fmt.Sprint(p.seen.totals)
 		all = append(all, setting{"when", "'" + strings.Join(p.seen.leadsOnly, " and ") + "'", why, ""})
 	}
 	return all
-}
-
-// timezone is that of the country that the sheet shows; a question where nothing shows it.
-func (p *proposer) timezone() setting {
-	if zone, ok := zones[p.country.region]; ok {
-		return setting{"timezone", zone, "as the sheet is from " + p.country.region, ""}
-	}
-	return setting{"timezone", "UTC", "", "where were the sheet's times written down?"}
-}
-
-// emptyTexts is the list of texts that count as empty.
-func (p *proposer) emptyTexts() setting {
-	words := slices.Sorted(maps.Keys(p.seen.emptied))
-	var counts []string
-	for _, word := range words {
-		counts = append(counts, fmt.Sprintf("%s in %s", oneLine(word), cellsInWords(p.seen.emptied[word])))
-	}
-	return setting{"empty", list(words, yamltree.Quote), strings.Join(counts, ", "), ""}
 }
 
 // notes are what else was seen that a person should know.

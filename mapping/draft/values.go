@@ -86,7 +86,8 @@ func (p *proposer) read(c *column, t convert.Type, options []string) link {
 func (p *proposer) readAsDate(c *column, l *link) {
 	d := c.dates
 	l.value.formats, l.why, l.ask = d.formats, d.why, d.ask
-	if slices.ContainsFunc(d.formats, isShortYear) {
+	isShort := func(format string) bool { return strings.Contains(format, "yy") && !strings.Contains(format, "yyyy") }
+	if slices.ContainsFunc(d.formats, isShort) {
 		if l.value.years = convert.PastYears; !slices.Contains(c.meaning, "birth") {
 			l.decide("years of two digits: are all these days past? If not, write years: future, for 2000 to 2099")
 		}
@@ -106,10 +107,6 @@ func (p *proposer) readAsDate(c *column, l *link) {
 	if why := d.order.evidence(); why != "" {
 		l.decide("did a spreadsheet program exchange day and month? Compare some rows with the source: " + why)
 	}
-}
-
-func isShortYear(format string) bool {
-	return strings.Contains(format, "yy") && !strings.Contains(format, "yyyy")
 }
 
 func (p *proposer) readAsNumber(c *column, l *link) {

@@ -1,7 +1,6 @@
 package yamltree
 
 import (
-	"bytes"
 	"errors"
 	"regexp"
 	"strings"
@@ -134,10 +133,4 @@ func normalised(data []byte) string {
 // placeAt is the place behind a text.
 func placeAt(before string) Place {
 	return Place{1 + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(before[1+strings.LastIndexByte(before, '\n'):])}
-}
-
-// isBinary reports whether a file is no text, such as a workbook. YAML may be in UTF-16, which has zeros too.
-func isBinary(data []byte) bool {
-	isWide := bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff"))
-	return !isWide && bytes.IndexByte(data[:min(len(data), 4096)], 0) >= 0
 }

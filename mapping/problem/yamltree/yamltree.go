@@ -192,7 +192,8 @@ func (r *Reader) Items(n *Node) iter.Seq[*Node] {
 // exhaust the memory.
 func (r *Reader) document(data []byte) *yaml.Node {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	if isBinary(data) {
+	isUTF16 := bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) // which has zeros too
+	if !isUTF16 && bytes.IndexByte(data[:min(len(data), 4096)], 0) >= 0 {
 		r.WrongAt(Place{1, 1}, "other-file", "this is a binary file, such as a workbook, not %s", r.expected).
 			Hint = "check the order of the file names on the command line"
 		return nil
