@@ -57,6 +57,14 @@ func (p *boundPart) add(v boundValue) *boundValue {
 	return &v
 }
 
+// knownID returns the id among its values; "" for none.
+func (p *boundPart) knownID(values []fieldValue) string {
+	if p.known == nil {
+		return ""
+	}
+	return values[p.known.slot].value.Literal
+}
+
 // boundPerson is the client, or an entry of contacts.
 type boundPerson struct {
 	boundPart
@@ -419,7 +427,7 @@ func (b *binder) bindActivities() {
 			a.order = order
 			order++
 		}
-		known := true
+		known := false
 		if b.service != nil {
 			a.template, known = b.template(rule.Template)
 		}

@@ -108,25 +108,18 @@ func (m *Mapping) leaveOut(path []string) {
 		m.Link, m.LinkAt = "", yamltree.Place{}
 	case section == "resume_at":
 		m.ResumeAt = nil
-	case section == "contacts": // and the claims, which may name them
-		m.Contacts, path = nil, []string{"claims"}
+	case section == "contacts":
+		m.Contacts = nil
 	}
-	isLeftOut := func(list string, i int) bool {
-		return path[0] == list && len(path) < 3 && (len(path) == 1 || i == entry)
-	}
-	for i, c := range m.Claims {
-		if isLeftOut("claims", i) {
+	for i, c := range m.Claims { // which may name contacts
+		if path[0] == "contacts" || path[0] == "claims" && (len(path) == 1 || i == entry) {
 			m.Claims[i] = ClaimRule{ID: c.ID, isLeftOut: true}
 		}
 	}
-	for i, a := range m.Activities {
-		if !isLeftOut("activities", i) {
-			continue
+	for i := range m.Activities { // at which clients may resume
+		if path[0] == "activities" && len(path) < 3 && (len(path) == 1 || i == entry) {
+			m.Activities[i], m.ResumeAt = ActivityRule{isLeftOut: true}, nil
 		}
-		if r := m.ResumeAt; r != nil && !a.isLeftOut && !a.Assigned && (r.Column.Text != "" || r.Template.Text == a.Template.Text) {
-			m.ResumeAt = nil
-		}
-		m.Activities[i] = ActivityRule{isLeftOut: true}
 	}
 }
 

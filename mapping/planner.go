@@ -76,7 +76,12 @@ func (b *Binding) Plan(number int, rows []ConvertedRow) Plan {
 	if plan.Skipped = rows[0].Skipped; plan.Skipped != "" {
 		return plan
 	}
-	p.planClient()
+	p.client = &planned{plan: p.plan, on: ClientRole, bound: &b.client.boundPart,
+		step: Step{Key: string(ClientStep), Kind: ClientStep, Title: ClientRole, NotAdministrator: !b.client.administrator}}
+	for i := range rows {
+		p.client.add(&rows[i], &rows[i].client)
+	}
+	p.person(p.client, &b.client)
 	contacts := p.contacts()
 	claims := p.claims()
 	for _, c := range claims {
@@ -119,16 +124,6 @@ func (p *planner) sameResume() bool {
 	return same
 }
 
-// planClient settles the client.
-func (p *planner) planClient() {
-	p.client = &planned{plan: p.plan, on: ClientRole, bound: &p.b.client.boundPart,
-		step: Step{Key: string(ClientStep), Kind: ClientStep, Title: ClientRole, NotAdministrator: !p.b.client.administrator}}
-	for i := range p.rows {
-		p.client.add(&p.rows[i], &p.rows[i].client)
-	}
-	p.person(p.client, &p.b.client)
-}
-
 // mergeAll merges values over what the rows say. Those of one row stay where they are.
 func (p *planner) mergeAll(parts []*rowPart, values []*boundValue) []fieldValue {
 	if len(parts) == 1 {
@@ -164,15 +159,7 @@ func sent(values []*boundValue, merged []fieldValue) []Value {
 func (p *planner) person(g *planned, bound *boundPerson) {
 	values := p.mergeAll(g.parts, bound.values)
 	g.plan.Lookup, g.plan.Addresses = bound.lookup(values), bound.addresses(values)
-	g.step.Fields = sent(bound.fields, values)
-	g.identify(values)
-}
-
-// identify takes the id over that the sheet gives.
-func (g *planned) identify(values []fieldValue) {
-	if known := g.bound.known; known != nil {
-		g.step.KnownID = values[known.slot].value.Literal
-	}
+	g.step.Fields, g.step.KnownID = sent(bound.fields, values), g.bound.knownID(values)
 }
 
 // claims collects the claims that the rows ask for.
@@ -188,7 +175,7 @@ func (p *planner) claims() []*planned {
 		if source := name.source(); source.Row != 0 {
 			c.step.NameSource = &source
 		}
-		c.identify(values)
+		c.step.KnownID = c.bound.knownID(values)
 	}
 	return claims
 }

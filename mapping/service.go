@@ -107,7 +107,7 @@ func (b *binder) attributes(rule *ActivityRule, template Template, known bool) [
 	for i := range rule.Attributes {
 		attr, wanted := &rule.Attributes[i], rule.Attributes[i].Value.Type
 		list[i].typ = attr.Value.likelyType()
-		if b.service == nil || !known {
+		if !known {
 			continue
 		}
 		a, ok := b.attribute(template, attr.Name)
