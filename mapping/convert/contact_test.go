@@ -1,9 +1,7 @@
 package convert_test
 
 import (
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -69,31 +67,20 @@ func TestConvertPhone(t *testing.T) {
 	})
 }
 
-// TestPhonesAreTheLibrarys: the library, asked about the cell as it stands, must agree about numbers of every region, of every length, with
-// and without what is dialled before them and what people write between their digits.
+// TestPhonesAreTheLibrarys: numbers that are read without the library are read as it reads them, with and without what is dialled
+// before them and what people write between their digits.
 func TestPhonesAreTheLibrarys(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	pick := func(texts ...string) string { return texts[random.IntN(len(texts))] }
-	regions := slices.Sorted(maps.Keys(phonenumbers.GetSupportedRegions()))
 	compared := 0
 	for range testform.LongOr(40_000, 6_000) {
-		region := pick(append(regions, "GB", "IT", "US", "DE")...)
-		code, trunk := strconv.Itoa(phonenumbers.GetCountryCodeForRegion(region)), phonenumbers.GetNddPrefixForRegion(region, true)
-		digits := ""
-		for range random.IntN(14) {
-			digits += strconv.Itoa(random.IntN(10))
+		s := pick("", "0", "8", "00", "44", "440", "0044", "+44", "＋44 ", "+440", "+", "(0) ", "+49", "+1")
+		for range random.IntN(13) {
+			s += strconv.Itoa(random.IntN(10)) + pick("", "", "", "", "", " ", "-", "(", ")", ".", "/", "\u00a0", "–", "\u2212", "\u200b", "(0)", "  ")
 		}
-		kind := phonenumbers.PhoneNumberType(random.IntN(int(phonenumbers.VOICEMAIL) + 1))
-		if example := phonenumbers.GetExampleNumberForType(region, kind); example != nil && random.IntN(2) == 0 {
-			digits = phonenumbers.GetNationalSignificantNumber(example)
-		}
-		s := pick("", trunk, "0", "1", "8", "00", "011", code, code+trunk, "00"+code, "+"+code, "＋"+code+" ", "+"+code+trunk, "+", "("+trunk+") ")
-		for _, digit := range digits {
-			s += string(digit) + pick("", "", "", "", "", " ", "-", "(", ")", ".", "/", "\u00a0", "–", "\u2212", "\u200b", "(0)", "  ")
-		}
-		want := ""
+		region, want := pick("GB", "GB", "JE", "DE"), ""
 		number, err := phonenumbers.Parse(s, region)
-		if err == nil && number.GetItalianLeadingZero() && number.GetCountryCode() != 39 {
+		if err == nil && number.GetItalianLeadingZero() {
 			continue
 		}
 		if err == nil && phonenumbers.IsPossibleNumberWithReason(number) == phonenumbers.IS_POSSIBLE {

@@ -49,30 +49,3 @@ func FuzzConvert(f *testing.F) {
 		}
 	})
 }
-
-// A format that compiles reads what it is given without a panic; one that
-// does not is refused in words.
-func FuzzDateFormat(f *testing.F) {
-	for format := range dateFormats {
-		f.Add(format, "01/05/1980")
-	}
-	f.Add(`yyyy"年"m\月d"日"`, "1980年5月1日")
-	f.Add("mmmm d, yyyy h:mm AM/PM", "May 1, 1980 2:30 PM")
-	f.Fuzz(func(t *testing.T, format, s string) {
-		c := convert.Converter{Type: convert.Date, Format: format}
-		value, refusal := c.Convert(text(s))
-		if c.Check() != nil && refusal == nil && !value.IsZero() {
-			t.Fatalf("the unusable format %q read %q", format, s)
-		}
-		if c.Check() != nil || refusal != nil || format == "dd/mm/yyyy" {
-			return
-		}
-		// A second format never changes what the first one reads; at most it adds doubt.
-		for _, list := range [][2]string{{format, "dd/mm/yyyy"}, {"dd/mm/yyyy", format}} {
-			c.Format, c.OtherFormats = list[0], list[1:]
-			if both, refusal := c.Convert(text(s)); refusal == nil && both != value || refusal != nil && refusal.Code != "date-ambiguous" {
-				t.Fatalf("%q is %q by %q alone; with dd/mm/yyyy beside it %q, %v", s, value.Literal, format, both.Literal, refusal)
-			}
-		}
-	})
-}

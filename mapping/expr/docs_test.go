@@ -3,12 +3,8 @@ package expr_test
 import (
 	"flag"
 	"fmt"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/expr-lang/expr/builtin"
 
 	"claimsheet/importer/testform"
 	"claimsheet/mapping/cell"
@@ -130,32 +126,3 @@ func gives(t *testing.T, source string, r cell.Record) string {
 func inTable(text string) string { return strings.ReplaceAll(text, "|", "\\|") }
 
 func code(names []string) string { return "`" + strings.Join(names, "`, `") + "`" }
-
-var (
-	inCode = regexp.MustCompile("`[^`]*`")
-	word   = regexp.MustCompile(`[a-zA-Z]+`)
-)
-
-// TestEveryFunctionIsDocumented: a function that the library gains is shown on the
-// page, named on it, or switched off.
-func TestEveryFunctionIsDocumented(t *testing.T) {
-	t.Parallel()
-	var shown []string
-	for _, group := range shownExamples {
-		for _, x := range group.examples {
-			for _, code := range append(inCode.FindAllString(x.about, -1), x.expression) {
-				shown = append(shown, word.FindAllString(code, -1)...)
-			}
-		}
-	}
-	for _, f := range builtin.Builtins {
-		off := false
-		for _, call := range []string{"()", "([1], # == 1)"} {
-			_, problems := compile(f.Name+call, false)
-			off = off || len(problems) > 0 && strings.Contains(problems[0].Message, "unknown name")
-		}
-		if documented := slices.Contains(shown, f.Name) || slices.Contains(neverShown, f.Name); documented == off {
-			t.Errorf("%s: documented %t, switched off %t", f.Name, documented, off)
-		}
-	}
-}
