@@ -149,7 +149,7 @@ func findWide(columns []*column) (wide []member, ordinary []*column) {
 		if slices.ContainsFunc(columns, func(c *column) bool { return convert.FoldHeader(c.name) == stem }) { // an alias is no column's name
 			name = "each " + stem
 		}
-		m := member{alias: &column{name: name, meaning: meaningOf(stem), isWide: true, is1904: columns[0].is1904}}
+		m := member{alias: &column{name: name, meaning: meaningOf(stem), isWide: true}}
 		for _, n := range numbers {
 			m.columns = append(m.columns, of[stem][n])
 			m.alias.cells = append(m.alias.cells, of[stem][n].cells...)

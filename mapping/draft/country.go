@@ -69,7 +69,7 @@ func isPhone(v cell.Cell) bool {
 			return false
 		}
 	}
-	_, isDate := readDate(v, "", false)
+	_, isDate := readDate(v, "")
 	return digits >= 7 && digits <= 15 && !isDate && v.Kind != cell.Date
 }
 

@@ -55,7 +55,7 @@ func (c *column) readDates() (d dateReading) {
 	var texts []text
 	iso := 0
 	for _, t := range c.texts {
-		timed, ok := readDate(t.cell, "", c.is1904)
+		timed, ok := readDate(t.cell, "")
 		if t.cell.Kind == cell.Text || t.cell.Kind == cell.Number {
 			texts = append(texts, t)
 		}
@@ -76,11 +76,11 @@ func (c *column) readDates() (d dateReading) {
 }
 
 // readDate reads a cell as a date, and reports whether it has a time of day.
-func readDate(v cell.Cell, format string, is1904 bool) (timed, ok bool) {
+func readDate(v cell.Cell, format string) (timed, ok bool) {
 	if v.Kind == cell.Number && format == "" {
 		return false, false
 	}
-	_, refusal := (&convert.Converter{Type: convert.Date, Format: format, Date1904: is1904}).Convert(v)
+	_, refusal := (&convert.Converter{Type: convert.Date, Format: format}).Convert(v)
 	return refusal != nil, refusal == nil || refusal.Code == "date-with-time"
 }
 
@@ -104,7 +104,7 @@ func (d *dateReading) selectFormats(texts []text) {
 		d.formats = append(d.formats, formats...)
 		texts = slices.DeleteFunc(slices.Clone(texts), func(t text) bool {
 			for _, f := range formats {
-				if timed, ok := readDate(t.cell, f, false); ok {
+				if timed, ok := readDate(t.cell, f); ok {
 					d.timed = d.timed || timed
 					d.read += t.count
 					return true
@@ -120,10 +120,10 @@ func (d *dateReading) selectFormats(texts []text) {
 func compareOrders(texts []text, format string) (day, month, both int) {
 	other := monthFirst(format)
 	for _, t := range texts {
-		_, isDay := readDate(t.cell, format, false)
+		_, isDay := readDate(t.cell, format)
 		isMonth := false
 		if other != "" {
-			_, isMonth = readDate(t.cell, other, false)
+			_, isMonth = readDate(t.cell, other)
 		}
 		switch {
 		case isDay && isMonth:

@@ -34,7 +34,6 @@ type column struct {
 	meaning []string    // meaningOf(name)
 	cells   []cell.Cell // one for each row that was looked at; those of several columns one behind the other
 	isWide  bool        // it stands for several columns
-	is1904  bool        // its dates are days since 1904
 
 	// What the cells show; look fills these in.
 	filled, keys   int    // cells that are filled, and how many keys these are
@@ -86,7 +85,6 @@ func (p *Profile) Read(sheet cell.Sheet, records iter.Seq2[cell.Record, error]) 
 	}
 	at := make([]int, len(p.columns))
 	for i, c := range p.columns {
-		c.is1904 = c.is1904 || sheet.Date1904
 		at[i] = slices.IndexFunc(sheet.Header, func(h string) bool { return convert.FoldHeader(h) == convert.FoldHeader(c.name) })
 	}
 	for record, err := range records {
