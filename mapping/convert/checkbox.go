@@ -3,6 +3,7 @@ package convert
 import (
 	"claimsheet/mapping/cell"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -13,10 +14,9 @@ var (
 )
 
 // convertCheckbox reads a Checkbox: one of its words, in any case. Declared
-// words replace the usual ones, both lists together. A number cell is read by
-// its shown text or its digits. A TRUE or FALSE cell needs no words, unless
-// the declared words include true or false: a column such as "Opted out"
-// reverses them.
+// words replace the usual ones, both lists together. A TRUE or FALSE cell needs
+// no words, unless the declared words include true or false: a column such as
+// "Opted out" reverses them.
 func (c *Converter) convertCheckbox(in cell.Cell) (string, *CellError) {
 	checked, unchecked := c.Checked, c.Unchecked
 	if checked == nil && unchecked == nil {
@@ -25,25 +25,18 @@ func (c *Converter) convertCheckbox(in cell.Cell) (string, *CellError) {
 	if r := refuseFormat(in); r != nil {
 		return "", r
 	}
-	words := []string{token(in)}
-	switch in.Kind {
-	case cell.Bool:
-		words[0] = map[bool]string{true: "true", false: "false"}[in.Raw == "1"]
+	word := token(in)
+	if in.Kind == cell.Bool {
+		word = strconv.FormatBool(in.Raw == "1")
 		if both := slices.Concat(checked, unchecked); !hasWord(both, "true") && !hasWord(both, "false") {
-			return words[0], nil
-		}
-	case cell.Number:
-		if digits, r := plainDecimal(in.Raw); r == nil {
-			words = append(words, digits)
+			return word, nil
 		}
 	}
-	for _, word := range words {
-		switch {
-		case hasWord(checked, word):
-			return "true", nil
-		case hasWord(unchecked, word):
-			return "false", nil
-		}
+	switch {
+	case hasWord(checked, word):
+		return "true", nil
+	case hasWord(unchecked, word):
+		return "false", nil
 	}
 	return "", refuse("not-checkbox",
 		"is not a word of the check box; expected "+strings.Join(checked, ", ")+" or "+strings.Join(unchecked, ", "),

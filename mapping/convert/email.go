@@ -57,9 +57,6 @@ func isDotAtom(s string) bool {
 
 // emailDomain returns a domain in ASCII and lower case.
 func emailDomain(s string) (domain string, ok bool) {
-	if isPlainDomain(s) {
-		return s, true
-	}
 	// The capital sharp s means the small one, which is a letter of its own in
 	// domains today; the library's tables still turn it into ss.
 	s, err := idna.Lookup.ToASCII(strings.ReplaceAll(s, "ẞ", "ß"))

@@ -66,14 +66,11 @@ func shownText(c cell.Cell) (string, *CellError) {
 	if r := refuseFormat(c); r != nil {
 		return "", r
 	}
-	switch {
-	case c.Kind == cell.Number:
+	if c.Kind == cell.Number {
 		var r *CellError
 		if s, r = shownNumber(c); r != nil {
 			return "", r
 		}
-	case c.Kind == cell.Text && s == "":
-		s = c.Raw // a number format such as ;;; hides the text
 	}
 	if s = Trim(s); s == "" {
 		return "", refuse("text-invisible", "holds nothing that can be seen", "type the value again, or clear the cell")
