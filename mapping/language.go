@@ -353,6 +353,7 @@ type ClaimRule struct {
 }
 
 func claimKeys(k *yamltree.Keys, c *ClaimRule) {
+	c.ID.Text, c.Claimants = "claim", []yamltree.Scalar{{Text: ClientRole}}
 	yamltree.To(k, "id", &c.ID, text, "a short name for the entry; default claim")
 	yamltree.To(k, "key", &c.Key, texts, "the column or columns that identify a claim of a client").Required()
 	yamltree.To(k, "known_id", &c.KnownID, text,
@@ -410,6 +411,7 @@ type ContactRule struct {
 }
 
 func contactKeys(k *yamltree.Keys, c *ContactRule) {
+	c.Administrator = true
 	yamltree.To(k, "id", &c.ID, text, "a short name, which claims use in administrator and claimants").Required()
 	yamltree.To(k, "when", &c.When, expressionText, "an expression that says which rows have such a contact")
 	yamltree.To(k, "key", &c.Key, texts, "the column or columns that identify the contact, also in rows of different clients").Required()

@@ -80,17 +80,10 @@ func (m *Mapping) Ignores(name string) bool {
 // IgnoredName is how a line “# ignored: …” names a column of a sheet: by its header, or by
 // its letters where the header is missing or not the only one of its name.
 func IgnoredName(sheet cell.Sheet, column int) string {
-	header := convert.FoldHeader(sheet.Header[column])
-	same := 0
-	for _, other := range sheet.Header {
-		if convert.FoldHeader(other) == header {
-			same++
-		}
+	if name := convert.FoldSpace(sheet.Header[column]); name != "" && FindColumn(sheet, name) == column {
+		return problem.OneLine(name)
 	}
-	if header == "" || same > 1 {
-		return "column " + cell.ColumnName(column)
-	}
-	return problem.OneLine(convert.FoldSpace(sheet.Header[column]))
+	return "column " + cell.ColumnName(column)
 }
 
 // Ignore returns a mapping file with or without the line that leaves a column out on
@@ -139,21 +132,9 @@ func (m *Mapping) setDefaults() {
 	for i := range m.Sheet.Empty {
 		m.Sheet.Empty[i].Text = convert.Trim(m.Sheet.Empty[i].Text)
 	}
-	for i := range m.Contacts {
-		if c := &m.Contacts[i]; !c.AdministratorAt.IsSet() {
-			c.Administrator = true
-		}
-	}
 	for i := range m.Claims {
-		c := &m.Claims[i]
-		if c.ID.Text == "" {
-			c.ID.Text = "claim"
-		}
-		if c.Administrator.Contact.Text == "" && !c.Administrator.ID.At.IsSet() {
-			c.Administrator.Contact.Text = ClientRole
-		}
-		if c.Claimants == nil {
-			c.Claimants = []yamltree.Scalar{{Text: ClientRole}}
+		if a := &m.Claims[i].Administrator; a.Contact.Text == "" && !a.ID.At.IsSet() {
+			a.Contact.Text = ClientRole
 		}
 	}
 	if r := m.ResumeAt; r != nil {

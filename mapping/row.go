@@ -66,29 +66,21 @@ type rowConverter struct {
 	people bool     // only values that say who the row speaks of are converted, and those that are noted
 }
 
-func (b *Binding) converter(record cell.Record, row *ConvertedRow) *rowConverter {
+// Convert converts a record. The row's Problems say what cannot be converted.
+func (b *Binding) Convert(record cell.Record) ConvertedRow { return b.convert(record, false) }
+
+// ConvertPeople is Convert for a pass that only groups rows: it converts what Client, People,
+// KnownIDsOf and the Notes need. Of the Problems it has some.
+func (b *Binding) ConvertPeople(record cell.Record) ConvertedRow { return b.convert(record, true) }
+
+func (b *Binding) convert(record cell.Record, people bool) ConvertedRow {
 	b = b.table(record.Table)
-	r := &rowConverter{b: b, own: b.clear(record), row: row}
+	row := ConvertedRow{Row: cell.RowOf(record.Table, record.Row)}
+	r := &rowConverter{b: b, own: b.clear(record), row: &row, people: people}
 	r.record = r.own
 	if len(record.Above) > 0 {
 		r.record = b.clear(record.Filled())
 	}
-	return r
-}
-
-// Convert converts a record. The row's Problems say what cannot be converted.
-func (b *Binding) Convert(record cell.Record) ConvertedRow {
-	row := ConvertedRow{Row: cell.RowOf(record.Table, record.Row)}
-	b.converter(record, &row).convert()
-	return row
-}
-
-// ConvertPeople is Convert for a pass that only groups rows: it converts what Client, People,
-// KnownIDsOf and the Notes need. Of the Problems it has some.
-func (b *Binding) ConvertPeople(record cell.Record) ConvertedRow {
-	row := ConvertedRow{Row: cell.RowOf(record.Table, record.Row)}
-	r := b.converter(record, &row)
-	r.people = true
 	r.convert()
 	return row
 }

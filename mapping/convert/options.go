@@ -27,9 +27,6 @@ func (c *Converter) Check() (wrong []string) {
 		}
 	}
 	wrong = append(wrong, c.checkWords()...)
-	if c.Else != nil && c.Values == nil {
-		wrong = append(wrong, "else is given without values")
-	}
 	if c.Type == Phone && c.Region != "" && !phonenumbers.GetSupportedRegions()[c.Region] {
 		wrong = append(wrong, "“"+c.Region+"” is not a region; expected two letters of ISO 3166, for example GB")
 	}
@@ -67,13 +64,8 @@ func (c *Converter) checkWords() (wrong []string) {
 	if c.Type != Checkbox || c.Checked == nil && c.Unchecked == nil {
 		return nil
 	}
-	for _, list := range []struct {
-		key   string
-		words []string
-	}{{"checked", c.Checked}, {"unchecked", c.Unchecked}} {
-		if list.words == nil {
-			wrong = append(wrong, list.key+" is missing: declared words replace the usual ones, so that both lists are needed")
-		}
+	if c.Checked == nil || c.Unchecked == nil {
+		wrong = append(wrong, "checked and unchecked must both be given: declared words replace the usual ones")
 	}
 	for _, w := range c.Checked {
 		if hasWord(c.Unchecked, w) {

@@ -8,24 +8,17 @@ import (
 	"claimsheet/mapping/convert"
 )
 
-// meanings maps each name of synonyms, and the words that it is compared by, to these words. reordered does so by the sorted words
-// of each name: “Tel (mobile)” is the mobile tel.
-var (
-	meanings  = namesOf(func(name string) string { return name })
-	reordered = namesOf(inOrder)
-)
-
-func namesOf(spell func(name string) string) map[string][]string {
+// meanings maps each name of synonyms, and the words that it is compared by, to these words; and the sorted words of each name,
+// because “Tel (mobile)” is the mobile tel.
+var meanings = func() map[string][]string {
 	m := map[string][]string{}
 	for meaning, names := range synonyms {
-		words := strings.Fields(meaning)
-		m[meaning] = words
-		for _, name := range names {
-			m[spell(name)] = words
+		for _, name := range append(names, meaning) {
+			m[name], m[inOrder(name)] = strings.Fields(meaning), strings.Fields(meaning)
 		}
 	}
 	return m
-}
+}()
 
 func inOrder(name string) string {
 	return strings.Join(without(sorted(strings.Fields(name)), fillers), " ")
@@ -57,7 +50,7 @@ func meaningOf(name string) []string {
 	if known, ok := meanings[whole]; ok {
 		return sorted(known)
 	}
-	if known, ok := reordered[inOrder(whole)]; ok {
+	if known, ok := meanings[inOrder(whole)]; ok {
 		return sorted(known)
 	}
 	words = without(words, fillers)
