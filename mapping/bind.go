@@ -316,7 +316,16 @@ func (b *binder) bindPerson(rule *PersonRule, knownID yamltree.Scalar, ownSpace 
 	b.checkSent(rule.Lookup.Email, p.email, p.fields)
 	b.checkSent(rule.Lookup.Phone, p.phone, p.fields)
 	b.checkPaths(rule.Fields)
-	p.space = cmp.Or(p.lookupSpace(), rule.KeySpace.Text, ownSpace)
+	p.space = cmp.Or(rule.KeySpace.Text, ownSpace)
+	isKey := func(v *boundValue) bool {
+		return v != nil && v.isOneCell() && len(p.key) == 1 && slices.Equal(v.columns, p.key)
+	}
+	switch { // all mappings mean the same person by a key that is exactly the column of a look-up
+	case isKey(p.email):
+		p.space = EmailSpace
+	case isKey(p.phone):
+		p.space = PhoneSpace
+	}
 	return p
 }
 
@@ -332,21 +341,6 @@ func (b *binder) checkSent(rule *ValueRule, lookup *boundValue, fields []*boundV
 			"the value of this look-up is none of the fields that are sent: after a lost answer a look-up cannot show that nobody was created, and the step stays uncertain until you decide").
 			Hint = "add a field that reads the same columns in the same way, with the same type, format and region"
 	}
-}
-
-// lookupSpace returns the key space of a key that is exactly the column of a look-up, so that
-// all mappings mean the same person by it: EmailSpace or PhoneSpace; "" for another key.
-func (p *boundPerson) lookupSpace() string {
-	is := func(v *boundValue) bool {
-		return v != nil && v.isOneCell() && len(p.key) == 1 && slices.Equal(v.columns, p.key)
-	}
-	switch {
-	case is(p.email):
-		return EmailSpace
-	case is(p.phone):
-		return PhoneSpace
-	}
-	return ""
 }
 
 // bindKnownID binds a column of ids that are known from elsewhere.

@@ -51,8 +51,10 @@ func (c *Converter) convertPhone(in cell.Cell) (string, *CellError) {
 			return s, refuseTooLong(s, c.MaxLength)
 		}
 	}
-	number := possibleNumber(digits, region)
-	if number == nil {
+	// Possible is enough, because the valid ranges change faster than any copy of the plans: refusing
+	// a claimant's number is worse than sending one that rings nowhere.
+	number, err := phonenumbers.Parse(digits, region)
+	if err != nil || phonenumbers.IsPossibleNumberWithReason(number) != phonenumbers.IS_POSSIBLE || keepsTrunk(number) {
 		return "", c.refusePhone(in)
 	}
 	s = phonenumbers.Format(number, phoneFormats[c.Format])
@@ -62,17 +64,6 @@ func (c *Converter) convertPhone(in cell.Cell) (string, *CellError) {
 // british matches most numbers of sheets, as they are dialled in Britain and from abroad. The library takes ten times as long
 // to read them as the same numbers.
 var british = regexp.MustCompile(`^(?:0|\+44)([1-357-9][0-9]{9})$`)
-
-// possibleNumber reads a number as dialled in a region; nil when it is not possible there. Possible
-// is enough, because the valid ranges change faster than any copy of the plans:
-// refusing a claimant's number is worse than sending one that rings nowhere.
-func possibleNumber(digits, region string) *phonenumbers.PhoneNumber {
-	number, err := phonenumbers.Parse(digits, region)
-	if err != nil || phonenumbers.IsPossibleNumberWithReason(number) != phonenumbers.IS_POSSIBLE || keepsTrunk(number) {
-		return nil
-	}
-	return number
-}
 
 // IsPhoneIn reports whether a text, dialled in a region, is an assigned phone number of
 // the region's country code. It is stricter than a Converter, because it serves to find out whether

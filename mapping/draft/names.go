@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -75,12 +76,7 @@ next:
 }
 
 // usual returns the usual form of a word.
-func usual(word string) string {
-	if long, ok := abbreviations[word]; ok {
-		return long
-	}
-	return word
-}
+func usual(word string) string { return cmp.Or(abbreviations[word], word) }
 
 // strength is how much a column's header is like a name.
 type strength int
