@@ -36,6 +36,8 @@ func TestKnownIDs(t *testing.T) {
 		"not an id": {[]string{"a@x.example | TBC | A | 17"}, "", "", []string{
 			"Leads!B2: Contact is not an id of the service; expected a UUID such as 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11",
 			"Leads!D2: Claim is not an id of the service; expected a UUID such as 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"}},
+		"what stands for no id": {[]string{"a@x.example | 00000000-0000-0000-0000-000000000000 | A | FFFFFFFF-ffff-ffff-ffff-ffffffffffff"}, "", "", []string{
+			"Leads!B2: Contact is a UUID that stands for no id; expected a UUID such as", "Leads!D2: Claim is a UUID that stands for no id; expected a UUID such as"}},
 		"two for one claim": {[]string{"a@x.example | | A | " + idOne, "a@x.example | | A | " + idTwo}, "", "", []string{
 			"Leads!D2: Claim differs from Leads!D3, and the rows of one client must agree on “the claim's known_id”",
 			"Leads!D3: Claim differs from Leads!D2, and the rows of one client must agree on “the claim's known_id”"}},
