@@ -76,9 +76,6 @@ func (t templateText) fill(text func(column int) string) string {
 	if hasPlaces && !isFilled {
 		return ""
 	}
-	if !strings.Contains(b.String(), "\n") {
-		return convert.FoldSpace(b.String())
-	}
 	lines := strings.Split(b.String(), "\n")
 	for i, line := range lines {
 		lines[i] = convert.FoldSpace(line)

@@ -11,30 +11,6 @@ import (
 // Check returns what is wrong with the options that the mapping file gives a value: those that do not belong to the type, contradict
 // another or cannot be understood. Each is one line without a full stop. Zone, Date1904 and Numbers belong to the sheet.
 func (c *Converter) Check() (wrong []string) {
-	wrong = c.unsupportedOptions()
-	switch {
-	case c.Type == Date || c.Type == DateTime:
-		for _, format := range c.formats() {
-			if _, err := parseDateFormat(format); err != nil && format != "" && format != serialFormat {
-				wrong = append(wrong, fmt.Sprintf("%v (in “%s”)", err, format))
-			}
-		}
-	case len(c.OtherFormats) > 0:
-		wrong = append(wrong, "a list of formats is for dates, and this is a "+string(c.Type))
-	case c.Type == Phone:
-		if _, ok := phoneFormats[c.Format]; !ok && c.Format != phoneRaw {
-			wrong = append(wrong, "format is not a format of phone numbers; expected e164, national, international or raw")
-		}
-	}
-	wrong = append(wrong, c.checkWords()...)
-	if c.Type == Phone && c.Region != "" && !phonenumbers.GetSupportedRegions()[c.Region] {
-		wrong = append(wrong, "“"+c.Region+"” is not a region; expected two letters of ISO 3166, for example GB")
-	}
-	return wrong
-}
-
-// unsupportedOptions returns the options that belong to another type.
-func (c *Converter) unsupportedOptions() (wrong []string) {
 	texts := []Type{Text, TextArea, DropDown}
 	for _, o := range []struct {
 		key   string
@@ -56,21 +32,30 @@ func (c *Converter) unsupportedOptions() (wrong []string) {
 			wrong = append(wrong, o.key+" does not go with the type "+string(c.Type))
 		}
 	}
-	return wrong
-}
-
-// checkWords requires both lists of a Checkbox or none, and no word on both.
-func (c *Converter) checkWords() (wrong []string) {
-	if c.Type != Checkbox || c.Checked == nil && c.Unchecked == nil {
-		return nil
+	switch {
+	case c.Type == Date || c.Type == DateTime:
+		for _, format := range c.formats() {
+			if _, err := parseDateFormat(format); err != nil && format != "" && format != serialFormat {
+				wrong = append(wrong, fmt.Sprintf("%v (in “%s”)", err, format))
+			}
+		}
+	case len(c.OtherFormats) > 0:
+		wrong = append(wrong, "a list of formats is for dates, and this is a "+string(c.Type))
+	case c.Type == Phone:
+		if _, ok := phoneFormats[c.Format]; !ok && c.Format != phoneRaw {
+			wrong = append(wrong, "format is not a format of phone numbers; expected e164, national, international or raw")
+		}
 	}
-	if c.Checked == nil || c.Unchecked == nil {
+	if c.Type == Checkbox && (c.Checked == nil) != (c.Unchecked == nil) {
 		wrong = append(wrong, "checked and unchecked must both be given: declared words replace the usual ones")
 	}
 	for _, w := range c.Checked {
 		if hasWord(c.Unchecked, w) {
 			wrong = append(wrong, strconv.Quote(w)+" is under both checked and unchecked (case is ignored)")
 		}
+	}
+	if c.Type == Phone && c.Region != "" && !phonenumbers.GetSupportedRegions()[c.Region] {
+		wrong = append(wrong, "“"+c.Region+"” is not a region; expected two letters of ISO 3166, for example GB")
 	}
 	return wrong
 }

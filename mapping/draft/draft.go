@@ -129,15 +129,6 @@ func (p *Proposal) Problems(sheet cell.Sheet) problem.List {
 	return found
 }
 
-// links returns all links, those that are comments among them: each can be used without another change of the mapping.
-func (p *Proposal) links() []link {
-	all := slices.Clone(p.client.fields)
-	for _, t := range p.live {
-		all = append(all, t.links...)
-	}
-	return all
-}
-
 // Knows returns how many headers have a meaning for client fields or the service's attributes: it tells the sheet of leads from
 // other sheets of a workbook.
 func (r Request) Knows(headers []string) int {

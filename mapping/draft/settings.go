@@ -46,7 +46,9 @@ func (r Request) Beginning() []byte {
 func (p *proposer) proposeSettings(made *Proposal) []setting {
 	all := p.Layout.settings()
 	sends := func(types ...convert.Type) bool { // as what is a comment would, too
-		return slices.ContainsFunc(made.links(), func(l link) bool { return slices.Contains(types, l.value.typ) })
+		isSent := func(l link) bool { return slices.Contains(types, l.value.typ) }
+		isIn := func(t template) bool { return slices.ContainsFunc(t.links, isSent) }
+		return slices.ContainsFunc(made.client.fields, isSent) || slices.ContainsFunc(made.live, isIn)
 	}
 	if sends(convert.DateTime) {
 		timezone := setting{"timezone", "UTC", "", "where were the sheet's times written down?"}
