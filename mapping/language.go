@@ -331,7 +331,7 @@ const (
 	LookupBoth   LookupMode = "both"   // by both; the client fails where they disagree
 )
 
-// asksByBoth reports whether somebody who has both addresses may be asked for by both.
+// asksByBoth reports whether a person with both addresses may be looked up by both.
 func (m LookupMode) asksByBoth() bool { return m == LookupEither || m == LookupBoth }
 
 // ClaimRule is one entry of claims: each row of a client yields one claim.
