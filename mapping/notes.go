@@ -45,15 +45,6 @@ func (u untypedAttribute) cure(t convert.Type, instead string) string {
 
 const orText = "; if it is a text, type: Text"
 
-// noteUntyped notes an attribute of unknown type. One that has an option of another type than Text is refused.
-func (b *binder) noteUntyped(template string, attr *FieldRule) {
-	u := untypedAttribute{template, attr}
-	b.untyped = append(b.untyped, u)
-	if t := attr.Value.likelyType(); t != convert.Text {
-		b.wrongAt(attr.Value.optionsAt(), "untyped", "%s, and it has an option of another type than Text", u.says()).Hint = u.cure(t, orText)
-	}
-}
-
 // noteParts has the empty parts of a text of several parts noted.
 func (b *binder) noteParts(v *boundValue, rule *ValueRule) {
 	if v.text == nil || len(v.columns) < 2 {

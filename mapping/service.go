@@ -129,8 +129,11 @@ func (b *binder) attributes(rule *ActivityRule, template Template, known bool) [
 		case a.Type != "":
 			list[i].typ = a.Type
 		case wanted.Text == "":
-			list[i].isUntyped = true
-			b.noteUntyped(template.Name, attr)
+			u := untypedAttribute{template.Name, attr}
+			b.untyped, list[i].isUntyped = append(b.untyped, u), true
+			if t := attr.Value.likelyType(); t != convert.Text {
+				b.wrongAt(attr.Value.optionsAt(), "untyped", "%s, and it has an option of another type than Text", u.says()).Hint = u.cure(t, orText)
+			}
 		}
 	}
 	var unfilled []string

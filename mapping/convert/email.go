@@ -27,8 +27,10 @@ func (c *Converter) convertEmail(in cell.Cell) (string, *CellError) {
 	if at <= 0 || strings.Count(s, "@") != 1 || at > maxEmailLocal || !isDotAtom(s[:at]) {
 		return "", refuseEmail()
 	}
-	domain, ok := emailDomain(s[at+1:])
-	if !ok {
+	// The capital sharp s means the small one, which is a letter of its own in domains today; the
+	// library's tables still turn it into ss.
+	domain, err := idna.Lookup.ToASCII(strings.ReplaceAll(s[at+1:], "ẞ", "ß"))
+	if err != nil || !isPlainDomain(domain) {
 		return "", refuse("email-domain", "has a part after the @ that is not a domain; expected one such as example.com",
 			"correct the e-mail address")
 	}
@@ -53,14 +55,6 @@ func isDotAtom(s string) bool {
 		}
 	}
 	return true
-}
-
-// emailDomain returns a domain in ASCII and lower case.
-func emailDomain(s string) (domain string, ok bool) {
-	// The capital sharp s means the small one, which is a letter of its own in
-	// domains today; the library's tables still turn it into ss.
-	s, err := idna.Lookup.ToASCII(strings.ReplaceAll(s, "ẞ", "ß"))
-	return s, err == nil && isPlainDomain(s)
 }
 
 // isPlainDomain reports whether a text is a host name of two labels or more, in lower case, whose last label is not a number.
