@@ -45,7 +45,7 @@ type boundPart struct {
 	id         string           // of the entry
 	when       *expr.Expression // which rows have it; nil for all
 	key        []int            // the columns that identify it
-	values     []*boundValue    // what the rows say of it, in the order in which it is read; of an activity two for its workflow, then the attributes
+	values     []*boundValue    // what the rows say of it, as it is read; of an activity two for its workflow, then the attributes
 	known      *boundValue      // of the values; nil without a known_id
 	activities []*boundPart     // by the mapping's activities; nil for those that are not on it
 }

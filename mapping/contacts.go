@@ -63,7 +63,8 @@ func (p *planner) refuseShared(contacts []*planned) {
 		if slices.ContainsFunc(asked, func(who Identity) bool { return slices.Contains(taken, who) }) {
 			at, _ := p.contactCell(c.parts[0], c.rows[0].Row)
 			p.plan.Problems = append(p.plan.Problems, problem.At(at, "contact-shared",
-				"the contact “%s” has the key, e-mail address or phone number of the client or of another of the client's contacts, and would be taken for that one", c.plan.Role).
+				"the contact “%s” has the key, e-mail address or phone number of the client or of another of the client's contacts, "+
+					"and would be taken for that one", c.plan.Role).
 				Hinted("correct it; if they are one person, give the contact a when that leaves it out"))
 		}
 		taken = append(append(taken, c.plan.Client), c.plan.Addresses...)

@@ -217,7 +217,7 @@ func checkNumbers(r *yamltree.Reader, n *yamltree.Node, s *convert.Numbers) {
 		s.Group = "" // the default, which decimal takes
 	}
 	if !s.IsClear() {
-		r.Wrong(n, "number-separator", "decimal and group must be two different characters, neither of them a digit, letter, sign or symbol").
+		r.Wrong(n, "number-separator", "decimal and group must be two different characters, and no digits, letters, signs or symbols").
 			Hint = `write both, e.g. numbers: {decimal: ",", group: "."}; group: "" if numbers have no groups`
 	}
 }

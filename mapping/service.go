@@ -132,7 +132,8 @@ func (b *binder) attributes(rule *ActivityRule, template Template, known bool) [
 			u := untypedAttribute{template.Name, attr}
 			b.untyped, list[i].isUntyped = append(b.untyped, u), true
 			if t := attr.Value.likelyType(); t != convert.Text {
-				b.wrongAt(attr.Value.optionsAt(), "untyped", "%s, and it has an option of another type than Text", u.says()).Hint = u.cure(t, orText)
+				b.wrongAt(attr.Value.optionsAt(), "untyped", "%s, and it has an option of another type than Text", u.says()).
+					Hint = u.cure(t, orText)
 			}
 		}
 	}

@@ -222,7 +222,7 @@ func (b *binder) value(label string, rule *ValueRule, typ convert.Type) boundVal
 	if rule.Default != nil {
 		v.fallback = b.constant(label, *rule.Default, v.conv)
 		if typ == convert.Email || typ == convert.Phone {
-			b.wrongAt(rule.Default.At, "wrong-option", "“%s”: all clients without one would have the default, and be one person to the service", label)
+			b.wrongAt(rule.Default.At, "wrong-option", "“%s”: all clients without one would have the default, and be one person", label)
 		}
 	}
 	for _, c := range v.columns {

@@ -264,7 +264,8 @@ func momentFromSerial(literal string, date1904 bool) (moment, *CellError) {
 	case date1904:
 		start = day0Of1904
 	case day <= phantomDay:
-		return moment{}, refuse("date-range", "is a day before March 1900, which spreadsheet programs count in different ways", "write the date as a text")
+		return moment{}, refuse("date-range", "is a day before March 1900, which spreadsheet programs count in different ways",
+			"write the date as a text")
 	}
 	whole, fraction := math.Modf(serial)
 	wall := start.AddDate(0, 0, int(whole)).Add(time.Duration(math.Round(fraction*wholeDay.Seconds()*1e6)) * time.Microsecond)

@@ -84,7 +84,8 @@ func (p *proposer) region(c *column) (name, why, ask string) {
 			continue
 		}
 		local += t.count
-		isExample := strings.HasPrefix(strings.ReplaceAll(t.text, " ", ""), "07700900") // of Britain's regulator, for films: the plan does not assign them
+		// The plan does not assign the numbers that Britain's regulator keeps for films.
+		isExample := strings.HasPrefix(strings.ReplaceAll(t.text, " ", ""), "07700900")
 		if convert.IsPhoneIn(t.text, name) || name == "GB" && isExample {
 			fit += t.count
 		}
