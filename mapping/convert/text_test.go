@@ -2,7 +2,9 @@ package convert_test
 
 import (
 	"testing"
+	"unicode"
 
+	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
 
 	"claimsheet/mapping/cell"
@@ -154,5 +156,20 @@ func TestKeysIgnoreWhatCannotBeSeen(t *testing.T) {
 	// Accents compose across what is dropped.
 	if key, _ := convert.Key(text("Zoe\u034f\u0308")); key != "Zoë" {
 		t.Errorf("the key is %+q", key)
+	}
+}
+
+// What can be seen stays: letters of all scripts, and every key that keeps to
+// them is what it was.
+func TestKeysKeepWhatCanBeSeen(t *testing.T) {
+	for r := rune(0x21); r <= unicode.MaxRune; r++ {
+		if !unicode.IsGraphic(r) || unicode.IsSpace(r) || unicode.Is(unicode.Mn, r) || r == '\u2800' || 0x13430 <= r && r <= 0x13455 || // controls of hieroglyphs
+			unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) {
+			continue
+		}
+		want := norm.NFC.String("a" + string(r) + "b")
+		if key, refusal := convert.Key(text("a" + string(r) + "b")); refusal == nil && key != want {
+			t.Errorf("%U: the key is %+q", r, key)
+		}
 	}
 }
