@@ -2,6 +2,7 @@ package convert_test
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,19 @@ import (
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
 )
+
+// zones are some that were or are far from UTC, change by half an hour or at midnight, changed
+// their side of the date line, or have an offset with seconds in their past.
+func zones(t testing.TB) []*time.Location {
+	t.Helper()
+	var all []*time.Location
+	for name := range strings.FieldsSeq(`UTC Europe/London Europe/Dublin Europe/Amsterdam Europe/Moscow America/New_York America/Sao_Paulo
+		America/St_Johns America/Caracas America/Havana America/Scoresbysund America/Juneau Africa/Casablanca Africa/Monrovia Asia/Kathmandu
+		Asia/Gaza Asia/Tehran Asia/Pyongyang Asia/Manila Australia/Lord_Howe Pacific/Apia Pacific/Kiritimati Pacific/Kwajalein Antarctica/Troll`) {
+		all = append(all, location(t, name))
+	}
+	return all
+}
 
 // anyDay draws a day of the years 1 to 9999.
 func anyDay(t *rapid.T) time.Time {
@@ -34,7 +48,7 @@ var dateFormats = map[string]string{
 
 // A day that is written in a format is read as that day, whatever the zone.
 func TestDaysComeBack(t *testing.T) {
-	everywhere := []*time.Location{nil, time.UTC, location(t, "Europe/London"), location(t, "Pacific/Kiritimati"), location(t, "America/Juneau")}
+	everywhere := append(zones(t), nil)
 	rapid.Check(t, func(t *rapid.T) {
 		day := anyDay(t)
 		zone := rapid.SampledFrom(everywhere).Draw(t, "zone")
@@ -46,6 +60,55 @@ func TestDaysComeBack(t *testing.T) {
 			}
 		}
 	})
+}
+
+// An instant that is written with its offset is read as that instant. Without
+// the offset it is either that instant, or refused because the clocks were
+// changed: then there is another instant that reads the same.
+func TestInstantsComeBackInEveryZone(t *testing.T) {
+	everywhere := zones(t)
+	rapid.Check(t, func(t *rapid.T) {
+		zone := rapid.SampledFrom(everywhere).Draw(t, "zone")
+		instant := time.Unix(rapid.Int64Range(-5e9, 5e9).Draw(t, "unix"), 0).In(zone)
+		if _, end := instant.ZoneBounds(); !end.IsZero() && rapid.Bool().Draw(t, "near a change") {
+			instant = end.Add(time.Duration(rapid.IntRange(-30000, 30000).Draw(t, "seconds")) * time.Second)
+		}
+		c := convert.Converter{Type: convert.DateTime, Zone: zone}
+		want := instant.UTC().Format(time.RFC3339)
+		if _, offset := instant.Zone(); offset%60 == 0 {
+			value, refusal := c.Convert(text(instant.Format(time.RFC3339)))
+			if refusal != nil || value.Literal != want {
+				t.Fatalf("%s is read as %q (%v)", instant.Format(time.RFC3339), value.Literal, refusal)
+			}
+		}
+		wall := instant.Format("2006-01-02T15:04:05")
+		value, refusal := c.Convert(text(wall))
+		twins := twinsOf(instant)
+		switch {
+		case refusal == nil && (value.Literal != want || twins):
+			t.Fatalf("%s in %s is read as %s; want %s, or a refusal if it comes twice (%t)", wall, zone, value.Literal, want, twins)
+		case refusal != nil && (refusal.Code != "time-of-change" || !twins):
+			t.Fatalf("%s in %s is refused (%s), though it comes once", wall, zone, refusal.Code)
+		}
+	})
+}
+
+// twinsOf searches for another instant that clocks show alike, at every
+// distance at which a zone has ever been set back.
+func twinsOf(instant time.Time) bool {
+	const layout = "2006-01-02T15:04:05"
+	wall := instant.Format(layout)
+	_, here := instant.Zone()
+	for days := -2; days <= 2; days++ {
+		for hours := range 24 {
+			_, there := instant.Add(time.Duration(24*days+hours) * time.Hour).Zone()
+			twin := instant.Add(time.Duration(here-there) * time.Second)
+			if !twin.Equal(instant) && twin.Format(layout) == wall {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // A day is never taken for the one beside it: a day count is a day only where it
