@@ -21,11 +21,11 @@ import (
 )
 
 const checkHelp = `Without -e the names and types of templates and attributes are not checked; with it they are compared with the service's, and
-attributes that no key fills are named. With a SHEET its headers and cells are checked: totals, columns that the mapping never
-uses, typed cells under attributes without a type, dates whose day and month a spreadsheet program may have exchanged, and how
-many rows have wrong cells. Each client is planned as in a dry run, so rows of one client that do not agree are wrong too. --rows
-names them all; the exit code is 1 if there are any. Only claimsheet run --dry-run compares the plans with what is done, with ids
-that are known, and with the clients that the service knows, and writes the plan workbook.
+attributes that no key fills are named. With a SHEET its headers and cells are checked: a header in the wrong row, totals, columns
+that the mapping never uses, typed cells under attributes without a type, dates whose day and month a spreadsheet program may
+have exchanged, and how many rows have wrong cells. Each client is planned as in a dry run, so rows of one client that do not
+agree are wrong too. --rows names them all; the exit code is 1 if there are any. Only claimsheet run --dry-run compares the
+plans with what is done, with ids that are known, and with the clients that the service knows, and writes the plan workbook.
 
 For programs --json prints one object on stdout, also when the check fails (docs/json.md has its fields).
 
@@ -161,7 +161,7 @@ func (k *check) survey(ctx context.Context, s *load.Session) error {
 	}
 	var sheets []*checkedSheet
 	for _, src := range s.Sources {
-		sheets = append(sheets, &checkedSheet{sheetLayout: sheetLayout{sheet: src.Sheet()}, dates: draft.NewDateColumns(src.Sheet())})
+		sheets = append(sheets, &checkedSheet{sheetLayout: newSheetLayout(src.Sheet()), dates: draft.NewDateColumns(src.Sheet())})
 	}
 	rows, survey, err := k.surveyRows(ctx, s, filepath.Dir(s.Sources[0].Input.Path), false, func(record cell.Record) {
 		sheets[record.Table].see(record)

@@ -323,7 +323,7 @@ func (r *importRun) open(ctx context.Context) (err error) {
 	takenBy := map[string]string{}
 	for i, src := range r.session.Sources {
 		given := src.Input.Given
-		s := &sheetRun{source: src, table: i, output: o.output(given), preview: previews[i], layout: sheetLayout{sheet: src.Sheet()}}
+		s := &sheetRun{source: src, table: i, output: o.output(given), preview: previews[i], layout: newSheetLayout(src.Sheet())}
 		s.record = ledger.Run{
 			ID: r.run, EnvironmentName: r.session.Env.Name,
 			Mapping: r.session.Mapping.Name.Text, MappingFile: safefile.Absolute(r.session.Mapping.File), MappingDigest: r.session.Mapping.Digest,

@@ -7,6 +7,7 @@ import (
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/spool"
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/draft"
 	"claimsheet/mapping/problem"
 )
 
@@ -35,13 +36,19 @@ func (p *program) surveyRows(ctx context.Context, s *load.Session, folder string
 type sheetLayout struct {
 	sheet       cell.Sheet
 	rows        int
+	header      *draft.HeaderWatch
 	hidden      int // rows
 	firstHidden int
+}
+
+func newSheetLayout(s cell.Sheet) sheetLayout {
+	return sheetLayout{sheet: s, header: draft.NewHeaderWatch(s)}
 }
 
 // see takes a row.
 func (l *sheetLayout) see(record cell.Record) {
 	l.rows++
+	l.header.See(record)
 	if record.Hidden {
 		if l.hidden++; l.hidden == 1 {
 			l.firstHidden = record.Row
@@ -49,12 +56,13 @@ func (l *sheetLayout) see(record cell.Record) {
 	}
 }
 
-// warnings are of hidden rows, which may be hidden because they are not wanted.
+// warnings are of data without a header, and of hidden rows, which may be hidden because they are not wanted.
 func (l *sheetLayout) warnings() problem.List {
-	if l.hidden == 0 {
-		return nil
+	warnings := l.header.Warnings()
+	if l.hidden > 0 {
+		at := problem.Where{File: l.sheet.Book, Table: l.sheet.Table, Sheet: l.sheet.Name, Row: l.firstHidden}
+		warnings = append(warnings, problem.At(at, "hidden-rows", "rows that are hidden in the sheet are imported: %d; this is the first", l.hidden).
+			Hinted("show them, or delete those that are not wanted"))
 	}
-	at := problem.Where{File: l.sheet.Book, Table: l.sheet.Table, Sheet: l.sheet.Name, Row: l.firstHidden}
-	return problem.List{problem.At(at, "hidden-rows", "rows that are hidden in the sheet are imported: %d; this is the first", l.hidden).
-		Hinted("show them, or delete those that are not wanted")}
+	return warnings
 }

@@ -7,6 +7,7 @@ import (
 
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
+	"claimsheet/mapping/problem"
 )
 
 // SoughtRows is the number of rows below the header that LikelyHeader looks at.
@@ -40,3 +41,50 @@ func NamedColumns(header []string) int {
 }
 
 func filled(r cell.Record) int { return count(r.Cells, func(c cell.Cell) bool { return !c.IsEmpty() }) }
+
+// HeaderWatch watches the rows of a sheet for signs that its headers are in another row than the mapping says.
+type HeaderWatch struct {
+	sheet  cell.Sheet
+	filled []int // by column: the row of the first cell, 0 without one
+}
+
+// NewHeaderWatch returns a watch that has seen no rows.
+func NewHeaderWatch(s cell.Sheet) *HeaderWatch { return &HeaderWatch{sheet: s} }
+
+// See takes a row.
+func (w *HeaderWatch) See(record cell.Record) {
+	for i, c := range record.Cells {
+		if c.IsEmpty() {
+			continue
+		}
+		for len(w.filled) <= i {
+			w.filled = append(w.filled, 0)
+		}
+		if w.filled[i] == 0 {
+			w.filled[i] = record.Row
+		}
+	}
+}
+
+// Warnings returns a warning of data without a header, which may be notes that are not meant to be sent.
+func (w *HeaderWatch) Warnings() problem.List {
+	var bare []string
+	from := 0 // the first row with data that has no header
+	for i, row := range w.filled {
+		if row == 0 || i < len(w.sheet.Header) && strings.TrimSpace(w.sheet.Header[i]) != "" {
+			continue
+		}
+		if bare = append(bare, cell.ColumnName(i)); from == 0 || row < from {
+			from = row
+		}
+	}
+	if len(bare) == 0 {
+		return nil
+	}
+	what := "column " + bare[0] + " holds data below this row, from row %d on, and has"
+	if len(bare) > 1 {
+		what = "columns " + problem.Some(bare, 8) + " hold data below this row, from row %d on, and have"
+	}
+	return problem.List{problem.At(w.sheet.AtRow(w.sheet.HeaderRow), "no-header-over-data", what+" no header here: no mapping can use it", from).
+		Hinted("write the row of the headers in the mapping: sheet: {header_row: N}; or give these columns headers")}
+}
