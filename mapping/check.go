@@ -46,6 +46,9 @@ func (p *checker) check(m *Mapping) {
 	p.checkActivities(m)
 	p.checkOrder(m)
 	p.checkResume(m)
+	if !m.V1() && len(p.problems) == 0 { // what would need a contact may be what is wrong
+		p.checkUnusedContacts(m)
+	}
 }
 
 // checkKeySpace refuses the names of the two built-in key spaces for the mapping's own.
@@ -182,6 +185,23 @@ func (m *Mapping) roles() (names []string, isComplete bool) {
 		}
 	}
 	return names, isComplete
+}
+
+// checkUnusedContacts refuses contacts that nothing needs.
+func (p *checker) checkUnusedContacts(m *Mapping) {
+	var used []string
+	for _, c := range m.Claims {
+		used = append(append(used, c.Administrator.Contact.Text), scalarTexts(c.Claimants)...)
+	}
+	for _, a := range m.Activities {
+		used = append(used, a.On.Text)
+	}
+	for _, contact := range m.Contacts {
+		if !slices.Contains(used, contact.ID.Text) {
+			p.wrongAt(contact.ID.At, "unused-contact", "no claim names the contact “%s” and no activity is on it, so it would never be created", contact.ID.Text).
+				Hint = "name it under a claims entry, e.g. claimants: [client, " + contact.ID.Text + "]; or take it out"
+		}
+	}
 }
 
 func (p *checker) checkClaims(m *Mapping) {

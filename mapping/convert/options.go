@@ -49,6 +49,9 @@ func (c *Converter) Check() (wrong []string) {
 	if c.Type == Checkbox && (c.Checked == nil) != (c.Unchecked == nil) {
 		wrong = append(wrong, "checked and unchecked must both be given: declared words replace the usual ones")
 	}
+	if c.Else != nil && c.Values == nil {
+		wrong = append(wrong, "else is given without values")
+	}
 	for _, w := range c.Checked {
 		if hasWord(c.Unchecked, w) {
 			wrong = append(wrong, strconv.Quote(w)+" is under both checked and unchecked (case is ignored)")

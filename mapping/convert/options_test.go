@@ -57,11 +57,12 @@ func TestCheck(t *testing.T) {
 		{"one list of words", convert.Converter{Type: convert.Checkbox, Checked: []string{"Yes"}}, []string{"must both be given"}},
 		{"word on both lists", convert.Converter{Type: convert.Checkbox, Checked: []string{"Yes"}, Unchecked: []string{"No", "YES"}}, []string{"under both"}},
 		{"words of a number", convert.Converter{Type: convert.Number, Checked: []string{"a"}, Unchecked: []string{"b"}}, []string{"checked does not go with", "unchecked does not go with"}},
+		{"else alone", convert.Converter{Type: convert.Text, Else: ptr("x")}, []string{"else is given without values"}},
 		{"table of a date", convert.Converter{Type: convert.Date, Values: map[string]string{"a": "b"}}, []string{"values does not go with"}},
 		{"length of a number", convert.Converter{Type: convert.Currency, MaxLength: 3}, []string{"max_length does not go with"}},
 		{"region of an e-mail", convert.Converter{Type: convert.Email, Region: "GB"}, []string{"region does not go with"}},
 		{"no region", convert.Converter{Type: convert.Phone, Region: "UK"}, []string{"is not a region"}},
-		{"all at once", convert.Converter{Type: convert.Phone, Format: "x", Region: "x", Else: ptr("")}, []string{"else does not go with", "format of phone numbers", "is not a region"}},
+		{"all at once", convert.Converter{Type: convert.Phone, Format: "x", Region: "x", Else: ptr("")}, []string{"else does not go with", "format of phone numbers", "else is given without values", "is not a region"}},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {

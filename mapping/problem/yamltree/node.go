@@ -149,3 +149,12 @@ func (n *Node) Values() iter.Seq[*Node] {
 func valueOf(key, value *yaml.Node) *Node {
 	return &Node{yaml: value, key: key, name: "“" + problem.Shorten(key.Value) + "”"}
 }
+
+func (n *Node) hasKey(key string) bool {
+	for v := range n.Values() {
+		if v.Key() == key {
+			return true
+		}
+	}
+	return false
+}

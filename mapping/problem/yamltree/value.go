@@ -262,7 +262,7 @@ func Object[T any](table func(*Keys, *T)) Value[T] {
 			for v := range r.Pairs(n) {
 				k := keys.find(v.Key())
 				if k == nil {
-					if k = keys.unknown(r, n, v); k == nil || n.given[k.Name] != nil {
+					if k = keys.unknown(r, n, v); k == nil || n.given[k.Name] != nil || n.hasKey(k.Name) {
 						continue
 					}
 					v.name = "“" + k.Name + "”"
@@ -308,6 +308,12 @@ func (keys Keys) unknown(r *Reader, n, v *Node) *Key {
 	}
 	if meant, ok := problem.Nearest(problem.Shorten(v.Key()), names); ok {
 		return keys.find(meant)
+	}
+	for _, k := range keys { // such as ident for id
+		if k.IsRequired && strings.HasPrefix(v.Key(), k.Name) {
+			said.Hint = "did you mean “" + k.Name + "”?"
+			return k
+		}
 	}
 	return nil
 }
