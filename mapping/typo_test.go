@@ -51,8 +51,8 @@ claims: [{key: No, name: "{No}", claimants: [client, partner]}]
 		"claimants: {a: b}": "claimants: [client, partner]", "claimants: [{id: env:X}]": "claimants: [client, partner]",
 		"- id:\n": "- id: partner\n", "- id: [partner]\n": "- id: partner\n", "- ident: partner\n": "- id: partner\n",
 		"administrator: {ident: env:X}, claimants": "claimants", "administrator: [partner], name": "name",
-		"fields: {}\nclaims":             "fields: {email: P}\nclaims",
-		"[dd/mm/yyyy, [a]]":              "[dd/mm/yyyy, d mmm yyyy]", `[dd/mm/yyyy, ""]`: "[dd/mm/yyyy, d mmm yyyy]", "[dd/mm/yyyy, foo]": "[dd/mm/yyyy, d mmm yyyy]",
+		"fields: {}\nclaims": "fields: {email: P}\nclaims",
+		"[dd/mm/yyyy, [a]]":  "[dd/mm/yyyy, d mmm yyyy]", `[dd/mm/yyyy, ""]`: "[dd/mm/yyyy, d mmm yyyy]", "[dd/mm/yyyy, foo]": "[dd/mm/yyyy, d mmm yyyy]",
 	})
 }
 
