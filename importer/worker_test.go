@@ -73,21 +73,3 @@ func fill(t *testing.T, v reflect.Value, at string, depth int) {
 		t.Errorf("%s is a %s: the test cannot fill it, and it may not travel", at, v.Kind())
 	}
 }
-
-// TestWaitingForWorkers: the progress says that no worker is at work when two looks in a row
-// have seen none, while plans are out.
-func TestWaitingForWorkers(t *testing.T) {
-	c := coordinator{Job: new(Job), out: map[int64]bool{1: true}}
-	for i, step := range []struct {
-		workers int
-		waits   bool
-	}{{0, false}, {0, true}, {2, false}, {0, false}, {0, true}} {
-		c.seeWorkers(step.workers)
-		if waits := c.noWorker.Load(); waits != step.waits {
-			t.Errorf("look %d, %d workers: waits %v", i+1, step.workers, waits)
-		}
-	}
-	if c.forget(1); c.noWorker.Load() {
-		t.Error("nothing is out, and it waits")
-	}
-}

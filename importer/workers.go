@@ -50,7 +50,6 @@ type coordinator struct {
 	projector *Job
 	last      int64          // the number of the last group
 	out       map[int64]bool // the numbers of the groups that are not finished
-	unseen    int            // Checks in a row that saw no worker
 }
 
 // dispatch hands plans over as they come, and projects groups as they are finished. It returns
@@ -90,7 +89,7 @@ func (c *coordinator) dispatch(ctx context.Context, undone <-chan []mapping.Plan
 			if err == nil {
 				var workers int
 				workers, err = c.Dispatch.Check(always, len(c.out))
-				c.seeWorkers(workers)
+				c.noWorker.Store(len(c.out) > 0 && workers == 0)
 			}
 			c.fail(err)
 		}
@@ -124,9 +123,10 @@ func (c *coordinator) project(ctx context.Context, groups map[int64][]byte) erro
 		if err := json.Unmarshal(encoded, &plans); err != nil {
 			return err
 		}
-		if c.forget(number) {
+		if c.out[number] {
 			all = append(all, plans...)
 		}
+		delete(c.out, number)
 	}
 	for _, r := range c.projector.prepareClients(all) {
 		if err := r.project(ctx, c.record); err != nil {
@@ -134,24 +134,6 @@ func (c *coordinator) project(ctx context.Context, groups map[int64][]byte) erro
 		}
 	}
 	return nil
-}
-
-// forget notes that a group is not out any more, and reports whether it was.
-func (c *coordinator) forget(number int64) (was bool) {
-	was = c.out[number]
-	if delete(c.out, number); len(c.out) == 0 {
-		c.noWorker.Store(false)
-	}
-	return was
-}
-
-// seeWorkers notes how many workers a Check has seen. A worker needs a moment to begin, so one
-// Check that sees none says nothing.
-func (c *coordinator) seeWorkers(workers int) {
-	if c.unseen++; workers > 0 {
-		c.unseen = 0
-	}
-	c.noWorker.Store(len(c.out) > 0 && c.unseen > 1)
 }
 
 // A coordinator hands no further batch over while mostDispatched groups are out, so that the
