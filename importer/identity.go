@@ -297,24 +297,20 @@ func (j *Job) Growth(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) 
 	}
 	var said problem.List
 	for i, g := range grown {
-		if clients[i] > 0 {
-			said = append(said, growth(m.At(g.At), g.ID, clients[i], open[i]))
+		if clients[i] == 0 {
+			continue
 		}
+		receivers := fmt.Sprintf("%d known clients", clients[i])
+		if clients[i] == 1 {
+			receivers = "1 known client"
+		}
+		p := problem.At(m.At(g.At), "grown", "the activity “%s” is new since the mapping last ran: it will be sent for %s", g.ID, receivers)
+		if open[i] {
+			p = p.Hinted("it is opened for clients that have finished their earlier activities too; they get no new link")
+		}
+		said = append(said, p)
 	}
 	return said, nil
-}
-
-// growth is the problem of a new activity.
-func growth(at problem.Where, id string, clients int, open bool) problem.Problem {
-	noun := "known clients"
-	if clients == 1 {
-		noun = "known client"
-	}
-	p := problem.At(at, "grown", "the activity “%s” is new since the mapping last ran: it will be sent for %d %s", id, clients, noun)
-	if open && clients > 0 {
-		return p.Hinted("it is opened for clients that have finished their earlier activities too; they get no new link")
-	}
-	return p
 }
 
 // CheckMovedClaims needs fewestMoved new claims to say that claims were moved, and looks at no more
