@@ -464,15 +464,12 @@ func (d *decision) openedOrClosed() bool {
 
 // noteURL adds an advice to a v1 client or a link that is done and has no redirect url.
 func (d *decision) noteURL(v1 bool) {
-	taken := d.known.Via == ledger.ViaAdopted || d.known.Via == ledger.ViaSheet
 	switch {
 	case d.step.Kind == mapping.LinkStep && d.known.URL == "":
 		d.advice = adviceURLPurged
 	case !v1 || d.step.Kind != mapping.ClientStep || d.known.URL != "":
-	case taken && d.known.Attempts == 0:
+	case d.isFound(), d.known.Via == ledger.ViaAdopted && !apiclient.Readable(d.known.Status, d.known.Answer):
 		d.advice = adviceNoLinkV1
-	case taken && !apiclient.Readable(d.known.Status, d.known.Answer):
-		d.advice = adviceURLLost
 	case d.known.Via == ledger.ViaAnswer && d.known.Answer == nil:
 		d.advice = adviceURLPurgedV1
 	default:

@@ -367,8 +367,7 @@ const (
 	adviceKnownIDRefused = "If the service does not know the id %s, which the sheet gives (known_id), put the right one into the cell. If there is none, empty the cell and withdraw the id " +
 		"before you run again: claimsheet settle --undo \"%s\"."
 	adviceOlderLink   = "The client's link is older than this claim, and the activity that it leads to may be completed by now: claimsheet link asks for a fresh one."
-	adviceNoLinkV1    = "The client was known already: the service gives a redirect url only when it creates one."
-	adviceURLLost     = "A look-up found the client after an attempt to create it: the service gives the redirect url only in the answer that creates one."
+	adviceNoLinkV1    = "The client was known already, or a look-up found it after an attempt to create it: the service gives a redirect url only in the answer that creates one."
 	adviceNoURL       = "The service's answer held no redirect url where wire.redirect_url points; correct that and run again."
 	adviceURLPurged   = "The redirect url was purged; claimsheet link asks for a fresh one."
 	adviceURLPurgedV1 = "The redirect url was purged; the service gives it only when it creates a client."

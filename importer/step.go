@@ -380,14 +380,14 @@ func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verd
 		lacksURL := event.URL == "" && d.step.Kind == mapping.ClientStep && r.job.Binding.Mapping().V1()
 		if event.Via == ledger.ViaAdopted {
 			o.wordless, o.Advice = v.URL == "" && apiclient.Readable(v.Status, v.Answer), ""
-			switch {
-			case lacksURL && o.wordless:
-				o.Advice = adviceNoURL
-			case lacksURL:
-				o.Advice = adviceURLLost
+			if lacksURL && !o.wordless {
+				o.Advice = adviceNoLinkV1
 			}
 		} else if lacksURL {
-			o.wordless, o.Advice = true, cmp.Or(v.Hint, adviceNoURL)
+			o.wordless = true
+		}
+		if lacksURL && o.wordless {
+			o.Advice = cmp.Or(o.Advice, adviceNoURL)
 		}
 	case ledger.Refused:
 		switch o.Status = result.Failed; {
@@ -543,14 +543,14 @@ const reasonClash = "the service has one client for two keys"
 
 // clashReason says that the service has one client for two of ours.
 func clashReason(who, other mapping.Identity) string {
+	why := "the service has one client for this key and for the key “" + other.Key + "”"
 	if at, ok := ledger.Erased(other.Key); ok {
-		return "the service has one client for this key and for one who was erased on " + at.Format(time.DateOnly)
+		why = "the service has one client for this key and for one who was erased on " + at.Format(time.DateOnly)
 	}
 	if who.Key == other.Key {
-		return fmt.Sprintf("the service has one client for this key of the key space “%s” and for the same key “%s” of the key space “%s”",
-			who.Space, other.Key, other.Space)
+		why += fmt.Sprintf(" in the key space “%s”, not in “%s”", other.Space, who.Space)
 	}
-	return fmt.Sprintf("the service has one client for this key and for the key “%s”", other.Key)
+	return why
 }
 
 // foundEvent is the event by which a client that a look-up found becomes done.
