@@ -25,19 +25,14 @@ func (j *Job) reparse(plan mapping.Plan, known map[string]ledger.Step) (map[stri
 	if j.Service == nil {
 		return known, nil
 	}
-	for range 2 {
-		events, err := j.parseAllAgain(known)
-		if err != nil || len(events) == 0 {
-			return known, err
-		}
-		if err = j.Ledger.Append(events...); !isRefusal(err) {
-			return known, err
-		}
-		if known, err = j.readSteps(plan); err != nil { // another process has recorded something meanwhile
-			return nil, err
-		}
+	events, err := j.parseAllAgain(known)
+	if err != nil || len(events) == 0 {
+		return known, err
 	}
-	return known, nil
+	if err = j.Ledger.Append(events...); isRefusal(err) { // another process has recorded something meanwhile
+		return j.readSteps(plan)
+	}
+	return known, err
 }
 
 // parseAllAgain replaces the steps whose answers now say something else, and returns the events
@@ -365,9 +360,7 @@ func (r *clientRun) lookUp(ctx context.Context, first *decision) error {
 // creating it.
 const believable = 10 * time.Minute
 
-const reasonForgotten = "it may have been created, and the ledger does not know with which address; a look-up by that of the row finds nobody"
-
-const reasonUnproven = "a look-up finds nobody, and that proves nothing: the value by which it asks is none of the fields that were sent"
+const reasonUnproven = "a look-up finds nobody, and that proves nothing: the value by which it asks is not known to be one of the fields that were sent"
 
 // findCreated returns the outcome of a step that is not sent again. A client whose creation is
 // uncertain is looked up: if it is found, it is done; if not, it stays uncertain in this run.
@@ -517,8 +510,6 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 	found := sent.id
 	switch {
 	case why != "" || found != "":
-	case was.unknown:
-		why = reasonForgotten
 	case was.unproven:
 		why = reasonUnproven
 	case !j.ripe(*d):
@@ -529,8 +520,6 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 		}
 		d.why = reasonNotFound
 		return r.record(r.notFound(*d, ""))
-	case now.id == "" && !givesID(r.plan) && !j.looksUp(r.plan):
-		why = "the sheet has no address any more by which the client could be looked up"
 	case now.id == "":
 		d.action, d.lookup = send, now
 		return nil
@@ -594,8 +583,7 @@ type sentLookup struct {
 	fields    map[string]string // what was sent, to compare with who is found
 	asked     []string          // by which addresses
 	corrected bool              // the sheet has another address by now
-	unknown   bool              // what was sent is not known any more: the addresses are those of the sheet
-	unproven  bool              // no field that was sent has the value of a look-up
+	unproven  bool              // no field that is known to have been sent has the value of a look-up
 }
 
 // sentLookup reads the addresses that were sent from the step's record.
@@ -604,7 +592,7 @@ func (j *Job) sentLookup(plan mapping.Plan, d decision) sentLookup {
 	if d.known.Data == nil || json.Unmarshal(d.known.Data, &was) != nil {
 		// The step was taken over from a results workbook, which does not hold them.
 		return sentLookup{Lookup: plan.Lookup, fields: fieldsOf(plan), asked: askedBy(plan.Lookup),
-			unknown: d.known.Digest != d.wanted.digest()}
+			unproven: d.known.Digest != d.wanted.digest()}
 	}
 	sent := sentLookup{fields: map[string]string{}}
 	for _, v := range was.Values {
