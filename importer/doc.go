@@ -24,8 +24,7 @@
 //	wanted.go    what a step asks for, its request, and what differs from what was sent
 //	decide.go    what is to be done about each step, given what the ledger knows
 //	survey.go    the first pass: rows of a client, clients of a group, ids of the sheet
-//	stoprule.go  when what was observed stops or pauses a run
-//	guard.go     several processes stop or pause together; one client goes first
+//	guard.go     when what was observed stops or pauses a run, in all its processes; one client goes first
 //	job.go       a run: what it is given, and what its clients share
 //	step.go      one client at work: events become durable, and outcomes and lines are made of them
 //	person.go    who a client is: ledger, id of the sheet, earlier attempt, look-up
