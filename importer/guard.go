@@ -83,9 +83,8 @@ type subject int
 const (
 	ofVerdict subject = iota // the answer to a request, or that there was none
 	ofAllowed                // the answer to a look-up, which was not a 403
-	ofStep                   // a step that is not sent again in this run
+	ofStep                   // a step that is not sent again in this run, or that a look-up found after that
 	ofAnswer                 // an answer by which a step was created
-	ofFound                  // a step that was created after all: a look-up found it
 	ofClient                 // a client for which something was sent, or that was only looked up
 	ofEnd                    // a process ends the run for a reason of its own
 	ofNothing                // the process wants the rules as they are now
@@ -113,14 +112,14 @@ func (r *StopRules) observe(o observation, most MaxFailures) (why string) {
 		}
 	case ofAllowed:
 		r.Forbidden = 0
-	case ofStep, ofFound:
+	case ofStep:
 		switch o.effect {
 		case apiclient.Created:
 			r.Doubts[o.kind] = 0
 		case apiclient.Uncertain:
 			r.Doubts[o.kind]++
 		}
-		if d := r.Doubts[o.kind]; d >= doubtsInARow && o.of == ofStep {
+		if d := r.Doubts[o.kind]; d >= doubtsInARow {
 			why = fmt.Sprintf("%d steps of the kind %s are uncertain, and none was created between them: the environment is wrong, or the service is faulty", d, o.kind)
 		}
 	case ofAnswer:
@@ -263,11 +262,8 @@ func (g *guard) exchange(pauses bool) (stop error, pause bool) {
 
 // reasonOf is why the run stops, nil for "".
 func reasonOf(why string) error {
-	switch why {
-	case "":
+	if why == "" {
 		return nil
-	case errSignal.Error():
-		return errSignal
 	}
 	return errors.New(why)
 }
@@ -419,9 +415,6 @@ func (f *Fault) Error() string {
 	}
 	return "a fault of Claimsheet's own: " + f.Kind + at
 }
-
-// errSignal is why workers stop when the coordinator gets a signal.
-var errSignal = errors.New("the run was stopped by a signal")
 
 // ErrCutOff is wrapped by an error that ends this process's part in a run, and not the run: the
 // process cannot know any more what the others do.

@@ -114,7 +114,7 @@ func TestStopsAtDoubts(t *testing.T) {
 	}
 	for n := 1; n <= 19; n++ {
 		if n == 10 {
-			see(ofFound, mapping.LinkStep, apiclient.Created, false)
+			see(ofStep, mapping.LinkStep, apiclient.Created, false)
 		}
 		if why := see(ofStep, mapping.LinkStep, apiclient.Uncertain, false); (why != "") != (n == 19) {
 			t.Errorf("uncertain link %d: %q", n, why)
@@ -210,23 +210,20 @@ func TestGuardsPauseTogether(t *testing.T) {
 	}
 }
 
-// TestRowsSayTheSameOfASignal: the rows of a run that was stopped by a signal say the same,
-// whether the coordinator or a worker had their clients.
-func TestRowsSayTheSameOfASignal(t *testing.T) {
+// TestStoppedWorker: a worker whose run was stopped gives no plans back.
+func TestStoppedWorker(t *testing.T) {
 	rules := &fakeRules{}
 	var coordinator guard
 	coordinator.share(rules)
-	coordinator.announce(errSignal)
+	coordinator.announce(errors.New("it got a signal"))
 	var worker Job
 	ctx, cancel := context.WithCancelCause(t.Context())
 	worker.ctx, worker.cancel = ctx, cancel
 	worker.guard.share(rules)
 	stop, _ := worker.guard.refresh()
 	worker.stop(stop)
-	stopped, signal := context.WithCancel(t.Context())
-	signal()
-	if got, want := worker.whyStopped(ctx), new(Job).whyStopped(stopped); got != want {
-		t.Errorf("a worker's row says %q, the coordinator's %q", got, want)
+	if ctx.Err() == nil {
+		t.Error("the worker goes on")
 	}
 	if back, _ := worker.givesBack(); back {
 		t.Error("the worker gives plans of a stopped run back, and does not record that they are not started")

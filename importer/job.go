@@ -154,11 +154,7 @@ func (j *Job) load(ctx context.Context) (err error) {
 // stop ends the run: what is in flight is finished, nothing more is sent.
 func (j *Job) stop(why error) {
 	ends := j.ends()
-	cause := fmt.Errorf("%w: %w", ErrStopped, advised(why))
-	if errors.Is(why, errSignal) { // the rows say it in the words of the process that got it
-		cause = ErrStopped
-	}
-	j.cancel(cause)
+	j.cancel(fmt.Errorf("%w: %w", ErrStopped, advised(why)))
 	if !ends {
 		j.guard.announce(why)
 	}

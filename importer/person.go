@@ -431,7 +431,7 @@ func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (o 
 		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: clash, reason: reasonClash, Advice: adviceWhoIsIt}, false, err
 	}
 	r.pending = append(r.pending, event)
-	r.job.observe(observation{of: ofFound, kind: d.step.Kind, effect: apiclient.Created})
+	r.job.observe(observation{of: ofStep, kind: d.step.Kind, effect: apiclient.Created})
 	r.ids[d.step.Key] = id
 	return r.stepOutcome(d, event, v), true, nil
 }

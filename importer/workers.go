@@ -80,7 +80,7 @@ func (c *coordinator) dispatch(ctx context.Context, undone <-chan []mapping.Plan
 			c.fail(c.handOver(ctx, groups))
 		case <-done:
 			if done = nil; !errors.Is(context.Cause(ctx), ErrStopped) {
-				c.guard.announce(errSignal)
+				c.guard.announce(errors.New("it got a signal"))
 			}
 		case <-collect.C:
 			c.fail(c.Dispatch.Collect(always, ctx.Err() != nil, func(groups map[int64][]byte) error { return c.project(ctx, groups) }))
