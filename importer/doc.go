@@ -8,7 +8,7 @@
 // already, decide says what is missing, and that is created, step by step. Each request is
 // recorded in the ledger before it leaves and again when its outcome is known, so a run that
 // is killed leaves a few steps in doubt, and the next run does the rest. Whatever cannot be proved to have
-// failed is uncertain and is never sent again without somebody's decision. A guard ends or
+// failed is uncertain and is never sent again without a decision. A guard ends or
 // pauses a run whose answers say that no other request will fare better.
 //
 // Job.Forecast is a dry run: the same code with an overlay of the ledger, and nothing is
