@@ -445,7 +445,7 @@ GET /funnel/v2/contacts/by-email/p%40example.com
 POST /funnel/v2/contacts {"email":"p@example.com","firstName":"Poe"}
 POST /funnel/v2/claims {"administratorId":"CLIENT1","claimants":["CLIENT2","CLIENT3"],"claimName":"Loan A-1"}
 `}},
-		quiet,
+		{status: "unchanged", cells: []string{"2 contacts =", "3 contacts = partner: <client p@example.com>"}},
 		{do: []string{"lose ledger"}, rerun: true, flags: "--yes", status: "unchanged"},
 	}},
 	{name: "an activity on a contact", mapping: with(joint, "activities:\n", "link: never\nactivities:\n  - {template: Your details, on: partner, attributes: {Home address: Partner name}}\n"), nights: []sheetNight{
