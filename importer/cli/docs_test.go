@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,8 +19,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/xuri/excelize/v2"
 
 	"claimsheet/apiclient/environment"
+	"claimsheet/apiclient/sandbox"
 	"claimsheet/importer/cli"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
@@ -27,7 +30,7 @@ import (
 	"claimsheet/mapping"
 )
 
-var updateDocs = flag.Bool("update-docs", false, "write the explanations of codes, and what the commands of guides print, into docs")
+var updateDocs = flag.Bool("update-docs", false, "write the explanations of codes into docs")
 
 // pages are the README and the pages of docs, by path, without that of the problems, which shows mistakes.
 func pages(t *testing.T) map[string]string {
@@ -44,7 +47,7 @@ func pages(t *testing.T) map[string]string {
 }
 
 // TestDocumentedFiles reads every mapping and environments file that the documentation shows, and every entry in the table of shapes of
-// docs/environments.md; the index leads to every page.
+// docs/environments.md; the index leads to every page, and pictures are there.
 func TestDocumentedFiles(t *testing.T) {
 	t.Parallel()
 	sample := readText(t, filepath.Join(root, "samples", "first", "mapping.yaml"))
@@ -63,6 +66,11 @@ func TestDocumentedFiles(t *testing.T) {
 	for page, text := range pages(t) {
 		if name := filepath.Base(page); name != "README.md" && !strings.Contains(index, "]("+name+")") {
 			t.Errorf("docs/README.md has no link to %s", name)
+		}
+		for _, link := range regexp.MustCompile(`\]\((pictures/[^)]+)\)`).FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join(root, "docs", link[1])); err != nil {
+				t.Errorf("%s shows a picture: %v", page, err)
+			}
 		}
 		for _, block := range yamlBlocks(text) {
 			switch {
@@ -119,6 +127,68 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 	if checked < 15 {
 		t.Errorf("only %d command lines found in the documentation: the test looks in the wrong places", checked)
+	}
+}
+
+// pageBlock is a part of a page that its reader does, in the page's order: a ```console block of commands with what they
+// print below; a ```yaml block with a file's name, which the reader writes; a comment that says what the reader does to a
+// workbook. pageCommand is a command, which goes on in the next line after a backslash, and pageWord a word of it.
+var (
+	pageBlock   = regexp.MustCompile("(?s)```console\n(.*?)```|```yaml (\\S+)\n(.*?)```|<!-- ([a-z.]+): Results!([A-Z]+[0-9]+) = (.*?) -->")
+	pageCommand = regexp.MustCompile(`(?m)^\$ (.*\\\n)*.*\n`)
+	pageWord    = regexp.MustCompile(`'[^']*'|[^\s'\\]+`)
+	pageVaries  = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|\d{8}T\d{6}(\.2)?| in [0-9.]+m?s\.|connection: .*|/dashboard/.*|https?://[a-z0-9.:]+(/api)?\b`)
+)
+
+// TestPages does what docs/guide.md shows, from the sheet to the nightly run with a sandbox for a service, and what
+// docs/rehearsal.md shows: a night with faults, and the morning after it. That page starts the sandbox itself. What differs from run to
+// run is not compared.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	service, err := sandbox.New(sandbox.Options{})
+	must(t, err)
+	server := httptest.NewServer(service)
+	defer server.Close()
+	for name, url := range map[string]string{"guide": server.URL, "rehearsal": ""} {
+		page := readText(t, filepath.Join(root, "docs", name+".md"))
+		sample, to := regexp.MustCompile(`copy\s+.samples/([a-z]+)/`).FindStringSubmatch(page)[1], t.TempDir()
+		must(t, copySample(filepath.Join(root, "samples", sample), to))
+		folder := filepath.Join(to, sample)
+		do := func(command string) string {
+			words := pageWord.FindAllString(command, -1)[2:] // without the $ and the program's name
+			for i, word := range words {
+				words[i] = strings.Trim(word, "'")
+			}
+			if words[0] == "sandbox" {
+				b := inBackground(t, cli.QuickPace(), append(words, "--addr", "127.0.0.1:0")...)
+				url = b.line(&b.out, "")
+				return url + "\n" + b.err.String()
+			}
+			p := child(programName, words, "UAT_TOKEN=unused")
+			p.Dir = folder
+			_, said := p.end(t)
+			return strings.ReplaceAll(logLine.ReplaceAllString(said, ""), folder+string(filepath.Separator), "")
+		}
+		shown := pageBlock.ReplaceAllStringFunc(page, func(match string) string {
+			part := pageBlock.FindStringSubmatch(match)
+			switch {
+			case part[2] != "":
+				write(t, filepath.Join(folder, part[2]), regexp.MustCompile(`https?://\S+`).ReplaceAllString(part[3], url))
+			case part[4] != "":
+				editWorkbook(t, filepath.Join(folder, part[4]), func(f *excelize.File) { must(t, f.SetCellValue("Results", part[5], part[6])) })
+			default:
+				printed := ""
+				for _, command := range pageCommand.FindAllString(part[1], -1) {
+					printed += command + do(command)
+				}
+				return "```console\n" + printed + "```"
+			}
+			return match
+		})
+		if diff := cmp.Diff(pageVaries.ReplaceAllString(page, "…"), pageVaries.ReplaceAllString(shown, "…")); diff != "" {
+			t.Errorf("what the commands of docs/%s.md print (-page +printed):\n%s", name, diff)
+		}
 	}
 }
 
