@@ -21,32 +21,21 @@ import (
 
 // theService is a service that records when requests arrive from several processes.
 type theService struct {
-	mu  sync.Mutex
-	at  []time.Time
-	say func(n int) (status int, retryAfter string) // to the n-th request; nil: 200
+	mu sync.Mutex
+	at []time.Time
 }
 
 func (s *theService) RoundTrip(req *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	s.at = append(s.at, time.Now())
-	status, wait := 200, ""
-	if s.say != nil {
-		status, wait = s.say(len(s.at))
-	}
 	s.mu.Unlock()
-	return &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {wait}}, Body: io.NopCloser(strings.NewReader(`{}`)), Request: req}, nil
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{}`)), Request: req}, nil
 }
 
 func (s *theService) arrivals() []time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.at)
-}
-
-// last is when the last request arrived; zero for none.
-func (s *theService) last() time.Time {
-	at := append([]time.Time{{}}, s.arrivals()...)
-	return at[len(at)-1]
 }
 
 // mostInASecond is the largest number of arrivals in any window of one second.
@@ -121,55 +110,6 @@ func TestLimiterHoldsTheCeiling(t *testing.T) {
 	}
 	if got := pgtest.Shared(t).Exec(t, "SELECT service, state::json->>'Ceiling', state::json->>'Rate', state::json->>'PausedUntil' FROM "+schema+".pace"); got != "http://localhost/api|50|0|0001-01-01T00:00:00Z" {
 		t.Errorf("the row is %s", got)
-	}
-}
-
-// TestLimiterPausesAll: what one process is asked, all follow, and also after it.
-func TestLimiterPausesAll(t *testing.T) {
-	t.Parallel()
-	testform.OnlyLong(t)
-	for name, ceiling := range map[string]float64{"a ceiling": 50, "none": 0} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := pgtest.Shared(t)
-			a, schema := address(t, server)
-			open(t, a)
-			first, rest := &theService{say: func(int) (int, string) { return 429, "5" }}, &theService{}
-			refused, others := process(t, a, first, ceiling, 0), []*apiclient.Client{process(t, a, rest, ceiling, 0), process(t, a, rest, ceiling, time.Hour)}
-			ctx, end := context.WithTimeout(t.Context(), time.Minute)
-			defer end()
-			told := make(chan time.Time, 1) // when the pause was in the database
-			time.AfterFunc(500*time.Millisecond, func() {
-				defer end()
-				_, _ = refused.Do(ctx, refused.Routes().FindByEmail("jane@example.com"))
-				now := time.Now()
-				told <- now
-				for ctx.Err() == nil && rest.last().Sub(now) < 5*time.Second {
-					time.Sleep(10 * time.Millisecond)
-				}
-			})
-			ask(ctx, 2, others...)
-			begins := (<-told).Add(time.Second) // all have heard of it by then
-			ends := first.arrivals()[0].Add(4900 * time.Millisecond)
-			if ends.Sub(begins) < time.Second {
-				t.Fatal("the machine is too slow: nearly all of the pause was over before it was in the database")
-			}
-			late := 0
-			for _, at := range rest.arrivals() {
-				if at.After(begins) && at.Before(ends) {
-					late++
-				}
-			}
-			if late > 0 {
-				t.Errorf("%d requests left during the pause", late)
-			}
-			if rest.last().Before(ends) {
-				t.Error("nothing leaves after the pause")
-			}
-			if got := server.Exec(t, "SELECT state::json->>'Cuts', state::json->>'PauseReason' FROM "+schema+".pace"); got != "1|the service asks to wait (HTTP 429)" {
-				t.Errorf("the row is %s", got)
-			}
-		})
 	}
 }
 
