@@ -63,25 +63,6 @@ func TestDryRunLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestContactOfTheEnvironment says what is wrong with the place of a contact's id, before anything is sent.
-func TestContactOfTheEnvironment(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, joint, nil)
-	writeSheet(t, s.path(s.input), []any{"E-mail", "First name", "Agreement no", "Partner", "Partner name"}, [][]any{{"a@example.com", "Ann", "A-1"}})
-	for text, want := range map[string]string{"": "is empty", "two words": "is not an id of the service", strings.Repeat("x", 300): "is not an id of the service",
-		"contact-7": "is not an id of the service", "00000000-0000-0000-0000-000000000000": "stands for no id"} {
-		write(t, s.path("broker"), text)
-		p := s.run()
-		if p.code != 2 || len(p.posts()) > 0 || !strings.Contains(p.err, want) || !strings.Contains(p.err, "mapping.yaml:16:") || text != "" && strings.Contains(p.err, text) {
-			t.Errorf("%q: exit code %d, want %q\n%s", text, p.code, want, p.err)
-		}
-	}
-	must(t, os.Remove(s.path("broker")))
-	if p := s.run(); p.code != 2 || !strings.Contains(p.err, "[contact-id]") {
-		t.Errorf("without the file: exit code %d\n%s", p.code, p.err)
-	}
-}
-
 // TestLedgerLostUnderARun takes the ledger away while a request is in flight: the run sends nothing more, its id goes
 // to the journal, and the next run takes it up and does the rest. Nothing is created twice.
 func TestLedgerLostUnderARun(t *testing.T) {
@@ -138,63 +119,6 @@ func (s *scene) glob(pattern string) []string {
 	found, err := filepath.Glob(s.path(pattern))
 	must(s.t, err)
 	return found
-}
-
-const libreOfficeMapping = `
-name: loans
-api: v2
-client:
-  key: E-mail
-  lookup: {email: E-mail}
-  fields: {email: {column: E-mail, type: Email}, lastName: Name}
-claims: [{id: loan, key: Agreement no, name: "Loan {Agreement no}"}]
-workflow: {name: Loans, template_identifier: WF-LOANS}
-activities:
-  - {template: Your details, attributes: {Date of birth: Signed, Consent to contact: Opt in}}
-  - {template: Agreement details, on: loan, attributes: {Agreement number: Agreement no, Amount: Amount}}
-  - {template: Sign your claim, status: Open}
-`
-
-// TestRerunLibreOfficeWorkbook runs a results workbook again that LibreOffice has written (soffice --convert-to xlsx), in
-// a folder without its ledger. It is of a run into the sandbox of four leads from row 4 of a workbook that counts days from
-// 1904; a person has corrected the amount of the third, sorted, filtered, and moved columns.
-func TestRerunLibreOfficeWorkbook(t *testing.T) {
-	t.Parallel()
-	const golden = "testdata/edited-in-libreoffice.xlsx"
-	data, err := os.ReadFile(golden)
-	must(t, err)
-	dir := t.TempDir()
-	mapping, results := filepath.Join(dir, "mapping.yaml"), filepath.Join(dir, "leads.results.xlsx")
-	write(t, mapping, libreOfficeMapping)
-	must(t, os.WriteFile(results, data, 0o600))
-	byClient := func() map[string]record {
-		all := map[string]record{}
-		for _, line := range readSheet(t, results, "Results") {
-			all[line["E-mail"]] = line
-		}
-		return all
-	}
-	before := byClient()
-
-	p := claimsheet(t, "rerun", "--json", "--yes", "-m", mapping, "-e", "sandbox", results)
-	if r := p.summary.Requests; p.code != 0 || p.summary.Rows.Done != 1 || p.summary.Rows.Unchanged != 3 || r.Client != 1 || r.Activity != 3 {
-		t.Fatalf("exit code %d, rows %+v, requests %+v\n%s", p.code, p.summary.Rows, r, p.err)
-	}
-	after := byClient()
-	for email, now := range after {
-		headers := []string{"Agreement no", "Signed", "Opt in", "Source row", "claimIds", "redirectUrl"}
-		if email == "c3@example.com" {
-			headers = headers[:4]
-		}
-		for _, header := range headers {
-			if then := before[email][header]; now[header] != then || then == "" {
-				t.Errorf("%s: %s was %q and is now %q", email, header, then, now[header])
-			}
-		}
-	}
-	if no := after["c3@example.com"]["Agreement no"]; no != "00903" {
-		t.Errorf("the agreement number is shown as %s", no)
-	}
 }
 
 func readText(t testing.TB, path string) string {

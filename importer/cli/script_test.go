@@ -56,7 +56,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs the program as a user types it, one script for each thing
-// that a user does. Every script finds a copy of the samples in its folder.
+// that a user does. Every script finds a copy of the samples in its folder, and among them a workbook of LibreOffice.
 //
 //	exits N claimsheet ARG…      runs the command, which must end with exit code N
 //	refuses claimsheet ARG…      the same with exit code 2, and it must leave no trace: nothing on
@@ -94,7 +94,8 @@ func TestScripts(t *testing.T) {
 			for _, mapping := range mappings {
 				err = errors.Join(err, copySample(filepath.Dir(mapping), filepath.Join(env.WorkDir, "samples")))
 			}
-			return err
+			edited, readErr := os.ReadFile("testdata/edited-in-libreoffice.xlsx")
+			return errors.Join(err, readErr, os.WriteFile(filepath.Join(env.WorkDir, "samples", "edited-in-libreoffice.xlsx"), edited, 0o600))
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {
