@@ -38,67 +38,56 @@ func (p *place) sandbox() (url, dashboard string) {
 }
 
 // TestSandbox goes from a run into the sandbox to what a claimant and a case handler see: the journey behind a redirect url of
-// the workbook, its form, and the dashboard.
+// the workbook, its form, and the dashboard, with the keyboard alone.
 func TestSandbox(t *testing.T) {
-	for name, keys := range map[string]bool{"mouse": false, "keyboard": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := newPlace(t, "samples/first/mapping.yaml", "samples/first/environments.yaml", "samples/first/leads.xlsx")
-			p.claimsheet("run", "-e", "sandbox", "leads.xlsx")
-			f, err := excelize.OpenFile(p.path("leads.results.xlsx"))
-			must(t, err)
-			row, err := f.GetRows("Results")
-			must(t, err)
-			_, link, _ := strings.Cut(strings.Join(row[1], " "), "/start/")
-			url, dashboard := p.sandbox()
-			link = url + "/start/" + strings.Fields(link)[0]
-			h := hand{newBrowser(t), keys}
-			open := func(address string) { h.do(chromedp.Navigate(address)); h.look("sandbox-" + h.title()) }
+	t.Parallel()
+	p := newPlace(t, "samples/first/mapping.yaml", "samples/first/environments.yaml", "samples/first/leads.xlsx")
+	p.claimsheet("run", "-e", "sandbox", "leads.xlsx")
+	f, err := excelize.OpenFile(p.path("leads.results.xlsx"))
+	must(t, err)
+	row, err := f.GetRows("Results")
+	must(t, err)
+	_, link, _ := strings.Cut(strings.Join(row[1], " "), "/start/")
+	url, dashboard := p.sandbox()
+	link = url + "/start/" + strings.Fields(link)[0]
+	h := hand{newBrowser(t), true}
+	open := func(address string) { h.do(chromedp.Navigate(address)); h.look("sandbox-" + h.title()) }
 
-			// follow goes to the page behind a button or a link.
-			follow := func(kind, name, selector string) {
-				ctx, cancel := context.WithTimeout(h.ctx, 2**patience)
-				defer cancel()
-				var err error
-				if keys {
-					h.reach(kind, name, "main")
-					_, err = chromedp.RunResponse(ctx, chromedp.KeyEvent(kb.Enter))
-				} else {
-					_, err = chromedp.RunResponse(ctx, chromedp.Click(chromedp.CSS(selector)))
-				}
-				must(t, err)
-			}
-
-			open(url)
-			h.see("pre", "base_url: "+url)
-			open(link)
-			for _, text := range []string{"Your details", "Completed", "Date of birth", "Agreement details", "Lender", "Your next step"} {
-				h.see("ol.steps", text)
-			}
-			if keys {
-				h.press("\t")
-				h.see(":focus", "Skip to the content")
-			}
-			follow("button", "Save and continue", "form button") // nothing is filled in
-			h.see("main", "fill in at least one field")
-			open(link)
-			h.write("Full name", "Jo <b>Bloggs</b>")
-			follow("button", "Save and continue", "form button")
-			h.see("main", "Nothing is waiting for you")
-			open(link) // it still leads there
-			h.see("ol.steps", "Jo <b>Bloggs</b>")
-
-			open(dashboard)
-			first := evaluate[string](h.browser, `document.querySelector("tbody tr:last-child a").textContent`) // that was created
-			follow("link", first, "tbody tr:last-child a")
-			h.see(".activity.own", "Jo <b>Bloggs</b>")
-			h.look("sandbox-client")
-			if h.count("main b") > 0 {
-				t.Error("what the client entered is read as HTML")
-			}
-			open(url + "/start/nobody")
-		})
+	// follow goes to the page behind a button or a link.
+	follow := func(kind, name string) {
+		ctx, cancel := context.WithTimeout(h.ctx, 2**patience)
+		defer cancel()
+		h.reach(kind, name, "main")
+		_, err := chromedp.RunResponse(ctx, chromedp.KeyEvent(kb.Enter))
+		must(t, err)
 	}
+
+	open(url)
+	h.see("pre", "base_url: "+url)
+	open(link)
+	for _, text := range []string{"Your details", "Completed", "Date of birth", "Agreement details", "Lender", "Your next step"} {
+		h.see("ol.steps", text)
+	}
+	h.press("\t")
+	h.see(":focus", "Skip to the content")
+	follow("button", "Save and continue") // nothing is filled in
+	h.see("main", "fill in at least one field")
+	open(link)
+	h.write("Full name", "Jo <b>Bloggs</b>")
+	follow("button", "Save and continue")
+	h.see("main", "Nothing is waiting for you")
+	open(link) // it still leads there
+	h.see("ol.steps", "Jo <b>Bloggs</b>")
+
+	open(dashboard)
+	first := evaluate[string](h.browser, `document.querySelector("tbody tr:last-child a").textContent`) // that was created
+	follow("link", first)
+	h.see(".activity.own", "Jo <b>Bloggs</b>")
+	h.look("sandbox-client")
+	if h.count("main b") > 0 {
+		t.Error("what the client entered is read as HTML")
+	}
+	open(url + "/start/nobody")
 }
 
 func (b *browser) title() string { b.t.Helper(); return evaluate[string](b, "document.title") }
