@@ -54,14 +54,3 @@ func TestP9_FileNamesInSummaries(t *testing.T) {
 		t.Errorf("the summary is %q", text)
 	}
 }
-
-func TestWriteObject(t *testing.T) {
-	t.Parallel()
-	var b strings.Builder
-	noError(t, reports.WriteObject(&b, loans().Summary))
-	counts := `{"total":5,"done":1,"failed":1,"uncertain":1,"invalid":1,"skipped":1,"unchanged":0,"changed":0,"notStarted":0,"planned":0}`
-	clients := `{"total":4,"done":1,"failed":1,"uncertain":1,"invalid":1,"skipped":0,"unchanged":0,"changed":0,"notStarted":0,"planned":0}`
-	want := `{"run":"5b1c7b0e-6c3f-4d2e-9d8a-2f1f6f3c9a10","environment":"uat","dryRun":false,"rows":` + counts + `,"clients":` + clients +
-		`,"requests":{"client":3,"claim":1,"activity":1,"link":1,"lookup":4,"templates":1},"withoutLink":1,"uncertainSteps":0,"results":"leads.results.xlsx","seconds":83.4}` + "\n"
-	same(t, "object", want, b.String())
-}
