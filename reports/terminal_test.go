@@ -54,3 +54,11 @@ func TestP9_FileNamesInSummaries(t *testing.T) {
 		t.Errorf("the summary is %q", text)
 	}
 }
+
+// An object is one line; a program reads from it the text that was written, though no character of it moves a terminal's cursor.
+func TestWriteObject(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	noError(t, reports.WriteObject(&b, map[string]string{"a": "<\u009b\u202e"}))
+	same(t, "object", `{"a":"<\u009b\u202e"}`+"\n", b.String())
+}

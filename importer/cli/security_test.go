@@ -333,7 +333,7 @@ func TestP9_NothingPrintedIsObeyed(t *testing.T) {
 	writeSheet(t, forged, header, leads(1))
 	mapping := s.path("mapping.yaml")
 	for _, args := range [][]string{
-		s.args(), {"run", "-m", mapping, "--dry-run", "--json", named}, {"run", "-m", mapping, "--dry-run", named}, {"run", "-m", mapping, s.path("hostile.xlsx")},
+		s.args(), {"run", "-m", mapping, "--dry-run", named}, {"run", "-m", mapping, s.path("hostile.xlsx")},
 		{"init", s.path("hostile.xlsx")}, {"link", "-m", mapping, "c1@example.com"}, {"link", "-m", mapping, hostile},
 		{"history", "-m", mapping}, {"history", "-m", mapping, "c1@example.com"}, {"history", "-m", mapping, "--json", "c1@example.com"},
 		{"settle", "-m", mapping}, {"settle", "-m", mapping, "--created", hostile}, {"report", "-m", mapping, hostile},
