@@ -29,7 +29,10 @@ func (c *Converter) convertEmail(in cell.Cell) (string, *CellError) {
 	}
 	// The capital sharp s means the small one, which is a letter of its own in domains today; the
 	// library's tables still turn it into ss.
-	domain, err := idna.Lookup.ToASCII(strings.ReplaceAll(s[at+1:], "ẞ", "ß"))
+	domain, err := s[at+1:], error(nil)
+	if !isPlainDomain(domain) { // nearly all are, and the library takes long
+		domain, err = idna.Lookup.ToASCII(strings.ReplaceAll(domain, "ẞ", "ß"))
+	}
 	if err != nil || !isPlainDomain(domain) {
 		return "", refuse("email-domain", "has a part after the @ that is not a domain; expected one such as example.com",
 			"correct the e-mail address")
