@@ -257,3 +257,13 @@ activities: [{template: T, on: loan, attributes: {X: lender}}]
 		t.Errorf("got:\n%swant:\n%s", got, want)
 	}
 }
+
+// TestFindColumn: a column without a header has no name.
+func TestFindColumn(t *testing.T) {
+	sheet, _ := leads("No | | Ref | ref")
+	for name, want := range map[string]int{"no": 0, "": -1, " ": -1, "Ref": 2, "REF": -1, "Ref [D]": 3, "Other": -1} {
+		if got := mapping.FindColumn(sheet, name); got != want {
+			t.Errorf("%q: %d, want %d", name, got, want)
+		}
+	}
+}

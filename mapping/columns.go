@@ -29,10 +29,10 @@ func findColumn(sheet cell.Sheet, name string) (int, *problem.Problem) {
 	var found, alike []int
 	folded := convert.FoldHeader(name)
 	for i, header := range sheet.Header {
-		if header == name {
+		if header == name && folded != "" { // a column without a header has no name
 			found = append(found, i)
 		}
-		if convert.FoldHeader(header) == folded {
+		if convert.FoldHeader(header) == folded && folded != "" {
 			alike = append(alike, i)
 		}
 	}

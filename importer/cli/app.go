@@ -200,6 +200,10 @@ func usageError(c *cli.Context, err error, _ bool) error {
 	text := err.Error()
 	flag, unknown := strings.CutPrefix(text, "flag provided but not defined: -")
 	if !unknown {
+		if of := text[strings.LastIndexByte(text, '"')+1:]; strings.HasSuffix(of, " is given twice") || strings.HasSuffix(of, " is empty") {
+			name, why, _ := strings.Cut(strings.TrimPrefix(of, " for flag -"), ":") // without the value, which may be a password
+			text = "the flag " + dashed(name) + why
+		}
 		text = strings.ToLower(text[:1]) + strings.Replace(text[1:], "parse error", "a number is expected", 1)
 		return problem.New("usage", "%s", text).Hinted("%s --help lists the flags", c.Command.HelpName)
 	}

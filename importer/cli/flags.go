@@ -32,9 +32,9 @@ type oneText struct{ text string }
 func (t *oneText) Set(text string) error {
 	switch {
 	case text == "":
-		return errors.New("it is empty")
+		return errors.New("is empty")
 	case t.text != "" && t.text != text:
-		return errors.New("the flag is given twice")
+		return errors.New("is given twice")
 	}
 	t.text = text
 	return nil
