@@ -231,7 +231,7 @@ func (h *tale) goOn(lost string, learns bool) {
 	}
 	if learns && h.bookShowsAll() && h.rng.IntN(3) > 0 {
 		h.tell("the workbook shows everything")
-		copies := h.copies
+		copies, doubted := h.copies, h.doubted
 		n := h.run(outing{rerun: true, workers: 1 + h.rng.IntN(3), flags: []string{"--yes"}, taken: true})
 		if n.code != 3 || !strings.Contains(n.err, "[lost-run]") { // that is said of a killed run, whatever it has sent
 			for _, c := range h.copies {
@@ -241,7 +241,7 @@ func (h *tale) goOn(lost string, learns bool) {
 			h.must(os.RemoveAll(h.path(lost)))
 			return
 		}
-		h.copies = copies // not of the folder that is removed now
+		h.copies, h.doubted = copies, doubted // not of the folder that is removed now
 	}
 	h.tell("the state folder is found again")
 	h.must(os.RemoveAll(h.state()))
