@@ -52,7 +52,7 @@ type decision struct {
 	inRun   bool          // it was done in this run: for another client, before the client was read again, or by another process
 }
 
-// unknownStep is what is known of a step that the ledger does not know.
+// unknownStep is what is known of a step that the ledger does not know. It is never changed: see learn.
 var unknownStep ledger.Step
 
 // learn changes what is known of the step, for this decision alone.
@@ -127,7 +127,7 @@ func contactsNeeded(step *mapping.Step) []string {
 // decideStep is decide for one step, without what depends on the others.
 func decideStep(plan mapping.Plan, step *mapping.Step, known map[string]ledger.Step, b *mapping.Binding) decision {
 	d := decision{step: step, known: &unknownStep}
-	if _, isKnown := known[step.Key]; isKnown {
+	if _, isKnown := known[step.Key]; isKnown { // looked up once more, so that new steps, which are many, need no copy
 		was := known[step.Key]
 		d.known = &was
 		d.wanted = wantedOf(plan, step, b.Mapping().Name.Text)

@@ -41,7 +41,7 @@ type overlay struct {
 	mu        sync.RWMutex // clients are prepared while others are recorded
 	steps     map[ledger.ClientKey]map[string]ledger.Event
 	addresses map[plannedAddress]ledger.AddressOwner
-	ids       map[string]ledger.StepID // by id
+	ids       map[string]ledger.StepID // by id; those of claims are UUIDs, so no two kinds have one by chance
 }
 
 // plannedAddress is an address that a client would have.
