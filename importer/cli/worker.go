@@ -102,6 +102,7 @@ type workerRun struct {
 	join    func() error // opens what follows, once
 	session *load.Session
 	job     *importer.Job
+	silent  atomic.Bool  // its coordinator is, and nothing of it is begun
 	clients atomic.Int64 // groups that were carried out
 }
 
@@ -227,12 +228,12 @@ func (w *worker) checkRuns(elsewhere map[string]bool) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for id := range w.runs {
-		if _, ok := active[id]; ok {
-			return nil
-		}
+	goesOn := false
+	for id, r := range w.runs {
+		r.silent.Store(!active[id])
+		goesOn = goesOn || active[id]
 	}
-	if joined > 0 && joined == len(w.runs) { // no other was joined meanwhile
+	if !goesOn && joined > 0 && joined == len(w.runs) { // no other was joined meanwhile
 		return errRunsEnded
 	}
 	return nil
@@ -255,12 +256,9 @@ func (w *worker) carryOut(run string, plans []byte) (done bool, err error) {
 	if w.ctx.Err() != nil {
 		return false, nil
 	}
-	runs, err := w.broker.Active(w.ctx)
+	stopped, err := w.broker.IsStopped(w.ctx, run)
 	if err != nil {
 		return false, err
-	}
-	if stopped, active := runs[run]; stopped || !active {
-		return false, dispatch.ErrEnded
 	}
 	w.mu.Lock()
 	r := w.runs[run]
@@ -270,6 +268,9 @@ func (w *worker) carryOut(run string, plans []byte) (done bool, err error) {
 		w.runs[run] = r
 	}
 	w.mu.Unlock()
+	if stopped || r.silent.Load() {
+		return false, dispatch.ErrEnded
+	}
 	if err := r.join(); isTransient(err) {
 		return false, err
 	} else if err != nil { // it is tried again: its environment may be corrected

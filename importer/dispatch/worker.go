@@ -63,18 +63,17 @@ const (
 	snooze = 100 * time.Millisecond
 )
 
-// Active returns the runs whose coordinator is not silent, and for each whether it is stopped.
+// Active returns the runs whose coordinator is not silent.
 func (b *Broker) Active(ctx context.Context) (runs map[string]bool, err error) {
 	err = b.again(ctx, func(ctx context.Context) error {
-		runs = map[string]bool{}
-		rows, err := b.pool.Query(ctx, `SELECT r.run, r.stopped FROM dispatched_runs r JOIN (`+ledger.Sessions+`) s ON s.number = r.coordinator WHERE s.silent < $1`, b.silence)
+		rows, err := b.pool.Query(ctx, `SELECT r.run FROM dispatched_runs r JOIN (`+ledger.Sessions+`) s ON s.number = r.coordinator WHERE s.silent < $1`, b.silence)
 		if err != nil {
 			return err
 		}
+		runs = map[string]bool{}
 		var run string
-		var stopped bool
-		_, err = pgx.ForEachRow(rows, []any{&run, &stopped}, func() error {
-			runs[run] = stopped
+		_, err = pgx.ForEachRow(rows, []any{&run}, func() error {
+			runs[run] = true
 			return nil
 		})
 		return err
@@ -82,11 +81,23 @@ func (b *Broker) Active(ctx context.Context) (runs map[string]bool, err error) {
 	return runs, err
 }
 
+// IsStopped reports whether workers begin nothing of a run any more. The error is ErrEnded when the
+// run is not there.
+func (b *Broker) IsStopped(ctx context.Context, run string) (stopped bool, err error) {
+	err = b.read(ctx, &stopped, `SELECT stopped FROM dispatched_runs WHERE run = $1`, run)
+	return stopped, err
+}
+
 // Spec reads what a run's coordinator gives its workers. The error is ErrEnded when the run is not
 // there.
 func (b *Broker) Spec(ctx context.Context, run string, spec any) error {
+	return b.read(ctx, spec, `SELECT spec FROM dispatched_runs WHERE run = $1`, run)
+}
+
+// read reads what a query says of a run.
+func (b *Broker) read(ctx context.Context, to any, query, run string) error {
 	return b.again(ctx, func(ctx context.Context) error {
-		err := b.pool.QueryRow(ctx, `SELECT spec FROM dispatched_runs WHERE run = $1`, run).Scan(spec)
+		err := b.pool.QueryRow(ctx, query, run).Scan(to)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return ErrEnded
 		}

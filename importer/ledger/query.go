@@ -43,37 +43,56 @@ func (l *Ledger) StepsOfClients(ctx context.Context, environment, mapping string
 
 // BriefStepsOfClients is StepsOfClients without the Data and Answer of the steps, for less.
 func (l *Ledger) BriefStepsOfClients(ctx context.Context, environment, mapping string, owners []ClientKey) ([]map[string]Step, error) {
-	return l.stepsOfClients(ctx, briefStepsOf, func(rows *sql.Rows) (row, error) { return scanBrief(rows, environment, mapping) }, environment, mapping, owners)
+	return l.stepsOfClients(ctx, briefStepsOf, func(rows *sql.Rows) (row, error) { return scanBrief(rows, mapping) }, environment, mapping, owners)
 }
 
+// stepsOfClients asks for the clients first and then for their steps: in a join a server may read all of either for some,
+// by a plan that it made when there were few.
 func (l *Ledger) stepsOfClients(ctx context.Context, columns string, scan func(*sql.Rows) (row, error), environment, mapping string, owners []ClientKey) ([]map[string]Step, error) {
 	all := make([]map[string]Step, len(owners))
 	for i, chunk := range slices.Collect(slices.Chunk(owners, clientsAtOnce)) {
-		size := min(len(chunk), 2)
-		if size == 2 {
-			size = clientsAtOnce
+		var keys, numbers []any
+		places := make(map[ClientKey]int, len(chunk))
+		for at, owner := range chunk {
+			keys, places[owner] = append(keys, owner.Client), i*clientsAtOnce+at
 		}
-		args, places := []any{environment}, make(map[ClientKey]int, len(chunk))
-		for at := range size {
-			owner := chunk[min(at, len(chunk)-1)]
-			args, places[owner] = append(args, owner.Client), i*clientsAtOnce+min(at, len(chunk)-1)
-		}
+		keys = padded(keys)
+		placeOf := make(map[int64]int, len(chunk))
 		err := each(ctx, l.read, func(rows *sql.Rows) (bool, error) {
-			r, err := scan(rows)
-			at, asked := places[r.ClientKey]
-			if asked && err == nil {
-				if all[at] == nil {
-					all[at] = map[string]Step{}
-				}
-				all[at][r.StepID.Step] = r.step()
+			var number int64
+			owner := ClientKey{Environment: environment}
+			err := rows.Scan(&number, &owner.Client, &owner.Space)
+			if at, asked := places[owner]; asked && err == nil {
+				numbers, placeOf[number] = append(numbers, number), at
 			}
 			return true, errors.Join(err, ctx.Err())
-		}, columns+`WHERE c.environment = `+numberOf+` AND c.client IN (`+params(size)+`) AND s.mapping IN (0, `+numberOf+`)`, append(args, mapping)...)
+		}, `SELECT id, client, space FROM clients WHERE environment = `+numberOf+` AND client IN (`+params(len(keys))+`)`, append([]any{environment}, keys...)...)
+		if numbers = padded(numbers); err == nil && len(numbers) > 0 {
+			err = each(ctx, l.read, func(rows *sql.Rows) (bool, error) {
+				r, err := scan(rows)
+				if at, asked := placeOf[r.client]; asked && err == nil {
+					if all[at] == nil {
+						all[at] = map[string]Step{}
+					}
+					r.ClientKey = owners[at]
+					all[at][r.StepID.Step] = r.step()
+				}
+				return true, errors.Join(err, ctx.Err())
+			}, columns+`WHERE s.client IN (`+params(len(numbers))+`) AND s.mapping IN (0, `+numberOf+`)`, append(numbers, mapping)...)
+		}
 		if err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
+}
+
+// padded repeats the last of several values: there are two statements, for one client and for clientsAtOnce.
+func padded(values []any) []any {
+	for len(values) > 1 && len(values) < clientsAtOnce {
+		values = append(values, values[len(values)-1])
+	}
+	return values
 }
 
 // clientIs is the condition for the client of a key.

@@ -168,16 +168,16 @@ func scanStep(rows *sql.Rows) (Step, error) {
 }
 
 // briefStepsOf is stepsOf for scanBrief.
-const briefStepsOf = `SELECT c.client, c.space, s.step, s.kind, s.state, s.version, s.attempts, s.sent, s.at, coalesce(r.name, ''), s.via, s.status, s.reason, s.digest, s.remote_id, s.url, s.not_found
-	FROM steps s JOIN clients c ON c.id = s.client LEFT JOIN names r ON r.id = s.run `
+const briefStepsOf = `SELECT s.client, s.step, s.kind, s.state, s.version, s.attempts, s.sent, s.at, coalesce(r.name, ''), s.via, s.status, s.reason, s.digest, s.remote_id, s.url, s.not_found
+	FROM steps s LEFT JOIN names r ON r.id = s.run `
 
-// scanBrief reads what most clients of a quiet night need, of a step of one mapping.
-func scanBrief(rows *sql.Rows, environment, mapping string) (r row, err error) {
+// scanBrief reads what most clients of a quiet night need, of a step of one mapping, without the client's key.
+func scanBrief(rows *sql.Rows, mapping string) (r row, err error) {
 	var kind, state, via int64
 	var digest, id sql.RawBytes
-	err = rows.Scan(&r.Client, &r.Space, &r.StepID.Step, &kind, &state, &r.Ref.Last, &r.Attempts, &r.Ref.Sent, (*instant)(&r.At), &r.Run, &via, &r.Status, &r.Reason, &digest, &id,
+	err = rows.Scan(&r.client, &r.StepID.Step, &kind, &state, &r.Ref.Last, &r.Attempts, &r.Ref.Sent, (*instant)(&r.At), &r.Run, &via, &r.Status, &r.Reason, &digest, &id,
 		&r.URL, &r.NotFound)
-	if r.Environment = environment; r.StepID.Step != KindClient {
+	if r.StepID.Step != KindClient {
 		r.Mapping = mapping
 	}
 	r.Kind, r.To, r.Via, r.Digest, r.ID = word(kinds, kind), word(states, state), word(vias, via), digestText(digest), idText(id)

@@ -92,6 +92,8 @@ func Parse(url string) (Address, error) {
 		"search_path": a.schema, "client_encoding": "UTF8", "timezone": "UTC", "standard_conforming_strings": "on",
 		"tcp_keepalives_idle": "15", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3", "tcp_user_timeout": "60000", // the lock of a machine that is gone ends within about a minute
 		"idle_in_transaction_session_timeout": "120s",
+		"enable_seqscan":                      "off", // else the server keeps a plan that it made while the tables were empty
+		"jit":                                 "off", // it pays for long queries only
 	} {
 		config.RuntimeParams[name] = value
 	}

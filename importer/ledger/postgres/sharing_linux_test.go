@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -333,5 +334,45 @@ func TestFirstTogether(t *testing.T) {
 			})
 		}
 		all.Wait()
+	}
+}
+
+// TestFewClientsOfMany: a session whose first reads found empty tables does not read all clients for some
+// of them when there are many.
+func TestFewClientsOfMany(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Shared(t)
+	a, schema := address(t, server)
+	l, err := postgres.Open(t.Context(), a)
+	do(t, err)
+	const clients, reads = 2000, 20
+	var some []ledger.ClientKey
+	var begun []ledger.Event
+	for n := range clients {
+		begun = append(begun, event(n, ledger.Sent))
+		if n%100 == 0 {
+			some = append(some, who(n))
+		}
+	}
+	read := func() {
+		for range reads {
+			_, err := l.BriefStepsOfClients(t.Context(), some[0].Environment, "m", some)
+			do(t, err)
+		}
+	}
+	read()
+	do(t, l.Append(begun...))
+	read()
+	do(t, l.Close())
+	const counted = `SELECT min(idx_scan) > 0, sum(seq_tup_read + idx_tup_fetch) FROM pg_stat_user_tables WHERE relname IN ('clients', 'steps') AND schemaname = '%s'`
+	for found := ""; ; time.Sleep(20 * time.Millisecond) { // the server counts what a session has read when that ends
+		ended, n, _ := strings.Cut(server.Exec(t, fmt.Sprintf(counted, schema)), "|")
+		if rows, err := strconv.Atoi(n); ended == "t" && n == found {
+			if least := 2 * reads * len(some); err != nil || rows < least || rows > least+clients {
+				t.Errorf("%d reads of %d clients with a step have read %s rows of %d clients (%v)", reads, len(some), n, clients, err)
+			}
+			return
+		}
+		found = n
 	}
 }
