@@ -59,9 +59,8 @@ var arrows = map[string][]string{
 	"importer/ledger/postgres/pgtest": {},
 	"importer/dispatch":               {"importer", "importer/ledger", "importer/ledger/postgres"},
 
-	"importer/sheet":           {"mapping/cell", "importer/safefile", "importer/sheet/xlsx", "importer/sheet/csv"},
+	"importer/sheet":           {"mapping/cell", "importer/safefile", "importer/sheet/xlsx"},
 	"importer/sheet/xlsx":      {"mapping/cell", "importer/sheet/numfmt"},
-	"importer/sheet/csv":       {"mapping/cell"},
 	"importer/sheet/numfmt":    {},
 	"importer/sheet/sheettest": {"mapping/cell"},
 
@@ -73,8 +72,8 @@ var doors = map[string][]string{
 	"github.com/xuri/excelize/v2":     {"importer/sheet/xlsx", "reports/xlsx"},
 	"github.com/richardlehane/mscfb":  {"importer/sheet/xlsx"},
 	"github.com/klauspost/compress":   {"importer/sheet/xlsx", "reports/xlsx"},
-	"golang.org/x/text/encoding":      {"importer/sheet/csv"},
-	"golang.org/x/text/transform":     {"importer/sheet/csv"},
+	"golang.org/x/text/encoding":      {"importer/sheet"},
+	"golang.org/x/text/transform":     {"importer/sheet"},
 	"github.com/urfave/cli/v2":        {"importer/cli"},
 	"github.com/cheggaaa/pb/v3":       {"importer/cli/console"},
 	"github.com/mattn/go-isatty":      {"importer/cli/console"},

@@ -25,7 +25,6 @@ import (
 	"strings"
 
 	"claimsheet/importer/safefile"
-	"claimsheet/importer/sheet/csv"
 	"claimsheet/importer/sheet/xlsx"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
@@ -132,11 +131,11 @@ func (r *Reader) open(o Options) error {
 			Hinted("unpack it if it is packed; if it is a CSV file, name it .csv; else open it in a spreadsheet program and save it as .xlsx")
 	}
 	r.sheet.Name = filepath.Base(o.As)
-	f, err := csv.Open(r.file, size, csv.Options{Sheet: r.sheet, Encoding: o.Encoding, Delimiter: o.Delimiter})
+	f, err := openCSV(r.file, size, r.sheet, o)
 	if err != nil {
 		return err
 	}
-	r.records, r.sheet.Header, r.Delimiter = f.Records(), f.Header(), f.Delimiter()
+	r.records, r.sheet.Header, r.Delimiter = f.records(), f.sheet.Header, string(f.comma)
 	return nil
 }
 

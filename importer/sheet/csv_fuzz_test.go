@@ -1,4 +1,4 @@
-package csv_test
+package sheet_test
 
 import (
 	"cmp"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"claimsheet/importer/sheet/csv"
+	"claimsheet/importer/sheet"
 	"claimsheet/importer/sheet/sheettest"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
@@ -21,17 +21,18 @@ func FuzzCSV(f *testing.F) {
 	f.Add([]byte("\xFF\xFEa\x00\t\x00b\x00\n\x001\x00"), uint8(2))
 	f.Add([]byte("N\xE4me\r1\r"), uint8(5))
 	f.Fuzz(func(t *testing.T, data []byte, how uint8) {
-		o := csv.Options{Delimiter: []string{"", ",", ";", "\t"}[how%4]}
+		o := sheet.Options{As: "a.csv", Delimiter: []string{"", ",", ";", "\t"}[how%4]}
 		if how/4%2 == 1 {
 			o.Encoding = "windows-1252"
 		}
-		r, err := open(data, o)
+		r, err := sheet.Open(sheettest.Save(t, "data", data), o)
 		if err != nil {
 			if p, ok := errors.AsType[problem.Problem](err); !ok || p.Code == "" || strings.Contains(p.Error(), "\n") {
 				t.Errorf("%T %q is no problem, has no code, or is more than a line", err, err)
 			}
 			return
 		}
+		defer r.Close()
 		first, err1 := sheettest.Collect(r.Records())
 		second, err2 := sheettest.Collect(r.Records())
 		if err1 != nil || err2 != nil {

@@ -1,10 +1,4 @@
-// Package csv reads a CSV file as records.
-//
-// Cells are texts, exactly as written: 00123, 1/2/2026 and =1+1 too. Only the words
-// that spreadsheet programs write for an error, such as #N/A, become errors. Rows
-// are numbered as a spreadsheet program numbers them when it opens the file: a
-// quoted field with line breaks belongs to one row, and a blank line is a row.
-package csv
+package sheet
 
 import (
 	"encoding/csv"
@@ -20,17 +14,13 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Options say how a CSV file is read.
-type Options struct {
-	// Sheet names the file in problems; its HeaderRow (from 1) is the row of the
-	// header.
-	Sheet     cell.Sheet
-	Encoding  string // utf-8 (or "") or windows-1252; a byte order mark decides first
-	Delimiter string // one of , ; and tab; "" to find it in the header
-}
-
-// File is a CSV file that was checked.
-type File struct {
+// csvFile is a CSV file that was checked.
+//
+// Its cells are texts, exactly as written: 00123, 1/2/2026 and =1+1 too. Only the words
+// that spreadsheet programs write for an error, such as #N/A, become errors. Rows
+// are numbered as a spreadsheet program numbers them when it opens the file: a
+// quoted field with line breaks belongs to one row, and a blank line is a row.
+type csvFile struct {
 	file     io.ReaderAt
 	size     int64
 	sheet    cell.Sheet
@@ -40,11 +30,11 @@ type File struct {
 	fields   int // of the header, including those without a name
 }
 
-// Open reads all of a CSV file once, so that the first problem is known before any
-// row is used. The error is a problem.Problem, or an error of the disk; a problem about
+// openCSV reads all of a CSV file once, so that the first problem is known before any
+// row is used. sheet names the file in problems, and has the row of the header. A problem about
 // the whole file has no place.
-func Open(file io.ReaderAt, size int64, o Options) (*File, error) {
-	f := &File{file: file, size: size, sheet: o.Sheet}
+func openCSV(file io.ReaderAt, size int64, sheet cell.Sheet, o Options) (*csvFile, error) {
+	f := &csvFile{file: file, size: size, sheet: sheet}
 	if err := f.detectEncoding(o.Encoding); err != nil {
 		return nil, err
 	}
@@ -64,16 +54,9 @@ func Open(file io.ReaderAt, size int64, o Options) (*File, error) {
 	return f, nil
 }
 
-// Header returns the names of the columns, without the trailing ones that have
-// none.
-func (f *File) Header() []string { return f.sheet.Header }
-
-// Delimiter returns what separates the fields.
-func (f *File) Delimiter() string { return string(f.comma) }
-
-// Records reads the rows below the header that have a value, from the beginning of
+// records reads the rows below the header that have a value, from the beginning of
 // the file each time. A record's cells are valid until the next record.
-func (f *File) Records() iter.Seq2[cell.Record, error] {
+func (f *csvFile) records() iter.Seq2[cell.Record, error] {
 	return func(yield func(cell.Record, error) bool) {
 		var cells []cell.Cell
 		for row, err := range f.rows() {
@@ -123,7 +106,7 @@ func (r fileRow) filled() int {
 }
 
 // rows reads all rows, including the header and the rows above it.
-func (f *File) rows() iter.Seq2[fileRow, error] {
+func (f *csvFile) rows() iter.Seq2[fileRow, error] {
 	return func(yield func(fileRow, error) bool) {
 		t := f.text()
 		r := csv.NewReader(t)
@@ -159,7 +142,7 @@ func (f *File) rows() iter.Seq2[fileRow, error] {
 
 // broken describes an error that ends the reading before the end of the file. last
 // is the line on which the last good row ended.
-func (f *File) broken(err error, last int) error {
+func (f *csvFile) broken(err error, last int) error {
 	at := problem.Where{File: f.sheet.File, Line: last + 1, Column: 1}
 	parse, isSyntax := errors.AsType[*csv.ParseError](err)
 	switch {
@@ -180,7 +163,7 @@ func (f *File) broken(err error, last int) error {
 
 // wrong refuses a row that no sheet could hold, or that has more fields than the header.
 // The header and the rows above it may have any number of fields.
-func (f *File) wrong(row fileRow) error {
+func (f *csvFile) wrong(row fileRow) error {
 	filled := row.filled()
 	long := slices.IndexFunc(row.fields, func(field string) bool { return !cell.Fits(field) })
 	switch {
@@ -214,7 +197,7 @@ func delimiterName(comma rune) string {
 
 // delimit chooses the delimiter and returns the header's fields. The delimiter is
 // the declared one, else the only one that splits the header.
-func (f *File) delimit(declared string) (fields []string, err error) {
+func (f *csvFile) delimit(declared string) (fields []string, err error) {
 	if declared != "" {
 		f.comma = []rune(declared)[0]
 		return f.header()
@@ -243,7 +226,7 @@ func (f *File) delimit(declared string) (fields []string, err error) {
 }
 
 // header returns the fields of the header row.
-func (f *File) header() ([]string, error) {
+func (f *csvFile) header() ([]string, error) {
 	any := false
 	for row, err := range f.rows() {
 		if err != nil {

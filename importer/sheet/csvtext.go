@@ -1,4 +1,4 @@
-package csv
+package sheet
 
 import (
 	"bufio"
@@ -16,12 +16,12 @@ import (
 )
 
 // errLongRecord reports a row beyond cell.MaxRowBytes: otherwise a quote that is never
-// closed would read the rest of the file into memory. File.broken adds where it began.
+// closed would read the rest of the file into memory. csvFile.broken adds where it began.
 var errLongRecord = errors.New("a row of more than 16 MiB")
 
 // detectEncoding finds how the file is encoded: a byte order mark decides, else the
 // declared encoding.
-func (f *File) detectEncoding(declared string) error {
+func (f *csvFile) detectEncoding(declared string) error {
 	head := make([]byte, 3)
 	n, err := f.file.ReadAt(head, 0)
 	if err != nil && err != io.EOF {
@@ -46,7 +46,7 @@ func (f *File) detectEncoding(declared string) error {
 }
 
 // isUTF8 reports whether the file is UTF-8 and has letters beyond ASCII.
-func (f *File) isUTF8() bool {
+func (f *csvFile) isUTF8() bool {
 	isASCII := true
 	for src := bufio.NewReader(io.NewSectionReader(f.file, 0, f.size)); ; {
 		r, size, err := src.ReadRune()
@@ -57,26 +57,26 @@ func (f *File) isUTF8() bool {
 	}
 }
 
-// text reads a CSV file as UTF-8, without its byte order mark and with every line end
+// csvText reads a CSV file as UTF-8, without its byte order mark and with every line end
 // (CR LF, CR alone) as a line feed. In a file of another encoding U+FFFD stands for what
 // is not a character in it.
-type text struct {
+type csvText struct {
 	src   io.Reader
 	cr    bool // the last character was a carriage return
 	given int  // bytes returned since it was last set to 0
 }
 
 // text opens the file's text from its beginning.
-func (f *File) text() *text {
+func (f *csvFile) text() *csvText {
 	var src io.Reader = bufio.NewReaderSize(io.NewSectionReader(f.file, f.mark, f.size-f.mark), 32<<10)
 	if f.encoding != nil {
 		src = f.encoding.NewDecoder().Reader(src)
 	}
-	return &text{src: src}
+	return &csvText{src: src}
 }
 
 // Read returns the text to encoding/csv.
-func (t *text) Read(b []byte) (n int, err error) {
+func (t *csvText) Read(b []byte) (n int, err error) {
 	if t.given > cell.MaxRowBytes {
 		return 0, errLongRecord
 	}
@@ -87,7 +87,7 @@ func (t *text) Read(b []byte) (n int, err error) {
 }
 
 // lines replaces every line end by a line feed, in place, and returns how much is left.
-func (t *text) lines(b []byte) int {
+func (t *csvText) lines(b []byte) int {
 	if !t.cr && bytes.IndexByte(b, '\r') < 0 {
 		return len(b)
 	}
@@ -105,7 +105,7 @@ func (t *text) lines(b []byte) int {
 }
 
 // notText returns what is not text in a field and what to do about it; "" for text.
-func (f *File) notText(field string) (wrong, hint string) {
+func (f *csvFile) notText(field string) (wrong, hint string) {
 	switch {
 	case strings.IndexByte(field, 0) >= 0:
 		return "holds a NUL character; expected text", "save it as UTF-8; a file in UTF-16 needs its byte order mark"
