@@ -30,33 +30,25 @@ func (c *Client) LearnID(r Request, a Answer, sure string) (place, id string, ok
 		usual = c.lookupPlace()
 	}
 	if r.Kind == FindClient || r.Kind == CreateClient {
-		kind = strings.TrimSuffix(c.Routes().clients(), "s")
+		kind = "(client|contact)"
 	}
+	noID := usual == "" && r.Kind == CreateActivity // then wire cannot name the whole body
 	read := func(place string) (string, error) {
 		id, err := idAt(r.Kind, a, place, own)
-		if err == nil && (!idText.MatchString(id) || dateText.MatchString(id) && !uuidText.MatchString(id)) {
+		if err == nil && (!idText.MatchString(id) || dateText.MatchString(id) && !uuidText.MatchString(id) || place == "" && noID) {
 			err = fmt.Errorf("has no id at %s", placeName(place))
 		}
 		return id, err
 	}
-	noID := usual == "" && r.Kind == CreateActivity
-	if id, err := read(usual); err == nil && !noID && (sure == "" || id == sure) {
+	if id, err := read(usual); err == nil && (sure == "" || id == sure) {
 		return usual, id, true
 	}
-	return choose(placesOf(a), read, sure, func(l leaf) int {
-		switch rank := idRank(l, kind); {
-		case holdsURL(l.pointer):
-			return 1
-		case l.pointer == "" && noID:
-			return 0
-		case l.pointer == "" || l.pointer == placeText:
-			return 3
-		case strings.HasPrefix(l.pointer, placeHeader) && rank < 4:
-			return 0
-		default:
-			return rank
-		}
-	})
+	const isID = `(id|uuid|guid|identifier)$`
+	return choose(a, read, sure,
+		`[/:]`+kind+isID,
+		`^(text)?$|(^|/(`+kind+`s?|data|results?|items?|value|payload))/`+isID, // an id inside another field is of another thing
+		`/`+kind+`$`,
+		`:(content)?location$`)
 }
 
 // LearnURL returns the place of the redirect url in the answer to a request. id is that of the
@@ -73,104 +65,69 @@ func (c *Client) LearnURL(r Request, a Answer, id string) (place string, ok bool
 	if _, err := read(c.cfg.Wire.RedirectURL); err == nil {
 		return c.cfg.Wire.RedirectURL, true
 	}
-	place, _, ok = choose(placesOf(a), read, "", linkRank)
+	const link = `(href|url|uri|link|location)$`
+	place, _, ok = choose(a, read, "",
+		`redirecturl$`,
+		`^(text)?$|(redirect|magic)[^/]*$`,
+		`(redirect|magic)[^/]*/`+link,
+		`link[^/]*$`,
+		`[/:]`+link)
 	return place, ok
 }
 
-// choose returns the place whose name fits best, of those that can be read and have what is sure, if
-// anything is. ok is false when none does, or when two fit equally well and have different values.
-func choose(places []leaf, read func(place string) (string, error), sure string, rank func(leaf) int) (place, value string, ok bool) {
-	best := 0
-	for _, l := range places {
-		n := rank(l)
-		if n == 0 || n < best {
-			continue
+// choose returns the place whose words fit the earliest of the expressions, of those that can be read and have what is
+// sure, if anything is. ok is false when none does, or when two fit equally well and have different values.
+func choose(a Answer, read func(place string) (string, error), sure string, best ...string) (place, value string, ok bool) {
+	places := append(leavesOf(a), leaf{pointer: placeText, words: placeText})
+	for name := range a.Header {
+		places = append(places, leaf{pointer: placeHeader + name, words: ":" + plainly(name)})
+	}
+	slices.SortFunc(places, func(a, b leaf) int {
+		return cmp.Or(len(a.pointer)-len(b.pointer), strings.Compare(a.pointer, b.pointer))
+	})
+	for _, expression := range best {
+		fits := regexp.MustCompile(expression)
+		for _, l := range places {
+			v, err := read(l.pointer)
+			switch {
+			case err != nil || sure != "" && v != sure || !fits.MatchString(l.words) || self.MatchString(l.words):
+			case value == "":
+				place, value, ok = l.pointer, v, true
+			case v != value:
+				ok = false
+			}
 		}
-		v, err := read(l.pointer)
-		switch {
-		case err != nil || sure != "" && v != sure:
-		case n > best:
-			place, value, best, ok = l.pointer, v, n, true
-		case v != value:
-			ok = false
-		case cmp.Or(len(l.pointer)-len(place), strings.Compare(l.pointer, place)) < 0:
-			place = l.pointer
+		if value != "" {
+			return place, value, ok
 		}
 	}
-	return place, value, ok
+	return "", "", false
 }
 
 var (
+	// self matches the words of a link to the answer itself.
+	self     = regexp.MustCompile(`/self(/[^/]*)?$`)
 	uuidText = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 	idText   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._~=+-]{0,199}$`)
 	dateText = regexp.MustCompile(`^\d{4}-\d\d-\d\d`)
 	// plainName matches what a programmer would call a field, and plainCode an error: other texts may be personal data.
 	plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,30}$`)
 	plainCode = regexp.MustCompile(`^[A-Za-z]+([_.-]?[A-Za-z0-9]+)*$`)
+	// codeWords are the words of the place of an error code, and typeWords of that of a data type.
+	codeWords = regexp.MustCompile(`(^|/errors?)/(code|errorcode|error)$`)
+	typeWords = regexp.MustCompile(`type[^/]*(/[^/]*)?$`)
 )
-
-// idRank says how well names fit the id of a thing of a kind; 0 for not at all. An id inside another field is of another thing.
-func idRank(l leaf, kind string) int {
-	name, names := plainly(l.name), []string{"id", "uuid", "guid", "identifier"}
-	around := []string{"", kind, kind + "s", "data", "result", "results", "item", "items", "value", "payload"}
-	of, ok := strings.CutPrefix(name, kind)
-	switch {
-	case ok && slices.Contains(names, of):
-		return 4
-	case slices.Contains(names, name) && slices.Contains(around, plainly(l.parent)):
-		return 3
-	case ok && of == "", kind == "client" && name == "contactid", kind == "contact" && name == "clientid":
-		return 2
-	}
-	return 0
-}
-
-// linkRank says how well names fit a redirect url; 0 for not at all.
-func linkRank(l leaf) int {
-	name, parent, rel := plainly(l.name), plainly(l.parent), plainly(l.rel)
-	leads := func(s string) bool { return strings.Contains(s, "redirect") || strings.Contains(s, "magic") }
-	if l.pointer == "" || l.pointer == placeText {
-		return 4
-	}
-	if l.pointer == placeHeader+"Content-Location" {
-		return 0
-	}
-	isURL := slices.Contains([]string{"href", "url", "uri", "link", "location"}, name)
-	switch {
-	case name == "redirecturl":
-		return 5
-	case leads(name):
-		return 4
-	case isURL && (leads(parent) || leads(rel)):
-		return 3
-	case rel == "self" || parent == "self" || name == "self":
-		return 0
-	case strings.Contains(name, "link"):
-		return 2
-	case isURL:
-		return 1
-	}
-	return 0
-}
 
 // leaf is a value inside an answer that is no object with fields and no list with elements.
 type leaf struct {
 	pointer string
-	name    string // of the field; "" for an element of a list and for the whole answer
-	parent  string // the nearest field around it; "" for none
-	rel     string // what the fields rel, type or name beside it say
-	value   json.RawMessage
-	crowded bool // in a list of several
+	// words are the fields on the way, each plainly and behind a slash; before the last one what a field rel beside it says.
+	words string
+	value json.RawMessage
 }
 
-// placesOf returns the places of an answer: the values of a JSON document, its text and its headers.
-func placesOf(a Answer) []leaf {
-	list := append(leavesOf(a), leaf{pointer: placeText})
-	for name := range a.Header {
-		list = append(list, leaf{pointer: placeHeader + name, name: name})
-	}
-	return list
-}
+// name returns the name of the leaf's field, plainly; that of the list for an element of one.
+func (l leaf) name() string { return l.words[strings.LastIndex(l.words, "/")+1:] }
 
 // leavesOf returns the values of an answer. It leaves out fields whose name may be data.
 func leavesOf(a Answer) (list []leaf) {
@@ -180,21 +137,21 @@ func leavesOf(a Answer) (list []leaf) {
 	}
 	var walk func(at leaf)
 	walk = func(at leaf) {
-		around := cmp.Or(at.name, at.parent)
 		fields, items := inside(at.value, "object"), inside(at.value, "array")
-		rel := ""
+		words := at.words
 		for _, m := range fields {
-			if text, ok := stringOf(m.value); ok && slices.Contains([]string{"rel", "type", "name"}, m.key) {
-				rel = cmp.Or(rel, text)
+			if m.key == "rel" {
+				text, _ := stringOf(m.value)
+				words = at.words + "/" + plainly(text)
 			}
 		}
 		for _, m := range fields {
 			if plainName.MatchString(m.key) {
-				walk(leaf{at.pointer + "/" + m.key, m.key, around, rel, m.value, at.crowded})
+				walk(leaf{at.pointer + "/" + m.key, words + "/" + plainly(m.key), m.value})
 			}
 		}
 		for i, m := range items {
-			walk(leaf{at.pointer + "/" + strconv.Itoa(i), "", around, "", m.value, at.crowded || len(items) > 1})
+			walk(leaf{at.pointer + "/" + strconv.Itoa(i), at.words, m.value})
 		}
 		if len(fields)+len(items) == 0 {
 			list = append(list, at)
@@ -255,7 +212,7 @@ var notFoundFlags = map[string][]string{
 func emptyPlaces(a Answer) []NotFoundContent {
 	var ids, others []NotFoundContent
 	for _, l := range leavesOf(a) {
-		kind, name, equals := form(l.value), plainly(l.name), NotFoundContent{Place: l.pointer, Equals: l.value}
+		kind, name, equals := form(l.value), l.name(), NotFoundContent{Place: l.pointer, Equals: l.value}
 		text, _ := scalar(l.value)
 		switch isID := strings.HasSuffix(name, "id"); {
 		case l.pointer == "":
@@ -275,10 +232,7 @@ func emptyPlaces(a Answer) []NotFoundContent {
 // errorCode returns the code in the body of an error, and the pointer to it.
 func errorCode(a Answer) (pointer, code string) {
 	for _, l := range leavesOf(a) {
-		text, ok := stringOf(l.value)
-		if ok && !l.crowded && len(text) <= 40 && plainCode.MatchString(text) &&
-			slices.Contains([]string{"code", "errorcode", "error"}, plainly(l.name)) &&
-			slices.Contains([]string{"", "error", "errors"}, plainly(l.parent)) {
+		if text, ok := stringOf(l.value); ok && len(text) <= 40 && plainCode.MatchString(text) && codeWords.MatchString(l.words) {
 			return l.pointer, text
 		}
 	}
@@ -291,7 +245,7 @@ func errorCode(a Answer) (pointer, code string) {
 func LearnRefusal(a Answer, others []Answer) (found Rule, ok bool) {
 	pointer, says := errorCode(a)
 	for _, l := range leavesOf(a) {
-		if text, _ := scalar(l.value); says == "" && text == "false" && slices.Contains([]string{"success", "ok", "succeeded"}, plainly(l.name)) {
+		if text, _ := scalar(l.value); says == "" && text == "false" && slices.Contains([]string{"success", "ok", "succeeded"}, l.name()) {
 			pointer, says = l.pointer, text
 		}
 	}
@@ -323,7 +277,7 @@ func LearnDataTypes(a Answer, list string) (pointer string, named int, others []
 			for _, l := range leavesOf(Answer{Body: attribute.value}) {
 				text, ok := stringOf(l.value)
 				switch isName := func(t string) bool { return strings.EqualFold(t, text) }; {
-				case !ok || !plainCode.MatchString(text) || !strings.Contains(plainly(l.name+l.parent), "type"):
+				case !ok || !plainCode.MatchString(text) || !typeWords.MatchString(l.words):
 				case slices.ContainsFunc(dataTypes, isName):
 					known[l.pointer]++
 				default:
