@@ -59,7 +59,7 @@ func TestNormaliseBaseURL(t *testing.T) {
 // nothing is sent.
 func requestURI(t testing.TB, value string) (uri string) {
 	c := against(t, func(w http.ResponseWriter, r *http.Request) { uri = r.RequestURI })
-	_, err := c.Do(t.Context(), c.Routes().FindByEmail(value))
+	_, err := c.Do(t.Context(), c.Routes().Find(apiclient.ByEmail, value))
 	if (err == nil) != (uri != "") {
 		t.Fatalf("%q: error %v, but sent %q", value, err, uri)
 	}

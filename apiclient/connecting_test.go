@@ -196,7 +196,7 @@ func TestAPauseThatBeginsWhileAConnectionOpens(t *testing.T) {
 						}
 						var wg sync.WaitGroup
 						wg.Go(func() {
-							if _, err := other.Do(t.Context(), other.Routes().FindByEmail("jane@example.com")); err != nil {
+							if _, err := other.Do(t.Context(), other.Routes().Find(apiclient.ByEmail, "jane@example.com")); err != nil {
 								t.Error(err)
 							}
 						})
@@ -211,7 +211,7 @@ func TestAPauseThatBeginsWhileAConnectionOpens(t *testing.T) {
 						})
 						synctest.Wait()
 						time.Sleep(100 * time.Millisecond)
-						_, _ = first.Do(t.Context(), first.Routes().FindByEmail("jane@example.com"))
+						_, _ = first.Do(t.Context(), first.Routes().Find(apiclient.ByEmail, "jane@example.com"))
 						wg.Wait()
 						if at := s.arrivals(); len(at) != 2 || at[1]-at[0] < wait {
 							t.Errorf("arrivals at %v, want the second %v after the first", at, wait)

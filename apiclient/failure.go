@@ -118,27 +118,14 @@ func outdatedTLS(err error) bool {
 	return strings.HasPrefix(err.Error(), "tls: server selected unsupported protocol version")
 }
 
-// certificateAlerts are the alerts with which a server refuses our certificate.
-// In TLS 1.3 they may arrive after our first bytes. They still end the handshake:
-// the server did not pass those bytes to an application, because the client
-// offers neither early data nor post-handshake authentication.
-var certificateAlerts = []string{
-	"tls: bad certificate", "tls: unsupported certificate", "tls: revoked certificate",
-	"tls: expired certificate", "tls: unknown certificate", "tls: unknown certificate authority",
-	"tls: certificate required",
-}
-
-// refusedHandshake reports whether the server ended the handshake because of our
-// certificate. In TLS 1.2 the alert is often only "handshake failure", which
-// proves nothing once bytes were sent. (The alerts have no exported type, so the
-// texts are compared.)
+// refusedHandshake reports whether the server ended the handshake because of our certificate. In TLS 1.3 that alert may
+// arrive after our first bytes, which the server did not pass to an application, because the client offers neither early
+// data nor post-handshake authentication. In TLS 1.2 the alert is often only "handshake failure", which proves nothing
+// once bytes were sent. (The alerts have no exported type, so the texts are compared.)
 func refusedHandshake(err error, notSent bool) bool {
 	op, ok := errors.AsType[*net.OpError](err)
-	if !ok || op.Op != "remote error" {
-		return false
-	}
-	alert := op.Err.Error()
-	return slices.Contains(certificateAlerts, alert) || notSent && alert == "tls: handshake failure"
+	return ok && op.Op == "remote error" &&
+		(strings.Contains(op.Err.Error(), "certificate") || notSent && op.Err.Error() == "tls: handshake failure")
 }
 
 // certificateHint says what is wrong with the service's certificate and who can fix it. The library's

@@ -61,7 +61,7 @@ func work(t *testing.T, c *apiclient.Client, workers, n int) {
 	for range workers {
 		wg.Go(func() {
 			for i := range work {
-				req := c.Routes().FindByEmail("jane@example.com")
+				req := c.Routes().Find(apiclient.ByEmail, "jane@example.com")
 				if i%2 == 0 {
 					req = createContact(c)
 				}
@@ -331,7 +331,7 @@ func TestNeverMoreInFlight(t *testing.T) {
 				wg.Go(func() {
 					for range each {
 						if i%3 == 0 {
-							_, _ = c.Do(t.Context(), c.Routes().FindByEmail("jane@example.com"))
+							_, _ = c.Do(t.Context(), c.Routes().Find(apiclient.ByEmail, "jane@example.com"))
 							continue
 						}
 						slot, err := c.Reserve(t.Context())

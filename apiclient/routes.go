@@ -91,20 +91,11 @@ func (r Routes) CreateClient(fields json.RawMessage, administrator bool) Request
 
 // Find looks up a client or contact.
 func (r Routes) Find(by By, value string) Request {
+	name := "email"
 	if by == ByPhone {
-		return r.FindByPhone(value)
+		name = "phone"
 	}
-	return r.FindByEmail(value)
-}
-
-// FindByEmail looks up a client or contact by e-mail address.
-func (r Routes) FindByEmail(email string) Request {
-	return r.get(FindClient, "/"+r.clients()+"/by-email/{email}", r.clients(), "by-email", email)
-}
-
-// FindByPhone looks up a client or contact by phone number.
-func (r Routes) FindByPhone(phone string) Request {
-	return r.get(FindClient, "/"+r.clients()+"/by-phone/{phone}", r.clients(), "by-phone", phone)
+	return r.get(FindClient, "/"+r.clients()+"/by-"+name+"/{"+name+"}", r.clients(), "by-"+name, value)
 }
 
 // CreateClaim creates a claim with a contact as administrator and contacts as claimants. Only v2 has claims.

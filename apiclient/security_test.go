@@ -116,8 +116,8 @@ func TestN3_N4_Paths(t *testing.T) {
 		"a\r\nX: y", "a\r\nHost: evil.example", "+49 170;x=1", "http://evil.example/", "//evil.example", "a@evil.example", " "}
 	for _, version := range []apiclient.Version{apiclient.V1, apiclient.V2} {
 		for name, route := range map[string]func(r apiclient.Routes, s string) apiclient.Request{
-			"e-mail":              func(r apiclient.Routes, s string) apiclient.Request { return r.FindByEmail(s) },
-			"phone":               func(r apiclient.Routes, s string) apiclient.Request { return r.FindByPhone(s) },
+			"e-mail":              func(r apiclient.Routes, s string) apiclient.Request { return r.Find(apiclient.ByEmail, s) },
+			"phone":               func(r apiclient.Routes, s string) apiclient.Request { return r.Find(apiclient.ByPhone, s) },
 			"link":                func(r apiclient.Routes, s string) apiclient.Request { return r.CreateLink(s, nil) },
 			"activity":            func(r apiclient.Routes, s string) apiclient.Request { return r.CreateActivity(s, "", open) },
 			"activity of a claim": func(r apiclient.Routes, s string) apiclient.Request { return r.CreateActivity("c", s, open) },

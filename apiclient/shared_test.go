@@ -141,13 +141,13 @@ func TestALimiterThatDoesNotAnswer(t *testing.T) {
 			if v.Effect != apiclient.NotSent || !v.Stop || !strings.Contains(v.Reason, "the server is away") || !strings.Contains(v.Reason, "nothing is sent") {
 				t.Errorf("%+v", v)
 			}
-			if _, err := all[1].Do(t.Context(), all[1].Routes().FindByEmail("jane@example.com")); err == nil || len(s.at) != 1 {
+			if _, err := all[1].Do(t.Context(), all[1].Routes().Find(apiclient.ByEmail, "jane@example.com")); err == nil || len(s.at) != 1 {
 				t.Errorf("%d requests left, %v", len(s.at), err)
 			}
 			limiter.gone(nil)
 			s.say = nil
 			v = all[0].Create(t.Context(), createContact(all[0]))
-			if _, err := all[1].Do(t.Context(), all[1].Routes().FindByEmail("jane@example.com")); err != nil || v.Effect != apiclient.Created {
+			if _, err := all[1].Do(t.Context(), all[1].Routes().Find(apiclient.ByEmail, "jane@example.com")); err != nil || v.Effect != apiclient.Created {
 				t.Errorf("afterwards: %+v, %v", v, err)
 			}
 			if s.at[1] < 10*time.Second || limiter.state.Cuts != 1 {

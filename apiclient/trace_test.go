@@ -52,8 +52,8 @@ func TestTrace(t *testing.T) {
 		path    string
 		sent    int
 	}{
-		{r.FindByEmail("jane.canary@example.com"), "/funnel/v2/contacts/by-email/{email}", 0},
-		{r.FindByPhone("+447911999001"), "/funnel/v2/contacts/by-phone/{phone}", 0},
+		{r.Find(apiclient.ByEmail, "jane.canary@example.com"), "/funnel/v2/contacts/by-email/{email}", 0},
+		{r.Find(apiclient.ByPhone, "+447911999001"), "/funnel/v2/contacts/by-phone/{phone}", 0},
 		{createContact(c), "/funnel/v2/contacts?isAdministrator=true", 35},
 		{r.CreateClaim(tracedID, nil, "canary"), "/funnel/v2/claims", 96},
 		{r.CreateActivity("", tracedID, apiclient.Activity{}), "/funnel/v2/activities?claimId={claimId}", 63},

@@ -303,7 +303,7 @@ func (p *prober) askTestClient(ctx context.Context) error {
 		p.unknown("where a look-up has the client's id", "no client is named", "name one that exists, or is to be created: --client E-MAIL")
 		return nil
 	}
-	r := p.Session.Client.Routes().FindByEmail(p.Email)
+	r := p.Session.Client.Routes().Find(apiclient.ByEmail, p.Email)
 	a, err := p.get(ctx, "the test client, by e-mail", r)
 	if err != nil {
 		return err

@@ -330,7 +330,7 @@ func (p *prober) lookAgain(ctx context.Context, r apiclient.Request, a apiclient
 		return nil
 	}
 	p.looked = true
-	find := p.Session.Client.Routes().FindByEmail(p.Email)
+	find := p.Session.Client.Routes().Find(apiclient.ByEmail, p.Email)
 	found, err := p.get(ctx, "the test client, now that it is there", find)
 	if err != nil {
 		return err

@@ -71,7 +71,7 @@ func ask(ctx context.Context, workers int, all ...*apiclient.Client) {
 		for range workers {
 			wg.Go(func() {
 				for ctx.Err() == nil {
-					_, _ = c.Do(ctx, c.Routes().FindByEmail("jane@example.com"))
+					_, _ = c.Do(ctx, c.Routes().Find(apiclient.ByEmail, "jane@example.com"))
 				}
 			})
 		}
@@ -128,7 +128,7 @@ func TestLimiterAndRestart(t *testing.T) {
 	before := len(s.arrivals())
 	time.Sleep(300 * time.Millisecond)
 	for _, c := range all {
-		_, err := c.Do(t.Context(), c.Routes().FindByEmail("jane@example.com"))
+		_, err := c.Do(t.Context(), c.Routes().Find(apiclient.ByEmail, "jane@example.com"))
 		f, ok := errors.AsType[*apiclient.Failure](err)
 		if !ok || !f.NotSent || !f.Stop || !strings.Contains(f.Reason, "nothing is sent") || !errors.Is(err, ledger.ErrStopped) {
 			t.Errorf("got %+v", err)
