@@ -1,10 +1,8 @@
 package apitest
 
 import (
-	"maps"
 	"net/http"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -21,6 +19,7 @@ type Fault struct {
 	Reply    *Reply          // answer this instead
 	Drop     bool            // close the connection without an answer
 	Cut      bool            // cut the body of the answer short
+	Hidden   time.Duration   // look-ups find a client that is created only after this time
 }
 
 // Answer answers r and creates nothing.
@@ -55,19 +54,6 @@ func Once(matches func(Call) bool, f Fault) func(Call) Fault {
 		if !matches(c) || played.Swap(true) {
 			return Fault{}
 		}
-		return f
-	}
-}
-
-// OnceEach returns a script with a fault for the first call of each named step.
-func OnceEach(faults map[string]Fault) func(Call) Fault {
-	var mu sync.Mutex
-	left := maps.Clone(faults)
-	return func(c Call) Fault {
-		mu.Lock()
-		defer mu.Unlock()
-		f := left[c.Step]
-		delete(left, c.Step)
 		return f
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Template is an activity template of the reference data.
@@ -77,6 +78,8 @@ type Call struct {
 	// call is less than Arrived of another only if the first ended before the other
 	// arrived.
 	Arrived, Ended int
+
+	hidden time.Duration // see Fault
 }
 
 // Made is one thing that was created. Its logical name is built from the payloads,
@@ -93,6 +96,7 @@ type Made struct {
 
 type client struct {
 	id, key, email, phone string
+	since                 time.Time // from when on look-ups find it
 }
 
 type claim struct {
@@ -201,6 +205,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	call, act, script := s.arrive(r, string(body))
 	fault := script(*call)
 	fault.wait(r)
+	call.hidden = fault.Hidden
 	reply := fault.Reply
 	if !fault.NoEffect {
 		normal := s.perform(call, act)
@@ -239,6 +244,7 @@ func (s *Server) perform(call *Call, act action) Reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	reply, err := act(call)
+	s.calls[call.Number-1].Created = call.Created
 	if err != nil {
 		s.complaints = append(s.complaints, fmt.Sprintf("%s %s: %v", call.Method, call.Path, err))
 	}
@@ -249,7 +255,7 @@ func (s *Server) end(call *Call, reply *Reply, dropped bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	kept := s.calls[call.Number-1]
-	kept.Created, kept.Ended = call.Created, s.tick()
+	kept.Ended = s.tick()
 	if reply != nil && !dropped {
 		kept.Status = reply.Status
 	}
@@ -379,7 +385,7 @@ func byPhone(c *client, number string) bool { return c.phone != "" && c.phone ==
 func (s *Server) lookUp(call *Call, by func(*client, string) bool, value, place string) action {
 	call.Kind = "lookup"
 	return func(*Call) (Reply, error) {
-		c := s.clientBy(func(c *client) bool { return by(c, value) })
+		c := s.clientBy(func(c *client) bool { return by(c, value) && !c.since.After(time.Now()) })
 		if c == nil {
 			return s.Nobody, nil
 		}

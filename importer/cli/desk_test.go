@@ -52,51 +52,7 @@ func (s *scene) sends(code int, steps ...string) {
 	}
 }
 
-var badGateway = apitest.Answer(apitest.JSON(502, `{"message":"who knows"}`))
-
 var listed = regexp.MustCompile(`(?m)^(\d+)  `)
-
-// TestSettle gives every kind of step what it needs. The run after that goes on with it, and
-// sends nothing of it again; the history tells every step, attempt and decision.
-func TestSettle(t *testing.T) {
-	t.Parallel()
-	s := newDesk(t, "ann@example.com A-1", "bob@example.com B-1", "cy@example.com C-1", "di@example.com D-1")
-	s.service.Play(apitest.OnceEach(map[string]apitest.Fault{"claim ann@example.com/Loan A-1": badGateway, "activity bob@example.com/Loan B-1 Agreement details": badGateway,
-		"link cy@example.com": badGateway, "client di@example.com": badGateway}))
-	s.sends(4, "client ann@example.com", "claim ann@example.com/Loan A-1",
-		"client bob@example.com", "claim bob@example.com/Loan B-1", "activity bob@example.com/Loan B-1 Agreement details",
-		"client cy@example.com", "claim cy@example.com/Loan C-1", "activity cy@example.com/Loan C-1 Agreement details", "link cy@example.com",
-		"client di@example.com")
-	s.environment("wire: {activity_id: /activityId}") // an activity's answer has an id, too
-	if out := s.must(4, "settle"); strings.Count(out, "--created ID ") != 3 {
-		t.Errorf("it lists\n%s", out)
-	}
-	s.environment("")
-	var n []string
-	for _, m := range listed.FindAllStringSubmatch(s.must(4, "settle"), -1) {
-		n = append(n, m[1])
-	}
-	claim, contact := s.service.AddClaim("contact-1", "Loan A-1"), s.service.AddClient("di@example.com", "di@example.com", "")
-	for _, decision := range [][]string{{claim, n[0]}, {n[1]}, {"https://claims.example.com/go/found", n[2]}, {contact, n[3]}} {
-		s.must(0, append([]string{"settle", "--created"}, decision...)...)
-	}
-	s.sends(0, "activity ann@example.com/Loan A-1 Agreement details", "link ann@example.com", "link bob@example.com",
-		"claim di@example.com/Loan D-1", "activity di@example.com/Loan D-1 Agreement details", "link di@example.com")
-	for name, want := range map[string][]string{"contactId": {"contact-1", "contact-2", "contact-3", contact}, "claimIds": {claim, "claim-1", "claim-2", "claim-4"}} {
-		if diff := cmp.Diff(want, column(s.results(), name)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
-	if got := column(s.results(), "redirectUrl")[2]; got != "https://claims.example.com/go/found" {
-		t.Errorf("the url that was found is shown as %q", got)
-	}
-	s.sends(0)
-	said := s.must(0, "history", "ANN@example.com")
-	expect(t, said, "done: claim/loan/A-1  id claim-3 of the mapping loans\n", "HTTP 502 Bad Gateway\n", "  done       you decided that it was created\n")
-	if strings.Contains(said, "https://") || strings.Count(said, "  uncertain  run ") != 1 {
-		t.Errorf("the history shows a redirect url, or not the one doubt:\n%s", said)
-	}
-}
 
 const canaryMapping = `
 name: loans

@@ -50,7 +50,7 @@ var happenings = []happening{
 		h.rng.Shuffle(len(h.c.rows), func(i, j int) { h.c.rows[i], h.c.rows[j] = h.c.rows[j], h.c.rows[i] })
 	}},
 	{"an operator decides", 3, func(h *tale) bool { return len(h.doubted) > 0 }, func(h *tale) { h.decide(50) }},
-	{"a night passes", 3, nil, func(h *tale) { h.w.rest(); h.pass() }},
+	{"a night passes", 3, nil, func(h *tale) { h.rest(); h.pass() }},
 	{"an operator gives up", 1, func(h *tale) bool { return len(h.doubted) > 0 }, (*tale).giveUp},
 	{"the results workbook is corrected and given back", 2, nil, (*tale).correctBook},
 	{"a fresh link", 2, func(h *tale) bool { return !h.c.v1 }, (*tale).freshLink},
@@ -105,7 +105,7 @@ func (h *tale) correctAddress() {
 
 // decide has an operator say the truth about steps that are uncertain: each of them with some likelihood.
 func (h *tale) decide(percent int) {
-	h.w.rest()
+	h.rest()
 	list := h.tool("settle")
 	for _, d := range doubtsIn(list.out) {
 		if h.rng.IntN(100) >= percent {
@@ -113,9 +113,7 @@ func (h *tale) decide(percent int) {
 		}
 		key := folded(d.key)
 		kind, _, _ := strings.Cut(d.step, "/")
-		h.w.mu.Lock()
-		unknown := kind != "client" && slices.ContainsFunc(h.w.things, func(t *thing) bool { return t.kind == kind && h.keyOf(t) == "" })
-		h.w.mu.Unlock()
+		unknown := kind != "client" && slices.ContainsFunc(h.things, func(t *thing) bool { return t.kind == kind && h.keyOf(t) == "" })
 		if unknown { // a link, say, of a client whom the service knew and two people could have taken over
 			continue
 		}
@@ -154,13 +152,11 @@ func (h *tale) sheetPrint() string {
 func (h *tale) refused(code int, why string, rerun []string) {
 	for _, flags := range [][]string{{"--dry-run"}, nil} {
 		h.files()
-		number := h.w.begin(nil, nil)
+		number := h.begin(nil)
 		h.tell("run %d %v, which must be refused: %s", number, flags, why)
 		e := h.carryOut(h.words(outing{workers: h.rng.IntN(4), flags: append(slices.Clone(rerun), flags...), rerun: rerun != nil}), false, nil)
 		h.loud("   exit code %d %s%s", e.code, e.out, e.err)
-		h.w.mu.Lock()
-		calls := len(h.w.calls) > 0 && h.w.calls[len(h.w.calls)-1].run == number
-		h.w.mu.Unlock()
+		calls := h.posts > 0
 		if e.code != code || calls {
 			h.disagree("run %d, exit code %d, calls %v: %s, so it must be refused with exit code %d\n%s", number, e.code, calls, why, code, e.err)
 			return
@@ -181,7 +177,7 @@ func (h *tale) loseState() {
 	if !h.inOrder() {
 		return
 	}
-	h.must(os.Rename(h.state(), h.path("lost")))
+	must(h.t, os.Rename(h.state(), h.path("lost")))
 	h.refused(3, "the state folder is lost", nil)
 	h.goOn("lost", true)
 }
@@ -192,22 +188,22 @@ func (h *tale) loseBoth() {
 	if !h.inOrder() {
 		return
 	}
-	before, beforeSteps := h.readBook()
+	before, beforeSteps := h.results(), h.steps()
 	h.c.join(h.rng)
 	n := h.run(outing{kill: true, workers: 1 + h.rng.IntN(3)})
 	if n.code != -1 || len(n.created) == 0 || len(h.wrong) > 0 {
 		return
 	}
-	if after, steps := h.readBook(); !reflect.DeepEqual(before, after) || !reflect.DeepEqual(beforeSteps, steps) {
+	if after, steps := h.results(), h.steps(); !reflect.DeepEqual(before, after) || !reflect.DeepEqual(beforeSteps, steps) {
 		return
 	}
-	h.must(os.Rename(h.state(), h.path("lost")))
+	must(h.t, os.Rename(h.state(), h.path("lost")))
 	h.refused(3, "the state folder is lost", nil)
 	if len(h.wrong) == 0 {
 		h.refused(3, "the state folder is lost, and the results workbook is older", []string{"--yes"})
 	}
-	h.must(os.RemoveAll(h.state()))
-	h.must(os.Rename(h.path("lost"), h.state()))
+	must(h.t, os.RemoveAll(h.state()))
+	must(h.t, os.Rename(h.path("lost"), h.state()))
 	h.tell("the state folder is found again")
 }
 
@@ -217,8 +213,8 @@ func (h *tale) restoreState() {
 	if !h.inOrder() || old.run >= h.last {
 		return
 	}
-	h.must(os.Rename(h.state(), h.path("lost")))
-	h.must(os.CopyFS(h.state(), os.DirFS(old.path)))
+	must(h.t, os.Rename(h.state(), h.path("lost")))
+	must(h.t, os.CopyFS(h.state(), os.DirFS(old.path)))
 	h.refused(3, "the state folder is older than the results workbook", nil)
 	h.goOn("lost", h.c.may("an old copy of the state folder learns from the results workbook"))
 }
@@ -235,32 +231,29 @@ func (h *tale) goOn(lost string, learns bool) {
 		n := h.run(outing{rerun: true, workers: 1 + h.rng.IntN(3), flags: []string{"--yes"}, taken: true})
 		if n.code != 3 || !strings.Contains(n.err, "[lost-run]") { // that is said of a killed run, whatever it has sent
 			for _, c := range h.copies {
-				h.must(os.RemoveAll(c.path))
+				must(h.t, os.RemoveAll(c.path))
 			}
 			h.copies = nil
-			h.must(os.RemoveAll(h.path(lost)))
+			must(h.t, os.RemoveAll(h.path(lost)))
 			return
 		}
 		h.copies, h.doubted = copies, doubted // not of the folder that is removed now
 	}
 	h.tell("the state folder is found again")
-	h.must(os.RemoveAll(h.state()))
-	h.must(os.Rename(h.path(lost), h.state()))
+	must(h.t, os.RemoveAll(h.state()))
+	must(h.t, os.Rename(h.path(lost), h.state()))
 }
 
 // bookShowsAll reports that the sheet Steps has a line for everything that the service was ever asked for.
 func (h *tale) bookShowsAll() bool {
-	_, steps := h.readBook()
 	lines := map[string]bool{}
-	for _, line := range steps {
+	for _, line := range h.steps() {
 		key, step := folded(line["Client key"]), line["Step"]
 		for _, t := range h.thingsOf(key, step) {
 			lines[t.id] = true
 		}
 	}
-	h.w.mu.Lock()
-	defer h.w.mu.Unlock()
-	for _, t := range h.w.things {
+	for _, t := range h.things {
 		if !lines[t.id] && (t.kind != "client" || t.key != "") {
 			return false
 		}
@@ -273,11 +266,8 @@ func (h *tale) correctBook() {
 	if !h.inOrder() {
 		return
 	}
-	f, err := excelize.OpenFile(h.book())
-	h.must(err)
-	if h.rng.IntN(2) == 0 {
-		h.must(f.DuplicateRowTo("Results", 2, len(h.c.rows)+2))
-		h.must(f.RemoveRow("Results", 2))
+	sorted := h.rng.IntN(2) == 0
+	if sorted {
 		h.c.rows = append(slices.Clone(h.c.rows[1:]), h.c.rows[0])
 	}
 	r := oneOf(h.rng, h.c.rows...)
@@ -291,20 +281,22 @@ func (h *tale) correctBook() {
 			r.who.email = fmt.Sprintf("r%d@example.com", h.rng.IntN(1000))
 		}
 	}
-	rows, err := f.GetRows("Results")
-	h.must(err)
-	for i, r := range h.c.rows {
-		for j, text := range r.cells() {
-			at, err := excelize.CoordinatesToCellName(1+slices.Index(rows[0], leadHeader[j]), i+2)
-			h.must(err)
-			if now, err := f.GetCellValue("Results", at); err != nil || now != text {
-				h.must(err)
-				h.must(f.SetCellStr("Results", at, text))
+	editWorkbook(h.t, h.book(), func(f *excelize.File) {
+		if sorted {
+			must(h.t, f.DuplicateRowTo("Results", 2, len(h.c.rows)+2))
+			must(h.t, f.RemoveRow("Results", 2))
+		}
+		rows, err := f.GetRows("Results")
+		must(h.t, err)
+		for i, r := range h.c.rows {
+			for j, text := range r.cells() {
+				at := slices.Index(rows[0], leadHeader[j])
+				if row := append(rows[i+1], make([]string, len(leadHeader))...); row[at] != text { // a row ends with its last text
+					set(h.t, f, leadHeader[j], i+2, text)
+				}
 			}
 		}
-	}
-	h.must(f.Save())
-	h.must(f.Close())
+	})
 	h.clean(outing{rerun: true, workers: 1 + h.rng.IntN(3)}, h.rng.IntN(2) == 0)
 }
 
@@ -316,7 +308,7 @@ func (h *tale) freshLink() {
 		if h.settled[key] != h.print(p) || len(links) != 1 {
 			continue
 		}
-		h.w.begin(nil, nil)
+		h.begin(nil)
 		h.files()
 		e := h.tool("link", leadRow{who: p}.cells()[map[bool]int{true: 1}[h.c.byMail]])
 		h.tell("a fresh link for %s: exit code %d", key, e.code)
@@ -330,9 +322,9 @@ func (h *tale) freshLink() {
 
 // twoAtOnce starts the same run twice at the same time.
 func (h *tale) twoAtOnce() {
-	h.w.rest()
+	h.rest()
 	h.files()
-	number := h.w.begin(nil, nil)
+	number := h.begin(nil)
 	o := outing{workers: h.rng.IntN(4)}
 	results := make(chan played)
 	for range 2 {
@@ -398,17 +390,17 @@ func (h *tale) moveService() {
 	if !h.anySettled() {
 		return
 	}
-	other := httptest.NewServer(h.w)
+	other := httptest.NewServer(h.service)
 	defer other.Close()
-	here := h.w.URL
-	h.w.URL = other.URL
+	here := h.url
+	h.url = other.URL
 	h.refused(3, "the base url was changed", nil)
-	h.w.URL = here
+	h.url = here
 }
 
 // giveUp has an operator give a step up that is no client's.
 func (h *tale) giveUp() {
-	h.w.rest()
+	h.rest()
 	list := h.tool("settle")
 	for _, d := range doubtsIn(list.out) {
 		if d.step == "client" {
@@ -439,7 +431,7 @@ func (h *tale) check(o outing, n *night) {
 		h.disagree("after run %d with exit code %d there is no results workbook: %v\n%s", n.number, n.code, err, n.err)
 	case n.code == 2 || n.code == 5 || !n.ran():
 	default:
-		n.results, n.steps = h.readBook()
+		n.results, n.steps = h.results(), h.steps()
 		h.last, h.shown, h.ran = n.number, h.sheetPrint(), fmt.Sprint(h.c.activities)
 		h.checkRows(o, n)
 		h.checkSteps(o, n)
@@ -453,15 +445,17 @@ func (h *tale) check(o outing, n *night) {
 
 // checkService looks at what the service has: nothing twice, and nothing of one client with another.
 func (h *tale) checkService() {
-	h.w.mu.Lock()
-	defer h.w.mu.Unlock()
-	for _, odd := range h.w.odd {
+	complaints := h.service.Complaints()
+	for _, odd := range complaints[h.odd:] {
 		h.disagree("%s", odd)
 	}
-	h.w.odd = nil
+	h.odd = len(complaints)
 	count := map[string]int{}
 	holders := map[string]string{}
-	for _, t := range h.w.things {
+	for _, t := range h.things {
+		if who := t.client(); t.key != "" && who.key != "" && t.key != who.key || t.kind == "activity" && t.on.kind == "claim" && t.claim != t.on.claim {
+			h.disagree("the %s of %s %s goes to %s %s", t.kind, t.key, t.claim, who.key, t.on.claim)
+		}
 		if t.kind == "client" && t.key == "" || t.kind == "link" && h.c.repeatable {
 			continue
 		}
@@ -523,13 +517,11 @@ func (h *tale) checkIDs(n *night, r leadRow, row map[string]string) {
 		if id == "" {
 			return
 		}
-		h.w.mu.Lock()
-		i := slices.IndexFunc(h.w.things, func(t *thing) bool { return is(t) && (t.id == id || what == "redirectUrl" && t.url == id) })
+		i := slices.IndexFunc(h.things, func(t *thing) bool { return is(t) && (t.id == id || what == "redirectUrl" && t.url == id) })
 		var owner string
 		if i >= 0 {
-			owner = h.keyOf(h.w.things[i])
+			owner = h.keyOf(h.things[i])
 		}
-		h.w.mu.Unlock()
 		switch {
 		case i < 0:
 			h.disagree("run %d: the %s %s beside the row %s %s was not made by the service", n.number, what, id, r.who.no, r.claim)
@@ -591,9 +583,7 @@ func (h *tale) checkSteps(o outing, n *night) {
 			}
 		}
 	}
-	h.w.mu.Lock()
-	defer h.w.mu.Unlock()
-	for _, t := range h.w.things { // everything that this run was told of is in the workbook
+	for _, t := range h.things { // everything that this run was told of is in the workbook
 		if t.run != n.number || !t.answered || t.kind == "activity" {
 			continue
 		}
@@ -606,9 +596,7 @@ func (h *tale) checkSteps(o outing, n *night) {
 
 // isSomebodyElses reports whether an id is that of a client that the service knew before.
 func (h *tale) isSomebodyElses(id string) bool {
-	h.w.mu.Lock()
-	defer h.w.mu.Unlock()
-	t := h.w.withID("client", id)
+	t := h.withID(id)
 	return t != nil && t.key == ""
 }
 

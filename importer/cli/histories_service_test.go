@@ -1,22 +1,18 @@
 package cli_test
 
 import (
-	"encoding/csv"
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
-	"log"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
-	"os"
 	"slices"
+	"strconv"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/xuri/excelize/v2"
+	"claimsheet/apiclient/apitest"
 )
 
 // thing is what the service of a history has created.
@@ -27,12 +23,42 @@ type thing struct {
 	key      string // the client key that it was sent for; "" where the payload has none, or for somebody else's client
 	claim    string // the claim key, of a claim and an activity on one
 	template string // of an activity
-	on       *thing // the client, or an activity's claim
+	onID     string // of the client, or an activity's claim
+	on       *thing // that one; nil for a client
 	email    string
 	phone    string
-	run      int       // the command during which it was asked for
-	due      time.Time // when it exists
-	answered bool      // the whole answer was sent, was the right one, and whoever asked lived to read it
+	run      int  // the command during which it was asked for
+	answered bool // the whole answer was sent, was the right one, and the process that asked lived to read it
+}
+
+// askedFor is what a creating call asks for.
+func askedFor(c apitest.Call) *thing {
+	var p struct {
+		Ref, Email, Phone, AdministratorID, ClaimName, TemplateID, ActivityTemplateID string
+		Attributes                                                                    []struct{ TemplateID, ActivityAttributeTemplateID, StringValue string }
+	}
+	_ = json.Unmarshal([]byte(c.Body), &p) // the service refuses what is no JSON
+	query, _ := url.ParseQuery(c.Query)
+	path := append(strings.Split(c.Path, "/"), "", "", "", "")
+	t := &thing{kind: c.Kind, id: c.Created, email: p.Email, phone: p.Phone, template: p.TemplateID + p.ActivityTemplateID}
+	switch c.Kind {
+	case "client":
+		t.key = p.Ref
+	case "claim":
+		t.onID = p.AdministratorID
+		t.key, t.claim, _ = strings.Cut(p.ClaimName, "/")
+	case "link": // /funnel/v2/contacts/ID/magic-link
+		t.onID = path[4]
+	case "activity": // under version 1 /funnel/v1/cases/CASE/clients/ID/activities
+		t.onID = cmp.Or(query.Get("claimId"), query.Get("contactId"), path[6])
+		for _, a := range p.Attributes {
+			if strings.HasPrefix(a.TemplateID+a.ActivityAttributeTemplateID, "ref-") {
+				t.key, t.claim, _ = strings.Cut(a.StringValue, "/")
+			}
+		}
+	}
+	t.key = folded(t.key)
+	return t
 }
 
 // client returns the client to which a thing belongs.
@@ -53,375 +79,188 @@ func (t *thing) owner() string {
 
 // name is what the thing is in the program's own words: the client key and the step.
 func (t *thing) name() string {
-	if t.kind == "link" || t.kind == "activity" && t.on.kind == "client" {
-		return fmt.Sprintf("%s of %s %s", t.kind, t.client().id, t.template)
-	}
-	if t.kind == "activity" {
-		return fmt.Sprintf("%s of %s %s", t.kind, t.on.id, t.template)
+	if t.kind == "link" || t.kind == "activity" {
+		return fmt.Sprintf("%s of %s %s", t.kind, t.onID, t.template)
 	}
 	return t.kind + " " + t.key + " " + t.claim
 }
 
-// mishap is what goes wrong with a creating call.
-type mishap string
-
-const (
-	noMishap     mishap = ""
-	cutBefore    mishap = "closed before anything was created"
-	cutAfter     mishap = "created then closed"
-	brokenAfter  mishap = "created then 500"
-	brokenBefore mishap = "500"
-	answeredLate mishap = "created and answered too late"
-	tooMany      mishap = "429"
-	overtaken    mishap = "429 while somebody else creates the client"
-	refusedOnce  mishap = "400"
-	slowly       mishap = "500 and created a moment later"
-	accepted     mishap = "202"
-	acceptedSlow mishap = "202 and created a moment later"
-	halfAnswer   mishap = "half of the answer"
-	nameless     mishap = "no id in the answer"
-	repeatedID   mishap = "the id of something else in the answer"
-)
-
-// definite are the mishaps after which it is certain that nothing was created.
-var definite = []mishap{noMishap, tooMany, overtaken, refusedOnce}
-
-// slowness is how long a slow creation takes; belief is how old an ambiguous attempt must be before a look-up that
-// finds nobody is believed.
-const (
-	slowness = 100 * time.Millisecond
-	belief   = 150 * time.Millisecond
-)
-
-// sent is a creating call.
-type creation struct {
-	run  int
-	step string // kind and keys
-	went mishap
-}
-
-// intakeWorld is a service written for the histories alone.
-type intakeWorld struct {
-	*httptest.Server
-	templates []string // names; the id is "t-" and the name
-	mu        sync.Mutex
-	things    []*thing
-	run       int
-	calls     []creation
-	lookups   []string                                           // of the run
-	odd       []string                                           // calls that are not as the document says, or name two people
-	plan      func(step string, attempt int, kind string) mishap // nil: all goes well
-	attempts  map[string]int
-	onPost    func(n int) (before, after func()) // of the run; nil for none
-	posts     int                                // of the run
-	busy      sync.WaitGroup
-	connections
-	before int // connections that there were when the run began
-}
-
-func newIntakeWorld() *intakeWorld {
-	w := &intakeWorld{attempts: map[string]int{}}
-	w.Server = httptest.NewUnstartedServer(w)
-	w.Config.ConnState = w.note
-	w.Config.ErrorLog = log.New(io.Discard, "", 0)
-	w.Start()
-	return w
-}
-
-// begin is the start of a command.
-func (w *intakeWorld) begin(plan func(step string, attempt int, kind string) mishap, onPost func(n int) (before, after func())) int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.run++
-	w.before = w.seen()
-	w.plan, w.onPost, w.posts, w.lookups = plan, onPost, 0, nil
-	return w.run
-}
-
-// rest lets everything come into being that is under way.
-func (w *intakeWorld) rest() {
-	w.busy.Wait()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, t := range w.things {
-		t.due = time.Time{}
-	}
-}
-
-func (w *intakeWorld) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	w.busy.Add(1)
-	defer w.busy.Done()
-	body, err := io.ReadAll(r.Body)
-	if err != nil { // whoever was sending it is gone
-		panic(http.ErrAbortHandler)
-	}
-	parts := strings.Split(strings.Trim(r.URL.EscapedPath(), "/"), "/")
-	for i := range parts {
-		parts[i], _ = url.PathUnescape(parts[i])
-	}
-	v1 := len(parts) > 3 && parts[1] == "v1"
-	rest := parts[2:]
-	if v1 {
-		rest = parts[4:]
-	}
-	if r.Method == http.MethodGet {
-		w.get(rw, rest, v1)
-		return
-	}
-	w.post(rw, r, rest, body, v1)
-}
-
-func reply(rw http.ResponseWriter, status int, value any) {
-	data, _ := json.Marshal(value)
-	rw.Header().Set("Content-Type", "application/json")
-	rw.WriteHeader(status)
-	_, _ = rw.Write(data)
-}
-
-// get is the reference data, or a look-up.
-func (w *intakeWorld) get(rw http.ResponseWriter, rest []string, v1 bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if rest[0] == "activity-templates" {
-		list := []any{}
-		for _, name := range w.templates {
-			list = append(list, map[string]any{"id": "t-" + name, "name": name, "activityAttributeTemplates": []any{
-				map[string]any{"id": "ref-" + name, "name": "Reference", "dataType": "Text"},
-				map[string]any{"id": "val-" + name, "name": "Value", "dataType": "Text"},
-			}})
-		}
-		reply(rw, 200, list)
-		return
-	}
-	w.lookups = append(w.lookups, rest[1]+" "+rest[2])
-	if found := w.find(rest[1], rest[2]); found != nil {
-		reply(rw, 200, map[string]any{map[bool]string{true: "clientId", false: "contactId"}[v1]: found.id})
-		return
-	}
-	reply(rw, 404, map[string]any{"message": "nobody"})
-}
-
-// find is a look-up: the first client of an address.
-func (w *intakeWorld) find(by, value string) *thing {
-	for _, t := range w.things {
-		if t.kind == "client" && !t.due.After(time.Now()) &&
-			(by == "by-email" && t.email != "" && strings.EqualFold(t.email, value) || by == "by-phone" && t.phone != "" && digits(t.phone) == digits(value)) {
-			return t
-		}
-	}
-	return nil
-}
-
-// digits are those of a phone number, in the national form of +44.
-func digits(phone string) string {
-	kept := strings.Map(func(r rune) rune {
-		if r == '+' || r >= '0' && r <= '9' {
-			return r
-		}
-		return -1
-	}, phone)
-	if national, ok := strings.CutPrefix(kept, "+44"); ok {
-		return "0" + national
-	}
-	return kept
-}
-
-// withID finds a thing that exists.
-func (w *intakeWorld) withID(kind, id string) *thing {
-	i := slices.IndexFunc(w.things, func(t *thing) bool { return t.kind == kind && t.id == id })
-	if i < 0 {
-		return nil
-	}
-	return w.things[i]
-}
-
-// asked is what a creating call asks for; the thing is not there yet.
-func (w *intakeWorld) asked(rest []string, query url.Values, body []byte, v1 bool) (*thing, error) {
-	var p struct {
-		Ref, Email, Phone, FirstName             string
-		AdministratorID, ClaimName               string
-		Claimants                                []string
-		TemplateID, ActivityTemplateID, Status   string
-		WorkflowName, WorkflowTemplateIdentifier string
-		Attributes                               []struct{ TemplateID, ActivityAttributeTemplateID, StringValue string }
-	}
-	if err := json.Unmarshal(body, &p); err != nil {
-		return nil, err
-	}
-	people := "contacts"
-	if v1 {
-		people = "clients"
-	}
-	switch {
-	case rest[0] == people && len(rest) == 1:
-		if p.Ref == "" {
-			return nil, fmt.Errorf("a client for nobody: %s", body)
-		}
-		return &thing{kind: "client", key: folded(p.Ref), email: p.Email, phone: p.Phone}, nil
-	case rest[0] == "claims":
-		on := w.withID("client", p.AdministratorID)
-		key, claim, ok := strings.Cut(p.ClaimName, "/")
-		if on == nil || !ok || len(p.Claimants) != 1 || p.Claimants[0] != p.AdministratorID {
-			return nil, fmt.Errorf("a claim of nobody, or of two: %s", body)
-		}
-		return &thing{kind: "claim", key: folded(key), claim: claim, on: on}, nil
-	case rest[0] == people && len(rest) == 3 && rest[2] == "magic-link":
-		on := w.withID("client", rest[1])
-		if on == nil {
-			return nil, fmt.Errorf("a link for nobody: %s", rest[1])
-		}
-		return &thing{kind: "link", on: on}, nil
-	}
-	t := &thing{kind: "activity", template: p.TemplateID + p.ActivityTemplateID}
-	if v1 {
-		t.on = w.withID("client", rest[1])
-	} else if t.on = w.withID("client", query.Get("contactId")); t.on == nil {
-		t.on = w.withID("claim", query.Get("claimId"))
-	}
-	if t.on == nil || !slices.Contains(w.templates, strings.TrimPrefix(t.template, "t-")) || (p.Status == "Open") != (len(p.Attributes) == 0) {
-		return nil, fmt.Errorf("an activity on nothing, or of no template: %v %v %s", rest, query, body)
-	}
-	for _, a := range p.Attributes {
-		if strings.HasPrefix(a.TemplateID+a.ActivityAttributeTemplateID, "ref-") {
-			key, claim, _ := strings.Cut(a.StringValue, "/")
-			t.key, t.claim = folded(key), claim
-		}
-	}
-	if t.on.kind == "claim" && t.claim != t.on.claim {
-		return nil, fmt.Errorf("an activity of the claim %s on the claim %s", t.claim, t.on.claim)
-	}
-	return t, nil
+// number is in which order things were created.
+func (t *thing) number() int {
+	n, _ := strconv.Atoi(t.id[strings.LastIndex(t.id, "-")+1:])
+	return n
 }
 
 // folded is a client key as the program compares keys, for keys that are plain.
 func folded(key string) string { return strings.ToLower(strings.TrimSpace(key)) }
 
-// post is a creating call.
-func (w *intakeWorld) post(rw http.ResponseWriter, r *http.Request, rest []string, body []byte, v1 bool) {
-	w.mu.Lock()
-	t, err := w.asked(rest, r.URL.Query(), body, v1)
-	if err != nil {
-		w.odd = append(w.odd, err.Error())
-		w.mu.Unlock()
-		reply(rw, 400, map[string]any{"message": err.Error()})
-		return
-	}
-	if o := t.client(); o.key != "" && t.key != "" && o.key != t.key {
-		w.odd = append(w.odd, fmt.Sprintf("the %s of %s goes to the client of %s", t.kind, t.key, o.key))
-	}
-	step := t.name()
-	w.attempts[step]++
-	w.posts++
-	went := noMishap
-	if w.plan != nil {
-		went = w.plan(step, w.attempts[step], t.kind)
-	}
-	w.calls = append(w.calls, creation{run: w.run, step: step, went: went})
-	t.run = w.run
-	var before, after func()
-	if w.onPost != nil {
-		before, after = w.onPost(w.posts)
-	}
-	w.mu.Unlock()
-	if before != nil {
-		before()
-	}
-	w.answer(rw, r, t, went, after, v1)
+// What goes wrong with creating calls, where more than a fault of the service belongs to it.
+const (
+	cutAfter     = "created then closed"
+	brokenAfter  = "created then 500"
+	answeredLate = "answered too late"
+	tooMany      = "429"
+	overtaken    = "429 while somebody else creates the client"
+	refusedOnce  = "400"
+	repeatedID   = "the id of something else in the answer"
+)
+
+// mishaps are what goes wrong with creating calls, by name.
+var mishaps = map[string]apitest.Fault{
+	"":                                   {},
+	"closed before anything was created": apitest.DropBefore(),
+	cutAfter:                             dropped,
+	brokenAfter:                          created500,
+	"500":                                failed500,
+	"500 and found a moment later":       {Reply: &apitest.Reply{Status: 500, Body: `{}`}, Hidden: slowness},
+	"202":                                apitest.CreateThen(apitest.JSON(202, `{}`)),
+	"202 and found a moment later":       {Reply: &apitest.Reply{Status: 202, Body: `{}`}, Hidden: slowness},
+	"half of the answer":                 apitest.CreateThenCut(),
+	"no id in the answer":                apitest.CreateThen(apitest.JSON(201, `{"status":"ok"}`)),
+	answeredLate:                         apitest.CreateLate(0),
+	tooMany:                              apitest.Busy(429, 0),
+	overtaken:                            apitest.Busy(429, 0),
+	refusedOnce:                          apitest.Answer(apitest.JSON(400, `{"message":"not today"}`)),
+	repeatedID:                           {}, // see answer
 }
 
-// add creates a thing; mu is held.
-func (w *intakeWorld) add(t *thing) {
-	n := len(w.things) + 1
-	switch t.kind {
-	case "client":
-		t.id, t.url = fmt.Sprintf("c0000000-0000-4000-8000-%012d", n), fmt.Sprintf("https://claims.example.com/start/%d", n)
-	case "claim":
-		t.id = fmt.Sprintf("b0000000-0000-4000-8000-%012d", n)
-	case "activity":
-		t.id = fmt.Sprintf("a0000000-0000-4000-8000-%012d", n)
-	case "link":
-		t.id = fmt.Sprintf("https://claims.example.com/go/%d", n)
-	}
-	w.things = append(w.things, t)
+// mostMishaps are those of which one is chosen, as often as they stand here; see tale.mishaps for the others.
+var mostMishaps = []string{"closed before anything was created", cutAfter, brokenAfter, "500", tooMany, refusedOnce, refusedOnce,
+	"500 and found a moment later", "202", "202 and found a moment later", "half of the answer", "no id in the answer"}
+
+// definite are the mishaps after which it is certain that nothing was created, and none.
+var definite = []string{"", tooMany, overtaken, refusedOnce}
+
+// slowness is how long look-ups do not find a client that was created slowly; belief is how old an ambiguous attempt must be
+// before a look-up that finds nobody is believed.
+const (
+	slowness = 100 * time.Millisecond
+	belief   = 150 * time.Millisecond
+)
+
+// creation is a creating call.
+type creation struct {
+	run  int
+	step string // see thing.name
+	went string // a mishap
 }
 
-// somebodyElse adds a client that somebody else creates.
-func (w *intakeWorld) somebodyElse(email, phone string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.add(&thing{kind: "client", email: email, phone: phone})
+// begin begins a command. plan decides what goes wrong, nil: nothing.
+func (h *tale) begin(plan func(step string, attempt int, kind string) string) int {
+	h.look()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.command++
+	h.before = h.connections.seen()
+	h.plan, h.onPost, h.posts = plan, nil, 0
+	return h.command
 }
 
-// answer carries a call out, as its mishap has it.
-func (w *intakeWorld) answer(rw http.ResponseWriter, r *http.Request, t *thing, went mishap, after func(), v1 bool) {
-	if !slices.Contains([]mishap{cutBefore, brokenBefore, tooMany, overtaken, refusedOnce}, went) {
-		w.mu.Lock()
-		if went == slowly || went == acceptedSlow {
-			t.due = time.Now().Add(slowness)
-		}
-		t.answered = went == noMishap
-		w.add(t)
-		w.mu.Unlock()
-	}
-	if after != nil {
-		after()
-	}
-	switch went {
-	case cutBefore, cutAfter:
-		panic(http.ErrAbortHandler)
-	case brokenAfter, brokenBefore, slowly:
-		reply(rw, 500, map[string]any{"message": "oops"})
-	case answeredLate:
-		<-r.Context().Done()
-	case overtaken:
-		w.somebodyElse(t.email, t.phone)
-		fallthrough
-	case tooMany:
-		rw.Header().Set("Retry-After", "0")
-		reply(rw, 429, map[string]any{})
-	case refusedOnce:
-		reply(rw, 400, map[string]any{"message": "not today"})
-	case accepted, acceptedSlow:
-		reply(rw, 202, map[string]any{})
-	case nameless:
-		reply(rw, 201, map[string]any{"status": "ok"})
-	case halfAnswer:
-		rw.Header().Set("Content-Length", "200")
-		rw.WriteHeader(201)
-		_, _ = rw.Write([]byte(`{"contactId":"c0`))
-		_ = http.NewResponseController(rw).Flush()
-		panic(http.ErrAbortHandler)
-	default:
-		reply(rw, 201, w.body(t, went == repeatedID, v1))
-	}
+// rest waits until look-ups find everything that is there.
+func (h *tale) rest() {
+	h.settleDown()
+	time.Sleep(time.Until(h.visible))
+	h.look()
 }
 
-// body is a whole answer; with another the id is that of something else of the kind, where there is any that the
-// program must know.
-func (w *intakeWorld) body(t *thing, another, v1 bool) map[string]any {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	show := t
-	if another {
-		for _, other := range w.things {
-			known := other.answered && other.run < t.run || slices.ContainsFunc(w.things, func(on *thing) bool { return on.on == other })
-			if other.kind == t.kind && other != t && known {
-				show = other
+// answer is the script of the service.
+func (h *tale) answer(c apitest.Call) (f apitest.Fault) {
+	if c.Method == http.MethodGet {
+		return f
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	asked, went := askedFor(c), ""
+	step := asked.name()
+	h.attempts[step]++
+	h.posts++
+	if h.plan != nil {
+		went = h.plan(step, h.attempts[step], c.Kind)
+	}
+	h.calls[c.Number] = creation{h.command, step, went}
+	if f = mishaps[went]; f.Hidden > 0 {
+		h.visible = later()
+	}
+	if went == repeatedID {
+		h.note()
+		for _, t := range h.things { // the program must know it
+			known := t.answered && t.run < h.command || slices.ContainsFunc(h.things, func(on *thing) bool { return on.on == t })
+			if t.kind == c.Kind && known {
+				f = apitest.CreateThen(apitest.JSON(201, fmt.Sprintf(`{"clientId":%q,"contactId":%[1]q,"claimId":%[1]q,"redirectUrl":%q}`, t.id, cmp.Or(t.url, t.id))))
 			}
 		}
 	}
-	switch t.kind {
-	case "client":
-		if v1 {
-			return map[string]any{"clientId": show.id, "redirectUrl": show.url}
-		}
-		return map[string]any{"contactId": show.id}
-	case "claim":
-		return map[string]any{"claimId": show.id}
-	case "link":
-		return map[string]any{"redirectUrl": show.id}
+	var before, after func()
+	if h.onPost != nil {
+		before, after = h.onPost(h.posts)
 	}
-	return map[string]any{"status": "created"}
+	if before != nil {
+		before()
+	}
+	f.Then = func() {
+		if after != nil {
+			after()
+		}
+		if went == overtaken {
+			h.somebodyElse(asked.email, asked.phone)
+		}
+	}
+	return f
+}
+
+// somebodyElse adds a client that somebody else creates.
+func (h *tale) somebodyElse(email, phone string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.things = append(h.things, &thing{kind: "client", id: h.service.AddClient("", email, phone), email: email, phone: phone})
+}
+
+// look looks at what the service has created.
+func (h *tale) look() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.note()
+}
+
+// note is look with h.mu held.
+func (h *tale) note() {
+	made := h.service.Created()
+	for _, c := range h.service.Calls() {
+		if c.Created == "" || h.withID(c.Created) != nil {
+			continue
+		}
+		t := askedFor(c)
+		t.run, t.answered = h.calls[c.Number].run, h.calls[c.Number].went == ""
+		if c.Kind == "client" {
+			i := slices.IndexFunc(made[c.Step], func(m apitest.Made) bool { return m.ID == t.id })
+			t.url = made[c.Step][i].URL
+		}
+		h.things = append(h.things, t)
+	}
+	slices.SortFunc(h.things, func(a, b *thing) int { return a.number() - b.number() })
+	for _, t := range h.things {
+		t.on = h.withID(t.onID)
+	}
+}
+
+// withID returns the thing with an id; nil for none.
+func (h *tale) withID(id string) *thing {
+	i := slices.IndexFunc(h.things, func(t *thing) bool { return t.id == id })
+	if i < 0 {
+		return nil
+	}
+	return h.things[i]
+}
+
+// find returns the first client of an e-mail address, or of a phone number in its international form; nil for none.
+func (h *tale) find(email, phone string) *thing {
+	i := slices.IndexFunc(h.things, func(t *thing) bool {
+		return t.kind == "client" && (email != "" && strings.EqualFold(t.email, email) || phone != "" && t.phone == phone)
+	})
+	if i < 0 {
+		return nil
+	}
+	return h.things[i]
 }
 
 // leadCampaign is the mapping and the sheet of a history, as plain data.
@@ -460,6 +299,9 @@ type leadRow struct {
 	who   *person
 	claim string
 }
+
+// international is the phone number as it is sent.
+func (p *person) international() string { return "+44" + strings.ReplaceAll(p.phone[1:], " ", "") }
 
 // key is the client key of a person, folded.
 func (c *leadCampaign) key(p *person) string {
@@ -609,16 +451,13 @@ func (c *leadCampaign) mapping() string {
 	return b.String()
 }
 
-// environments is the campaign's environments file.
-func (c *leadCampaign) environments(url string) string {
-	if c.local {
-		url = strings.Replace(url, "127.0.0.1", "localhost", 1)
-	}
-	text := fmt.Sprintf("default: uat\nenvironments:\n  uat:\n    base_url: %s\n    case_id: %s\n    limits: {timeout: %s}\n", url, caseID, c.deadline)
+// environment is the campaign's lines of the environment's entry.
+func (c *leadCampaign) environment() string {
+	entry := "limits: {timeout: " + c.deadline + "}"
 	if c.repeatable {
-		text += "    repeatable: [link]\n"
+		entry += "\nrepeatable: [link]"
 	}
-	return text
+	return entry
 }
 
 var leadHeader = []string{"Lead no", "E-mail", "Mobile", "DOB", "Agreement no", "Amount"}
@@ -633,27 +472,4 @@ func (c *leadCampaign) sheet() string {
 		return "leads.csv"
 	}
 	return "leads.xlsx"
-}
-
-// writeSheet writes the campaign's sheet.
-func (c *leadCampaign) writeSheet(path string) error {
-	table := [][]string{leadHeader}
-	for _, r := range c.rows {
-		table = append(table, r.cells())
-	}
-	if c.plain {
-		var b strings.Builder
-		if err := csv.NewWriter(&b).WriteAll(table); err != nil {
-			return err
-		}
-		return os.WriteFile(path, []byte(b.String()), 0o600)
-	}
-	f := excelize.NewFile()
-	defer f.Close()
-	for i, row := range table {
-		if err := f.SetSheetRow("Sheet1", fmt.Sprintf("A%d", i+1), &row); err != nil {
-			return err
-		}
-	}
-	return f.SaveAs(path)
 }

@@ -3,7 +3,6 @@ package cli_test
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -11,9 +10,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -21,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"claimsheet/importer/cli"
+	"claimsheet/apiclient/apitest"
 )
 
 var (
@@ -32,68 +29,35 @@ var (
 
 // TestHistories goes through random histories: nights of runs over a campaign whose sheet and mapping change, with a
 // service that has troubles of every kind, kills, operators, and whatever else happens to a program that runs
-// unattended. The service is one of the test's own, and so is the model, which knows from what the service was sent
-// whose each thing is. No history may disagree with it.
+// unattended. The model, which knows from what the service was sent whose each thing is, is the test's own. No history may
+// disagree with it.
 func TestHistories(t *testing.T) {
-	if *historySeed != 0 {
-		h := newTale(*historySeed, t.TempDir(), mayHappen)
-		h.loud = t.Logf
-		h.live()
-		for _, wrong := range h.wrong {
-			t.Error(wrong)
-		}
-		return
-	}
-	if *histories == 0 {
+	if *histories == 0 && *historySeed == 0 {
 		onlyLong(t)
 	}
 	most := uint64(cmp.Or(*histories, 200))
 	if underRace {
 		most = min(most, 20)
 	}
-	seed, again := uint64(1), slices.Clone(failedBefore) // the same each time: what fails then is of the change at hand; -histories goes through new ones
-	if *histories != 0 {
-		seed, again = freshSeed(), nil
+	seeds, first := slices.Clone(failedBefore), uint64(1) // the same each time: what fails then is of the change at hand; -histories goes through new ones
+	switch {
+	case *historySeed != 0:
+		seeds, first, most = nil, *historySeed, 1
+	case *histories != 0:
+		seeds, first = nil, freshSeed()
 	}
-	t.Logf("histories %d to %d; one of them again: go test ./importer/cli -run 'TestHistories$' -history-seed N", seed, seed+most-1)
-	var runs atomic.Int64
 	for n := range most {
-		again = append(again, seed+n)
+		seeds = append(seeds, first+n)
 	}
-	goThrough(t, again, 2*runtime.GOMAXPROCS(0), "", mayHappen, func(h *tale) bool { // part of their time is waiting
-		if runs.Add(int64(h.w.run)); len(h.wrong) > 0 {
-			t.Errorf("history %d:\n%s", h.seed, strings.Join(h.story, "\n"))
-		}
-		return true
-	})
-	t.Logf("%d commands", runs.Load())
-}
-
-// goThrough goes through histories, some at once, until see returns false for one, and says how many that were.
-func goThrough(t *testing.T, seeds []uint64, atOnce int, bug string, may func(what string) bool, see func(*tale) (goOn bool)) int64 {
-	dir := t.TempDir()
-	var next atomic.Int64
-	var over atomic.Bool
-	var all sync.WaitGroup
-	for range atOnce {
-		all.Go(func() {
-			for n := next.Add(1) - 1; n < int64(len(seeds)) && !over.Load(); n = next.Add(1) - 1 {
-				place := fmt.Sprint(dir, "/", n)
-				if err := os.Mkdir(place, 0o700); err != nil {
-					t.Error(err)
-					return
-				}
-				h := newTale(seeds[n], place, may)
-				h.bug = bug
-				if h.live(); !see(h) {
-					over.Store(true)
-				}
-				_ = os.RemoveAll(place)
+	t.Logf("histories %d to %d; one of them again: go test ./importer/cli -run 'TestHistories$' -history-seed N", first, first+most-1)
+	for _, seed := range seeds {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			if h := newTale(t, seed, "", mayHappen); len(h.live()) > 0 {
+				t.Error(strings.Join(h.story, "\n"))
 			}
 		})
 	}
-	all.Wait()
-	return min(next.Load(), int64(len(seeds)))
 }
 
 // failedBefore are histories that showed mistakes: an id of existing: fail was taken for an edited one, a dry run
@@ -105,17 +69,17 @@ var failedBefore = []uint64{1753607500468752, 1753610690771707, 1753622732843159
 // freshSeed is one that was not used before.
 func freshSeed() uint64 { return uint64(time.Now().UnixNano()) >> 10 }
 
-// live goes through a history, up to the first disagreement.
-func (h *tale) live() {
-	defer h.w.Close()
+// live goes through a history, up to the first disagreement, and returns how program and model disagree.
+func (h *tale) live() []string {
 	for range 2 + min(h.rng.IntN(9), h.rng.IntN(9)) {
 		what := h.next()
 		h.tell("- %s", what.name)
 		if what.do(h); len(h.wrong) > 0 {
-			return
+			return h.wrong
 		}
 	}
 	h.converge()
+	return h.wrong
 }
 
 // next is what happens next.
@@ -203,11 +167,9 @@ func (h *tale) leftOut(p *person) string {
 		}
 	}
 	exists := len(h.thingsOf(key, "client")) > 0
-	h.w.mu.Lock()
-	defer h.w.mu.Unlock()
 	found := h.findsOf(p)
 	if exists {
-		for _, t := range []*thing{h.w.find("by-email", p.email), h.w.find("by-phone", p.phone)} {
+		for _, t := range []*thing{h.find(p.email, ""), h.find("", p.international())} {
 			if h.c.existing != "create" && t != nil && slices.Contains(found, t) && h.keyOf(t) != "" && h.keyOf(t) != key {
 				return "corrected to somebody else's"
 			}
@@ -239,7 +201,7 @@ func TestHistoriesFindPlantedBugs(t *testing.T) {
 	onlyLong(t)
 	kills := []string{"a run", "a run that is killed", "a night passes"}
 	trouble := []string{"a run", "a run with trouble"}
-	lost := append(trouble, string(cutAfter), string(brokenAfter))
+	lost := append(trouble, cutAfter, brokenAfter)
 	doubts := append(lost, "rows come", "rows are put in another order", "two people have one address")
 	for _, hunt := range []struct {
 		bug string
@@ -257,25 +219,25 @@ func TestHistoriesFindPlantedBugs(t *testing.T) {
 		{"", slices.Concat(kills, doubts)},
 	} {
 		t.Run(hunt.bug, func(t *testing.T) {
-			seed := freshSeed()
-			t.Logf("histories from %d", seed)
-			seeds := make([]uint64, map[bool]int{true: 10, false: 150}[hunt.bug == ""])
-			for n := range seeds {
-				seeds[n] = seed + uint64(n)
-			}
-			var wrong atomic.Pointer[string]
-			after := goThrough(t, seeds, 4, hunt.bug, func(what string) bool { return slices.Contains(hunt.may, what) }, func(h *tale) bool {
-				if len(h.wrong) > 0 {
-					wrong.Store(&h.wrong[0])
+			seed, wrong := freshSeed(), atomic.Pointer[string]{}
+			t.Run("histories", func(t *testing.T) {
+				for n := range map[bool]uint64{true: 150, false: 10}[hunt.bug != ""] {
+					t.Run(fmt.Sprint(seed+n), func(t *testing.T) {
+						t.Parallel()
+						if wrong.Load() != nil {
+							return
+						}
+						h := newTale(t, seed+n, hunt.bug, func(what string) bool { return slices.Contains(hunt.may, what) })
+						if list := h.live(); len(list) > 0 {
+							wrong.Store(&list[0])
+						}
+					})
 				}
-				return len(h.wrong) == 0
 			})
-			found := wrong.Load()
-			if found != nil {
-				t.Logf("after %d histories: %s", after, *found)
-			}
-			if (found != nil) != (hunt.bug != "") {
-				t.Errorf("found: %v after %d histories", found != nil, after)
+			if found := wrong.Load(); (found != nil) != (hunt.bug != "") {
+				t.Errorf("histories from %d: found: %v", seed, found != nil)
+			} else if found != nil {
+				t.Log(*found)
 			}
 		})
 	}
@@ -283,13 +245,22 @@ func TestHistoriesFindPlantedBugs(t *testing.T) {
 
 // tale is one random history: a campaign, a service, and what happens to them night after night.
 type tale struct {
-	seed uint64
-	rng  *rand.Rand
-	dir  string
-	c    *leadCampaign
-	w    *intakeWorld
-	bug  string // of a trial build; "" runs the program as it is
-	loud func(format string, args ...any)
+	*scene
+	rng *rand.Rand
+	c   *leadCampaign
+	bug string // of a trial build; "" runs the program as it is
+
+	mu       sync.Mutex // guards what follows while a command runs
+	things   []*thing   // in the order of their creation
+	calls    map[int]creation
+	attempts map[string]int                                     // of each step
+	visible  time.Time                                          // from when on look-ups find everything
+	command  int                                                // its number
+	plan     func(step string, attempt int, kind string) string // of the command; nil: all goes well
+	onPost   func(n int) (before, after func())                 // of the command; nil for none
+	posts    int                                                // of the command
+	before   int                                                // connections that there were when it began
+	odd      int                                                // complaints of the service that were told
 
 	story []string // what happened, in order
 	wrong []string // how program and model disagree
@@ -308,22 +279,28 @@ type tale struct {
 }
 
 // newTale is a history in which only what may happen does.
-func newTale(seed uint64, dir string, may func(what string) bool) *tale {
-	h := &tale{
-		seed: seed, rng: rand.New(rand.NewPCG(seed, 1)), dir: dir, w: newIntakeWorld(),
-		settled: map[string]string{}, holder: map[string]string{}, beside: map[string]string{}, doubted: map[string]bool{}, moreOf: map[string]int{}, givenUp: map[string]bool{},
-		loud: func(string, ...any) {},
+func newTale(t *testing.T, seed uint64, bug string, may func(what string) bool) *tale {
+	var templates []apitest.Template
+	for _, name := range []string{"details", "agreement", "sign", "extra1", "extra2", "extra3"} {
+		templates = append(templates, apitest.Template{ID: "t-" + name, Name: name,
+			Attributes: []apitest.Attribute{{ID: "ref-" + name, Name: "Reference", DataType: "Text"}, {ID: "val-" + name, Name: "Value", DataType: "Text"}}})
 	}
+	h := &tale{
+		scene: startScene(t, templates), rng: rand.New(rand.NewPCG(seed, 1)), bug: bug, calls: map[int]creation{}, attempts: map[string]int{},
+		settled: map[string]string{}, holder: map[string]string{}, beside: map[string]string{}, doubted: map[string]bool{}, moreOf: map[string]int{}, givenUp: map[string]bool{},
+	}
+	h.pace.Believable = belief
+	h.service.KeyField = "ref"
+	h.service.Play(h.answer)
 	h.c = newCampaign(h.rng, may)
-	h.w.templates = []string{"details", "agreement", "sign", "extra1", "extra2", "extra3"}
-	h.tell("%s%s", h.c.mapping(), h.c.environments(h.w.URL))
+	h.tell("%s%s", h.c.mapping(), h.c.environment())
 	for _, r := range h.c.rows {
 		h.tell("%q", r.cells())
 	}
 	if h.c.existing != "create" {
 		for _, p := range h.c.people {
 			if h.rng.IntN(10) == 0 {
-				h.w.somebodyElse(p.email, p.phone)
+				h.somebodyElse(p.email, p.international())
 				h.tell("the service knows %s already", p.no)
 			}
 		}
@@ -337,6 +314,13 @@ func (h *tale) tell(format string, args ...any) {
 	h.loud(format, args...)
 }
 
+// loud tells what is only told of the one history that is asked for.
+func (h *tale) loud(format string, args ...any) {
+	if *historySeed != 0 {
+		h.t.Logf(format, args...)
+	}
+}
+
 // disagree notes that the program does what the model says it must not.
 func (h *tale) disagree(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
@@ -344,16 +328,8 @@ func (h *tale) disagree(format string, args ...any) {
 	h.tell("DISAGREEMENT: %s", text)
 }
 
-func (h *tale) path(name string) string { return filepath.Join(h.dir, name) }
-func (h *tale) state() string           { return h.path(".claimsheet") }
-func (h *tale) book() string            { return h.path("leads.results.xlsx") }
-
-// must is for what only a broken test can fail to do.
-func (h *tale) must(err error) {
-	if err != nil {
-		panic(fmt.Errorf("history %d: %w", h.seed, err))
-	}
-}
+func (h *tale) state() string { return h.path(".claimsheet") }
+func (h *tale) book() string  { return h.path("leads.results.xlsx") }
 
 // outing is a run: how it is made, and what happens to it.
 type outing struct {
@@ -370,9 +346,31 @@ type outing struct {
 
 // files writes the mapping, the environments and the sheet as they are now.
 func (h *tale) files() {
-	h.must(os.WriteFile(h.path("mapping.yaml"), []byte(h.c.mapping()), 0o600))
-	h.must(os.WriteFile(h.path("environments.yaml"), []byte(h.c.environments(h.w.URL)), 0o600))
-	h.must(h.c.writeSheet(h.path(h.c.sheet())))
+	h.mapping(h.c.mapping())
+	here := h.url
+	if h.c.local {
+		h.url = strings.Replace(here, "127.0.0.1", "localhost", 1)
+	}
+	h.environment(h.c.environment())
+	h.url = here
+	table := strings.Join(leadHeader, ",") + "\n"
+	rows := make([][]any, len(h.c.rows))
+	for i, r := range h.c.rows {
+		table += strings.Join(r.cells(), ",") + "\n"
+		rows[i] = anyOf(r.cells())
+	}
+	if h.c.plain {
+		write(h.t, h.path(h.c.sheet()), table)
+		return
+	}
+	writeSheet(h.t, h.path(h.c.sheet()), anyOf(leadHeader), rows)
+}
+
+func anyOf(texts []string) (list []any) {
+	for _, text := range texts {
+		list = append(list, text)
+	}
+	return list
 }
 
 // words are an outing's command line.
@@ -389,11 +387,16 @@ func (h *tale) words(o outing) []string {
 
 // carryOut carries a command out: inside this process, or in one of its own, which may be killed.
 func (h *tale) carryOut(words []string, process bool, arm func(kill func())) (p played) {
-	if !process && h.bug == "" {
-		pace := cli.QuickPace()
-		pace.Believable = belief
-		return runAt(context.Background(), pace, "", words...)
+	if process || h.bug != "" {
+		p = h.inProcess(words, arm)
+	} else {
+		p = runAt(h.t.Context(), h.pace, "", words...)
 	}
+	h.look()
+	return p
+}
+
+func (h *tale) inProcess(words []string, arm func(kill func())) (p played) {
 	name := programName
 	if h.bug != "" {
 		name = trialName
@@ -404,12 +407,9 @@ func (h *tale) carryOut(words []string, process bool, arm func(kill func())) (p 
 	if arm != nil {
 		arm(c.kill)
 	}
-	h.must(c.Start())
-	close(c.started)
-	_ = c.Wait() // the exit code tells
-	p.code, p.out, p.err = c.ProcessState.ExitCode(), out.String(), c.said.String()
-	if p.ran() {
-		h.must(json.Unmarshal(out.Bytes(), &p.summary))
+	p.code, p.err = c.end(h.t)
+	if p.out = out.String(); p.ran() {
+		must(h.t, json.Unmarshal(out.Bytes(), &p.summary))
 	}
 	return p
 }
@@ -434,23 +434,23 @@ func (h *tale) run(o outing) night {
 	}
 	h.files()
 	var arm func(kill func())
-	n := night{number: h.w.begin(h.mishaps(o), nil)}
+	n := night{number: h.begin(h.mishaps(o))}
 	if o.kill {
 		arm = h.killer()
 	}
 	h.tell("run %d: %v faults %d%% late %v kill %v", n.number, h.words(o), o.faults, o.late, o.kill)
 	n.played = h.carryOut(h.words(o), o.kill, arm)
-	for o.kill && h.w.since(h.w.before) { // what a killed process has sent is on its way
+	for o.kill && h.connections.since(h.before) { // what a killed process has sent is on its way
 		time.Sleep(time.Millisecond)
 	}
-	h.w.busy.Wait()
+	h.settleDown()
 	h.ripe = later()
 	h.meet(&n)
 	h.check(o, &n)
 	if len(h.copies) < 3 && h.rng.IntN(2) == 0 {
 		c := stateCopy{h.path(fmt.Sprint("copy", n.number)), n.number}
 		if _, err := os.Stat(h.state()); err == nil {
-			h.must(os.CopyFS(c.path, os.DirFS(h.state())))
+			must(h.t, os.CopyFS(c.path, os.DirFS(h.state())))
 			h.copies = append(h.copies, c)
 		}
 	}
@@ -459,9 +459,9 @@ func (h *tale) run(o outing) night {
 
 // meet collects what the service has seen of a run.
 func (h *tale) meet(n *night) {
-	h.w.mu.Lock()
-	defer h.w.mu.Unlock()
-	for _, c := range h.w.calls {
+	h.look()
+	for _, number := range slices.Sorted(maps.Keys(h.calls)) {
+		c := h.calls[number]
 		if c.run != n.number {
 			continue
 		}
@@ -469,12 +469,12 @@ func (h *tale) meet(n *night) {
 		if !slices.Contains(definite, c.went) {
 			n.ambiguous++
 		}
-		if c.went != noMishap {
+		if c.went != "" {
 			h.tell("   %s: %s", c.step, c.went)
 		}
 	}
 	if n.code == -1 { // it may have died before it read the last answers
-		for _, t := range h.w.things {
+		for _, t := range h.things {
 			t.answered = t.answered && t.run != n.number
 		}
 	}
@@ -487,19 +487,19 @@ func (h *tale) meet(n *night) {
 
 // mishaps decides at random what goes wrong in a run: by step, so that the order in which workers send makes no
 // difference.
-func (h *tale) mishaps(o outing) func(step string, attempt int, kind string) mishap {
+func (h *tale) mishaps(o outing) func(step string, attempt int, kind string) string {
 	if o.faults == 0 {
 		return nil
 	}
 	salt := h.rng.Uint64()
-	return func(step string, attempt int, kind string) mishap {
+	return func(step string, attempt int, kind string) string {
 		hash := fnv.New64a()
 		fmt.Fprint(hash, salt, step, attempt)
 		rng := rand.New(rand.NewPCG(hash.Sum64(), 7))
 		if rng.IntN(100) >= o.faults {
-			return noMishap
+			return ""
 		}
-		kinds := []mishap{cutBefore, cutAfter, brokenAfter, brokenBefore, tooMany, refusedOnce, refusedOnce, slowly, accepted, acceptedSlow, halfAnswer, nameless}
+		kinds := slices.Clone(mostMishaps)
 		if kind != "activity" {
 			kinds = append(kinds, repeatedID)
 		}
@@ -509,9 +509,9 @@ func (h *tale) mishaps(o outing) func(step string, attempt int, kind string) mis
 		if o.late {
 			kinds = append(kinds, answeredLate, answeredLate)
 		}
-		kinds = slices.DeleteFunc(kinds, func(m mishap) bool { return !h.c.may(string(m)) })
+		kinds = slices.DeleteFunc(kinds, func(name string) bool { return !h.c.may(name) })
 		if len(kinds) == 0 {
-			return noMishap
+			return ""
 		}
 		return oneOf(rng, kinds...)
 	}
@@ -526,9 +526,9 @@ func (h *tale) killer() (arm func(kill func())) {
 			time.AfterFunc(after, kill)
 			return
 		}
-		h.w.mu.Lock()
-		defer h.w.mu.Unlock()
-		h.w.onPost = func(n int) (before, then func()) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.onPost = func(n int) (before, then func()) {
 			switch {
 			case n != at:
 			case way == 0:
@@ -550,7 +550,7 @@ func (h *tale) tool(words ...string) played {
 
 // clean is a run without faults, with a dry run before it that must foresee it.
 func (h *tale) clean(o outing, foreseen bool) night {
-	h.w.rest()
+	h.rest()
 	if !foreseen {
 		return h.run(o)
 	}
@@ -558,12 +558,12 @@ func (h *tale) clean(o outing, foreseen bool) night {
 	dry := o
 	dry.flags = append(slices.Clone(o.flags), "--dry-run")
 	h.files()
-	h.tell("dry run %d: %v", h.w.begin(nil, nil), dry.flags)
-	before := len(h.w.calls)
+	h.tell("dry run %d: %v", h.begin(nil), dry.flags)
+	h.since()
 	plan := h.carryOut(h.words(dry), false, nil)
-	asked := h.w.lookups
+	plan.calls = h.since().calls
 	h.loud("   exit code %d %s%s", plan.code, plan.out, plan.err)
-	if len(h.w.calls) != before {
+	if len(plan.posts()) > 0 {
 		h.disagree("a dry run has sent something")
 	}
 	n := h.run(o)
@@ -571,18 +571,16 @@ func (h *tale) clean(o outing, foreseen bool) night {
 	case plan.code != n.code:
 		h.disagree("the dry run before run %d foresaw exit code %d, and it was %d\n%s%s", n.number, plan.code, n.code, plan.err, n.err)
 	case plan.ran() && n.ran() && plan.summary.Requests != n.summary.Requests:
-		h.disagree("before run %d were foreseen %+v, and it was %+v; the look-ups were %q, and %q",
-			n.number, plan.summary.Requests, n.summary.Requests, asked, h.w.lookups)
+		h.disagree("before run %d were foreseen %+v, and it was %+v; the calls were\n%s\n%s",
+			n.number, plan.summary.Requests, n.summary.Requests, transcript(plan.calls), transcript(h.since().calls))
 	}
 	return n
 }
 
 // thingsOf returns what the service has for a step of a client key, without clients that it had before the first run.
 func (h *tale) thingsOf(key, step string) (things []*thing) {
-	h.w.mu.Lock()
-	defer h.w.mu.Unlock()
 	kind, rest, _ := strings.Cut(step, "/")
-	for _, t := range h.w.things {
+	for _, t := range h.things {
 		if t.kind != kind || kind == "client" && t.key != key || h.keyOf(t) != key {
 			continue
 		}
@@ -605,13 +603,13 @@ func (h *tale) thingsOf(key, step string) (things []*thing) {
 	return things
 }
 
-// keyOf is the client key whose a thing is. The service is held.
+// keyOf is the client key whose a thing is.
 func (h *tale) keyOf(t *thing) string {
 	if key := t.owner(); key != "" {
 		return key
 	}
 	who := t.client()
-	for _, other := range h.w.things {
+	for _, other := range h.things {
 		if other.key != "" && other.client() == who {
 			return other.key
 		}
@@ -635,24 +633,15 @@ func (h *tale) keyOf(t *thing) string {
 	return found
 }
 
-// findsOf is what the look-ups for a person find, nil for nobody. The service is held.
+// findsOf is what the look-ups for a person find, nil for nobody.
 func (h *tale) findsOf(p *person) (found []*thing) {
 	if h.c.lookup != "phone" && h.c.lookup != "" && p.email != "" {
-		found = append(found, h.w.find("by-email", p.email))
+		found = append(found, h.find(p.email, ""))
 	}
 	if h.c.lookup == "phone" || h.c.lookup == "confirm" || h.c.lookup == "both" && p.email == "" {
-		found = append(found, h.w.find("by-phone", p.phone))
+		found = append(found, h.find("", p.international()))
 	}
 	return found
-}
-
-// readBook reads the results workbook.
-func (h *tale) readBook() (results, steps []record) {
-	results, err := records(h.book(), "Results")
-	h.must(err)
-	steps, err = records(h.book(), "Steps")
-	h.must(err)
-	return results, steps
 }
 
 // doubt is a step of settle's list.

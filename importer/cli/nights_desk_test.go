@@ -13,11 +13,27 @@ import (
 const linked = "name: loans\napi: v2\n" + clientPart + "claims: [{id: loan, key: Agreement no, name: \"Loan {Agreement no}\"}]\nworkflow: {name: Loans, template_identifier: WF-1}\n" +
 	"activities:\n  - {template: Agreement details, on: loan, attributes: {Agreement number: Agreement no}}\n"
 
+// eachKind leaves a step of each kind in doubt.
+var eachKind = faults{"claim c1@example.com/Loan A-1": {failed500}, "activity c2@example.com/Loan A-2 Agreement details": {failed500},
+	"link c3@example.com": {failed500}, "client c4@example.com": {failed500}}
+
 // deskCases are the cases of TestNights in which a person settles steps, asks for links, or looks up what happened.
 var deskCases = []nightCase{
+	{name: "steps of each kind are settled as created", mapping: linked, nights: []sheetNight{
+		{rows: []string{"1-4"}, faults: eachKind, flags: "--concurrency 1", code: 4, posts: "?"},
+		{idle: true, env: "wire: {activity_id: /activityId}", do: []string{"settle → 4 3×--created ID "}}, // an activity's answer has an id, too
+		{env: "-", knows: []string{"claim c1@example.com/Loan A-1", "c4@example.com c4@example.com"}, do: []string{
+			"settle --created <claim c1@example.com/Loan A-1> claim/loan/A-1", "settle --created activity/Agreement·details@loan/A-2",
+			"settle --created https://claims.example.com/go/found c3@example.com:link", "settle --created <client c4@example.com> c4@example.com:client"},
+			flags: "--concurrency 1", steps: "activity c1@example.com/Loan A-1 Agreement details, link c1@example.com, link c2@example.com, " +
+				"claim c4@example.com/Loan A-4, activity c4@example.com/Loan A-4 Agreement details, link c4@example.com",
+			cells: []string{"1 claimIds = <claim c1@example.com/Loan A-1>", "3 redirectUrl = https://claims.example.com/go/found", "4 contactId = <client c4@example.com>"}},
+		{status: "unchanged", do: []string{"history C1@example.com → done: claim/loan/A-1  id <claim c1@example.com/Loan A-1> of the mapping loans\n", "history c1@example.com → !https://",
+			"history c1@example.com → 1×HTTP 500 Internal Server Error\n", "history c1@example.com → 1×  done       you decided that it was created\n",
+			"history c1@example.com → 1×  uncertain  run "}},
+	}},
 	{name: "steps of each kind are given up", long: true, mapping: linked, nights: []sheetNight{
-		{rows: []string{"1-4"}, faults: faults{"claim c1@example.com/Loan A-1": {failed500}, "activity c2@example.com/Loan A-2 Agreement details": {failed500},
-			"link c3@example.com": {failed500}, "client c4@example.com": {failed500}}, flags: "--concurrency 1", code: 4, posts: "?"},
+		{rows: []string{"1-4"}, faults: eachKind, flags: "--concurrency 1", code: 4, posts: "?"},
 		{do: []string{"settle --give-up claim/loan/A-1 activity/Agreement·details@loan/A-2 c3@example.com:link c4@example.com:client"}, code: 1, status: "failed"},
 		{code: 1, status: "failed", also: func(s *scene, _ played) { s.must(0, "settle") }},
 	}},

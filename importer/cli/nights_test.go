@@ -353,7 +353,7 @@ func (r *nightRun) change(n sheetNight) {
 	for _, what := range n.knows {
 		if claim, ok := strings.CutPrefix(what, "claim "); ok {
 			key, name, _ := strings.Cut(claim, "/")
-			r.known[what] = r.service.AddClaim(r.known["client "+key], name)
+			r.known[what] = r.service.AddClaim(r.ids("<client "+key+">"), name)
 			continue
 		}
 		words := append(strings.Fields(what), "")

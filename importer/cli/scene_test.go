@@ -116,20 +116,26 @@ type scene struct {
 
 func newScene(t *testing.T, mapping string, rows [][]any) *scene {
 	t.Helper()
-	s := &scene{t: t, dir: t.TempDir(), service: apitest.New(reference...), input: "leads.xlsx", pace: cli.QuickPace()}
-	server := httptest.NewUnstartedServer(s.service)
-	server.Config.ConnState = s.connections.note
-	server.Start()
-	t.Cleanup(server.Close)
+	s := startScene(t, reference)
 	t.Cleanup(func() {
 		for _, complaint := range s.service.Complaints() {
 			t.Errorf("a call is not as the service document says: %s", complaint)
 		}
 	})
-	s.url = server.URL
 	s.mapping(mapping)
 	s.environment("")
 	s.sheet(rows)
+	return s
+}
+
+// startScene is a scene without files.
+func startScene(t *testing.T, templates []apitest.Template) *scene {
+	s := &scene{t: t, dir: t.TempDir(), service: apitest.New(templates...), input: "leads.xlsx", pace: cli.QuickPace()}
+	server := httptest.NewUnstartedServer(s.service)
+	server.Config.ConnState = s.connections.note
+	server.Start()
+	t.Cleanup(server.Close)
+	s.url = server.URL
 	return s
 }
 
