@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"fmt"
 	"maps"
 	"net/http/httptest"
 	"slices"
@@ -25,87 +24,59 @@ func (s saidStep) names(thing apitest.Made) bool {
 	return (s.id == "" || s.id == thing.ID) && (s.url == "" || s.url == thing.URL)
 }
 
-// verdict lists the steps, by logical name, about which workbook and service
-// disagree. The program promises that all lists are empty.
-type verdict struct {
-	SilentDup   []string // created more than once
-	LostID      []string // created, but the workbook does not say so or has no id
-	WrongID     []string // the workbook has another id or url than the service gave
-	FalseFailed []string // created, but the workbook says that it failed
-}
+const createdTwice = "created twice: "
 
-func (v verdict) isKept() bool {
-	return len(v.SilentDup)+len(v.LostID)+len(v.WrongID)+len(v.FalseFailed) == 0
-}
-
-func (v verdict) String() string {
-	return fmt.Sprintf("silent_dup=%q lost_id=%q wrong_id=%q false_failed=%q", v.SilentDup, v.LostID, v.WrongID, v.FalseFailed)
-}
-
-// compare compares what was created with what a results workbook says, by the logical
-// names of steps (see apitest.Made). A client that the service knew before (AddClient) may
-// be done with its id.
-func compare(s *apitest.Server, said map[string]saidStep) verdict {
-	var v verdict
+// disagreements are the steps, by their logical names (see apitest.Made), about which a results workbook and the service disagree.
+// The program promises that there are none. A client that the service knew before (AddClient) may be done with its id.
+func disagreements(s *apitest.Server, said map[string]saidStep) (list []string) {
 	made := s.Created()
 	for _, step := range slices.Sorted(maps.Keys(made)) {
-		things := made[step]
-		if len(things) > 1 {
-			v.SilentDup = append(v.SilentDup, step)
+		if len(made[step]) > 1 {
+			list = append(list, createdTwice+step)
 		}
-		switch word := said[step]; word.state {
-		case "done":
-			if word.id == "" && word.url == "" && !strings.HasPrefix(step, "activity ") {
-				v.LostID = append(v.LostID, step)
-			} else if !slices.ContainsFunc(things, word.names) {
-				v.WrongID = append(v.WrongID, step)
-			}
-		case "refused":
-			v.FalseFailed = append(v.FalseFailed, step)
-		case "uncertain":
-		default:
-			v.LostID = append(v.LostID, step)
+		switch word := said[step]; {
+		case word.state == "uncertain":
+		case word.state == "refused":
+			list = append(list, "created, but called refused: "+step)
+		case word.state != "done", word.id == "" && word.url == "" && !strings.HasPrefix(step, "activity "):
+			list = append(list, "created, but not said: "+step)
+		case !slices.ContainsFunc(made[step], word.names):
+			list = append(list, "another id or url: "+step)
 		}
 	}
 	for _, step := range slices.Sorted(maps.Keys(said)) {
 		if word := said[step]; word.state == "done" && len(made[step]) == 0 && step != "client "+s.KeyOf(word.id) {
-			v.WrongID = append(v.WrongID, step)
+			list = append(list, "never created: "+step)
 		}
 	}
-	return v
+	return list
 }
 
-// TestCompare breaks the promise in each way that compare must find.
-func TestCompare(t *testing.T) {
+// TestDisagreements breaks the promise in each way that must be found.
+func TestDisagreements(t *testing.T) {
 	t.Parallel()
 	s := apitest.New()
-	create := func() {
+	create := func() string {
 		r := httptest.NewRequest("POST", "/funnel/v2/contacts", strings.NewReader(`{"email":"a@b.test"}`))
-		r.Header.Set("Content-Type", "application/json")
 		s.ServeHTTP(httptest.NewRecorder(), r)
+		return s.Created()["client a@b.test"][0].ID
 	}
-	create()
-	id := s.Created()["client a@b.test"][0].ID
-	for _, c := range []struct {
-		name string
-		said map[string]saidStep
-		want verdict
-	}{
-		{"true", map[string]saidStep{"client a@b.test": {state: "done", id: id}}, verdict{}},
-		{"uncertain", map[string]saidStep{"client a@b.test": {state: "uncertain"}}, verdict{}},
-		{"not named", nil, verdict{LostID: []string{"client a@b.test"}}},
-		{"without an id", map[string]saidStep{"client a@b.test": {state: "done"}}, verdict{LostID: []string{"client a@b.test"}}},
-		{"another id", map[string]saidStep{"client a@b.test": {state: "done", id: "x"}}, verdict{WrongID: []string{"client a@b.test"}}},
-		{"failed", map[string]saidStep{"client a@b.test": {state: "refused"}}, verdict{FalseFailed: []string{"client a@b.test"}}},
-		{"never made", map[string]saidStep{"client a@b.test": {state: "done", id: id}, "link a@b.test": {state: "done", url: "x"}},
-			verdict{WrongID: []string{"link a@b.test"}}},
-	} {
-		if diff := cmp.Diff(c.want, compare(s, c.said)); diff != "" {
-			t.Errorf("%s: verdict (-want +got):\n%s", c.name, diff)
+	type words = map[string]saidStep
+	check := func(want string, said words) {
+		t.Helper()
+		if diff := cmp.Diff(want, strings.Join(disagreements(s, said), ", ")); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", said, diff)
 		}
 	}
+	const who = "client a@b.test"
+	id := create()
+	check("", words{who: {state: "done", id: id}})
+	check("", words{who: {state: "uncertain"}})
+	check("created, but not said: "+who, nil)
+	check("created, but not said: "+who, words{who: {state: "done"}})
+	check("another id or url: "+who, words{who: {state: "done", id: "x"}})
+	check("created, but called refused: "+who, words{who: {state: "refused"}})
+	check("never created: link a@b.test", words{who: {state: "done", id: id}, "link a@b.test": {state: "done", url: "x"}})
 	create()
-	if v := compare(s, map[string]saidStep{"client a@b.test": {state: "done", id: id}}); len(v.SilentDup) != 1 || v.isKept() {
-		t.Errorf("a client that was created twice is not found: %s", v)
-	}
+	check("created twice: "+who, words{who: {state: "done", id: id}})
 }

@@ -95,7 +95,7 @@ func TestLedgerLostUnderARun(t *testing.T) {
 	}
 	s.mustRun(0, "--dry-run")
 	s.mustRun(0)
-	s.checkMadeOnce()
+	s.checkPromise()
 	if made, left := s.service.Created(), s.glob(".claimsheet/*.outcomes"); len(made) != 4 || len(left) > 0 {
 		t.Errorf("%v were created, and the journals %v are left", made, left)
 	}
@@ -222,7 +222,7 @@ func TestC2_HostileCells(t *testing.T) {
 			t.Errorf("%q arrived as %q, want %q; its row is %q: %s", text.stored, got, text.arrives, row["Import status"], row["Error"])
 		}
 	}
-	s.checkMadeOnce()
+	s.checkPromise()
 }
 
 // hostileText is a text as the file holds it and as it must arrive; "" where it must be refused or is nothing.

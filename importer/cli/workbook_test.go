@@ -145,8 +145,8 @@ func (s *scene) said() map[string]saidStep {
 // failed that was created.
 func (s *scene) checkPromise() {
 	s.t.Helper()
-	if v := compare(s.service, s.said()); !v.isKept() {
-		s.t.Errorf("the workbook and the service disagree: %s", v)
+	if list := disagreements(s.service, s.said()); len(list) > 0 {
+		s.t.Errorf("the workbook and the service disagree:\n%s", strings.Join(list, "\n"))
 	}
 }
 
@@ -214,17 +214,4 @@ func parts(t *testing.T, path string) map[string]string {
 		}
 	}
 	return all
-}
-
-// checkMadeOnce: nothing was created twice, however often and in whatever spelling the sheet asks for it.
-func (s *scene) checkMadeOnce() {
-	s.t.Helper()
-	made := map[string]string{}
-	for name, list := range s.service.Created() {
-		key := strings.ToLower(name)
-		if other, twice := made[key]; twice || len(list) > 1 {
-			s.t.Errorf("%q was created %d times, and as %q", name, len(list), other)
-		}
-		made[key] = name
-	}
 }
