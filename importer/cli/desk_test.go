@@ -15,35 +15,6 @@ import (
 	"claimsheet/importer/cli"
 )
 
-const deskMapping = `
-name: loans
-api: v2
-client:
-  key: E-mail
-  existing: create
-  lookup: {email: E-mail}
-  fields: {email: {column: E-mail, type: Email}}
-claims: [{id: loan, key: No, name: "Loan {No}"}]
-workflow: {name: Loans, template_identifier: WF-1}
-activities:
-  - {template: Agreement details, on: loan, attributes: {Agreement number: No}}
-`
-
-// newDesk is a scene whose ids are contact-1, claim-2 and so on, with a row for each e-mail address and agreement
-// number.
-func newDesk(t *testing.T, rows ...string) *scene {
-	t.Helper()
-	s := newScene(t, deskMapping, nil)
-	s.service.Wire.Named = true
-	var cells [][]any
-	for _, row := range rows {
-		email, no, _ := strings.Cut(row, " ")
-		cells = append(cells, []any{email, no})
-	}
-	writeSheet(t, s.path(s.input), []any{"E-mail", "No"}, cells)
-	return s
-}
-
 // sends runs and expects an exit code and the steps that are sent.
 func (s *scene) sends(code int, steps ...string) {
 	s.t.Helper()
@@ -67,10 +38,11 @@ activities:
   - {template: Agreement details, on: loan, attributes: {Agreement number: Address}}
 `
 
-// canaryDesk is a desk whose clients have customer numbers for keys and personal data that nothing else holds.
+// canaryDesk is a scene whose clients have customer numbers for keys and personal data that nothing else holds; ids are
+// contact-1, claim-2 and so on.
 func canaryDesk(t *testing.T) *scene {
-	s := newDesk(t)
-	s.mapping(canaryMapping)
+	s := newScene(t, canaryMapping, nil)
+	s.service.Wire.Named = true
 	s.canarySheet("Canaryname", "Customer-A", "Customer-B")
 	return s
 }
