@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,14 +21,18 @@ var eachKind = faults{"claim c1@example.com/Loan A-1": {failed500}, "activity c2
 // deskCases are the cases of TestNights in which a person settles steps, asks for links, or looks up what happened.
 var deskCases = []nightCase{
 	{name: "steps of each kind are settled as created", mapping: linked, nights: []sheetNight{
-		{rows: []string{"1-4"}, faults: eachKind, flags: "--concurrency 1", code: 4, posts: "?"},
+		{rows: []string{"1 A-1", "1 B-1", "2-4"}, faults: eachKind, flags: "--concurrency 1", code: 4, status: "uncertain, not started, uncertain, uncertain, uncertain",
+			// What depends on a step in doubt waits; other claims of the client, and other clients, go on.
+			steps: "client c1@example.com, claim c1@example.com/Loan A-1, claim c1@example.com/Loan B-1, activity c1@example.com/Loan B-1 Agreement details, " +
+				"client c2@example.com, claim c2@example.com/Loan A-2, activity c2@example.com/Loan A-2 Agreement details, " +
+				"client c3@example.com, claim c3@example.com/Loan A-3, activity c3@example.com/Loan A-3 Agreement details, link c3@example.com, client c4@example.com"},
 		{idle: true, env: "wire: {activity_id: /activityId}", do: []string{"settle → 4 3×--created ID "}}, // an activity's answer has an id, too
 		{env: "-", knows: []string{"claim c1@example.com/Loan A-1", "c4@example.com c4@example.com"}, do: []string{
 			"settle --created <claim c1@example.com/Loan A-1> claim/loan/A-1", "settle --created activity/Agreement·details@loan/A-2",
 			"settle --created https://claims.example.com/go/found c3@example.com:link", "settle --created <client c4@example.com> c4@example.com:client"},
 			flags: "--concurrency 1", steps: "activity c1@example.com/Loan A-1 Agreement details, link c1@example.com, link c2@example.com, " +
 				"claim c4@example.com/Loan A-4, activity c4@example.com/Loan A-4 Agreement details, link c4@example.com",
-			cells: []string{"1 claimIds = <claim c1@example.com/Loan A-1>", "3 redirectUrl = https://claims.example.com/go/found", "4 contactId = <client c4@example.com>"}},
+			cells: []string{"1 claimIds = <claim c1@example.com/Loan A-1>", "4 redirectUrl = https://claims.example.com/go/found", "5 contactId = <client c4@example.com>"}},
 		{status: "unchanged", do: []string{"history C1@example.com → done: claim/loan/A-1  id <claim c1@example.com/Loan A-1> of the mapping loans\n", "history c1@example.com → !https://",
 			"history c1@example.com → 1×HTTP 500 Internal Server Error\n", "history c1@example.com → 1×  done       you decided that it was created\n",
 			"history c1@example.com → 1×  uncertain  run "}},
@@ -155,11 +160,6 @@ func edited(name string, edits []string, n sheetNight, more ...sheetNight) night
 	return nightCase{name: "edited: " + name, long: true, mapping: stepThree, nights: append([]sheetNight{firstRun, n}, more...)}
 }
 
-// tampered is a case with an id or a key that contradicts the ledger: nothing at all is done.
-func tampered(name, says string, edits ...string) nightCase {
-	return edited("tampered: "+name, append(edits, corrects), sheetNight{dry: true, code: 2, says: []string{"[id-conflict]", says, "!ID-1", "!example.com"}})
-}
-
 // withoutLedger is a case in which the ledger is lost, and the workbook is edited and run again.
 func withoutLedger(name string, edits []string, n sheetNight, more ...sheetNight) nightCase {
 	n.do = []string{"lose ledger.db"}
@@ -171,31 +171,33 @@ var rerunCases = []nightCase{
 	edited("created", []string{decides + "created <claim c4@example.com/Loan A-4>"}, sheetNight{code: 1, posts: "activity 2, link 1",
 		status: "unchanged, unchanged, invalid, done", cells: []string{"4 claimIds = <claim c4@example.com/Loan A-4>"}}),
 	edited("not created", []string{decides + "  NOT  created "}, sheetNight{code: 1, posts: "claim 1, activity 2, link 1", again: true, status: "unchanged, unchanged, invalid, done"}),
-	edited("given up", []string{decides + "give up"}, sheetNight{code: 1, status: "unchanged, unchanged, invalid, failed"}),
-	// A word in the column Settle that cannot be followed: its cell is named, and nothing at all is done.
-	edited("a decision: not a word", []string{corrects, decides + "perhaps"}, sheetNight{code: 2, says: []string{"Steps!", "[unknown-decision]"}}),
-	edited("a decision: another claim's id", []string{corrects, decides + "created <claim c1@example.com/Loan A-1>"}, sheetNight{code: 2, says: []string{"Steps!", "[id-taken]"}}),
-	tampered("a client's id", "Results!L5", "contactId 5 = ID-1"), tampered("the id of a step", "Steps!E", "c4@example.com client: Id = ID-1"),
-	tampered("the client key", "Results!L5", "E-mail 5 = c9@example.com"),
+	// A word in the column Settle that cannot be followed, or an id that contradicts the ledger: its cell is named, and nothing at all is done.
+	edited("a decision that cannot be followed", []string{corrects, decides + "created <claim c1@example.com/Loan A-1>"}, sheetNight{code: 2, says: []string{"Steps!", "[id-taken]"}}),
+	edited("the id of a step that contradicts the ledger", []string{corrects, "c4@example.com client: Id = ID-1"}, sheetNight{dry: true, code: 2, says: []string{"[id-conflict]", "Steps!E", "!ID-1"}}),
+	edited("an id that contradicts the ledger", []string{corrects, "contactId 5 = ID-1"}, sheetNight{dry: true, code: 2, says: []string{"[id-conflict]", "Results!L5", "!ID-1", "!example.com"}}),
 
 	withoutLedger("taken over", []string{corrects}, sheetNight{flags: "--yes", code: 4, posts: stored(1), status: "unchanged, unchanged, done, uncertain"},
 		sheetNight{rerun: true, code: 4, status: "unchanged, unchanged, unchanged, uncertain"}),
 	withoutLedger("not without a word", nil, sheetNight{code: 3, says: []string{"claimsheet rerun --yes -m "}}, sheetNight{rerun: true, flags: "--yes --dry-run", code: 3, says: []string{"[dry-run-ledger]"}}),
 	withoutLedger("a line is gone", []string{"delete Steps 3"}, sheetNight{flags: "--yes", code: 2, says: []string{"[steps-missing]"}}),
-	withoutLedger("an id is gone", []string{"claimIds 2 =", "c1@example.com claim/loan/A-1: Id ="}, sheetNight{flags: "--yes", code: 4,
-		status: "uncertain, unchanged, invalid, uncertain"}),
 	edited("a decision in a workbook that is refused", []string{decides + "not created", "contactId 2 = somebody-else"},
 		sheetNight{code: 2, says: []string{"[id-conflict]"}}, sheetNight{rerun: true, edit: []string{"contactId 2 = <client c1@example.com>"},
 			code: 1, posts: "claim 1, activity 2, link 1", again: true, status: "unchanged, unchanged, invalid, done"}),
-	missing("sorted", []string{"sort Results", "sort Results", "sort Results", "sort Steps"}, 4, 1, 2, 3), missing("a row deleted", []string{"delete Results 2"}, 2, 3, 4),
-	missing("our columns deleted", []string{"drop Import status", "drop contactId", "drop claimIds", "drop redirectUrl", "drop Failed step", "drop Error", "drop What to do"}, 1, 2, 3, 4),
-	missing("ids erased", []string{"contactId 2 =", "claimIds 2 =", "contactId 3 =", "claimIds 3 =", "c1@example.com client: Id ="}, 1, 2, 3, 4),
+	// What is missing is sent, whatever was edited besides.
+	edited("sorted, without a row, and ids erased", []string{corrects, "delete Results 2", "contactId 2 =", "claimIds 2 =", "c2@example.com client: Id =", "sort Results", "sort Steps"},
+		sheetNight{code: 4, posts: stored(1), status: "done, uncertain, unchanged", cells: slices.Concat(shown(1, 3), shown(2, 4)[:3], shown(3, 2))}),
+	edited("our columns deleted", []string{corrects, "drop Import status", "drop contactId", "drop claimIds", "drop redirectUrl", "drop Failed step", "drop Error", "drop What to do"},
+		sheetNight{code: 4, posts: stored(1), status: "unchanged, unchanged, done, uncertain", cells: slices.Concat(shown(1, 1), shown(2, 2), shown(3, 3), shown(4, 4)[:3])}),
 	{name: "edited: the workflow has the name of the sheet", mapping: with(stepThree, "name: Batch", `name: "{sheet}"`), nights: []sheetNight{
 		firstRun, {rerun: true, edit: []string{corrects}, dry: true, code: 4, posts: stored(1), calls: []string{`"workflowName":"Sheet1"`, `!"workflowName":"Results"`}},
 	}},
 
-	conflicting("the client key", stored(1), "Import status 2 =; contactId 2 =; claimIds 2 =", "E-mail 2 = c1@example.com", "E-mail 2 = c9@example.com"),
-	conflicting("the claim key, emptied at first", "claim 1, activity 1", "claimIds 2 =", "Agreement no 2 = A-1", "Agreement no 2 =", "Agreement no 2 = A-9"),
+	// A key is edited, though its things were made: refused each time, until it is put back, or the cells are cleared for a new client.
+	edited("a conflict stands", []string{corrects}, sheetNight{code: 4, posts: stored(1)},
+		sheetNight{rerun: true, edit: []string{"E-mail 2 = c9@example.com"}, code: 2, says: []string{"[id-conflict]"}},
+		sheetNight{rerun: true, edit: []string{"E-mail 2 = c1@example.com"}, code: 4, status: "unchanged, unchanged, unchanged, uncertain"},
+		sheetNight{rerun: true, edit: []string{"E-mail 2 = c9@example.com"}, flags: "--only c3@example.com", code: 2, says: []string{"[id-conflict]"}},
+		sheetNight{rerun: true, edit: []string{"Import status 2 =", "contactId 2 =", "claimIds 2 ="}, code: 4, posts: stored(1), again: true}),
 	{name: "edited after an erasure", long: true, mapping: stepThree, nights: []sheetNight{ // the row is another client's now
 		{rows: []string{"1 A-1"}, posts: stored(1)},
 		{do: []string{"history --forget c1@example.com --yes"}, rerun: true},
@@ -203,33 +205,10 @@ var rerunCases = []nightCase{
 	}},
 }
 
-// missing is a case in which only the third client is sent, whatever was edited besides. clients are those of the rows
-// then.
-func missing(name string, edits []string, clients ...int) nightCase {
-	n := sheetNight{code: 4, posts: stored(1)}
-	var status []string
-	for i, client := range clients {
-		for _, cell := range []string{"Agreement no = A-%[2]d", "Source row = %[3]d", "contactId = <client c%[2]d@example.com>", "claimIds = <claim c%[2]d@example.com/Loan A-%[2]d>",
-			"redirectUrl = <link c%[2]d@example.com>"}[:map[bool]int{true: 3, false: 5}[client == 4]] {
-			n.cells = append(n.cells, fmt.Sprintf("%d "+cell, i+1, client, client+1))
-		}
-		status = append(status, []string{"unchanged", "unchanged", "done", "uncertain"}[client-1])
+// shown are the cells of a row that has what was made for a client of stepThree; the last two are of a claim and a link.
+func shown(row, client int) []string {
+	return []string{
+		fmt.Sprintf("%d Agreement no = A-%d", row, client), fmt.Sprintf("%d Source row = %d", row, client+1), fmt.Sprintf("%d contactId = <client c%d@example.com>", row, client),
+		fmt.Sprintf("%d claimIds = <claim c%d@example.com/Loan A-%[2]d>", row, client), fmt.Sprintf("%d redirectUrl = <link c%d@example.com>", row, client),
 	}
-	n.status = strings.Join(status, ", ")
-	c := edited("what is missing: "+name, append([]string{corrects}, edits...), n)
-	c.long = name != "sorted" && name != "ids erased"
-	return c
-}
-
-// conflicting is a case in which a key of the first row is edited, though its things were made: the workbook is refused
-// each time, until the key is put back, or the cells are cleared for a new client or claim.
-func conflicting(name, made, clear, back string, changes ...string) nightCase {
-	c := edited("a conflict stands: "+name, []string{corrects}, sheetNight{code: 4, posts: stored(1)})
-	for _, edit := range changes {
-		c.nights = append(c.nights, sheetNight{rerun: true, edit: []string{edit}, code: 2, says: []string{"[id-conflict]"}})
-	}
-	c.nights = append(c.nights, sheetNight{rerun: true, edit: []string{back}, code: 4, status: "unchanged, unchanged, unchanged, uncertain"},
-		sheetNight{rerun: true, edit: changes, flags: "--only c3@example.com", code: 2, says: []string{"[id-conflict]"}},
-		sheetNight{rerun: true, edit: strings.Split(clear, "; "), code: 4, posts: made, again: true})
-	return c
 }
