@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -103,7 +102,6 @@ type group struct {
 type member struct {
 	name, workbook string
 	args, env      []string
-	ownNamespace   bool          // as on another machine
 	proxy          *pgtest.Proxy // its way to the server; nil for the socket
 	starting       sync.Mutex    // held while it starts, or its connections are ended
 	isWorker       bool          // it works until it is told to end
@@ -170,12 +168,10 @@ func newGroup(t *testing.T, server *pgtest.Server, rng *rand.Rand, ways []string
 	return p
 }
 
-// join makes a process of a command, with its own environments file, state and workbook, and sometimes a machine of its
-// own.
+// join makes a process of a command, with its own environments file, state and workbook.
 func (p *group) join(command string, args ...string) {
 	name := fmt.Sprintf("%s-%d", command, len(p.members))
-	m := &member{name: name, workbook: name + ".results.xlsx", ownNamespace: os.Getuid() == 0 && p.rng.IntN(2) == 0,
-		isWorker: command == "worker", coordinates: slices.Contains(args, "--workers")}
+	m := &member{name: name, workbook: name + ".results.xlsx", isWorker: command == "worker", coordinates: slices.Contains(args, "--workers")}
 	m.env = []string{"TRIAL_LEASE=" + silenceOfTrial.String()}
 	m.args = []string{command, "--environments", p.path(name + ".yaml"), "--state", p.path("state-" + name)}
 	if !m.isWorker {
@@ -335,9 +331,6 @@ func (p *group) perhaps(once int, do func()) {
 func (p *group) runOnce(m *member, disturbed bool) {
 	m.starting.Lock()
 	process := child(trialName, m.args, m.env...)
-	if m.ownNamespace {
-		process.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
-	}
 	p.mu.Lock()
 	process.start(p.t)
 	m.running, m.counts, m.refused, m.unclear, m.stopped = process, map[string]int{}, 0, 0, false
@@ -523,10 +516,6 @@ func (p *group) unexplained(m *member) string {
 	cut := m.counts[terminated]+m.counts[reset]+m.counts[restarted]+m.counts[crashed] > 0
 	switch {
 	case m.isWorker && m.stopped && (m.code == -1 || m.code == 143):
-		return ""
-	case m.isWorker && m.stopped && m.ownNamespace && m.code == 2 && m.said == "":
-		// It was told to end before it had asked for signals. The first process of a namespace
-		// is not ended by a signal then; Go's runtime ends it with this code.
 		return ""
 	case m.code == -1 && m.counts[killed] == 0:
 		return "it was not killed"

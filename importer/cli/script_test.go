@@ -112,13 +112,32 @@ func TestScripts(t *testing.T) {
 
 // commandsOfScripts are the commands that TestScripts explains.
 func commandsOfScripts() map[string]func(*testscript.TestScript, bool, []string) {
-	all := map[string]func(*testscript.TestScript, bool, []string){
-		"exits": exits, "refuses": refuses, "small": makeSmall, "says": says, "scrub": scrub, "steady": steady, "encrypt": encryptWorkbook, "cell": compareCells,
-		"service": startService, "sent": sent, "serve": serve, "interrupt": interrupt, "expand": expand, "hold": hold,
-	}
-	for name, edit := range edits {
+	all := map[string]func(*testscript.TestScript, bool, []string){}
+	add := func(name string, least, most int, run func(*testscript.TestScript, []string)) {
 		all[name] = func(ts *testscript.TestScript, neg bool, args []string) {
-			wants(ts, neg, args, 1, many)
+			if neg || len(args) < least || len(args) > most {
+				ts.Fatalf("this command takes %d to %d arguments and no !", least, most)
+			}
+			run(ts, args)
+		}
+	}
+	const many = 1 << 10
+	add("exits", 2, many, exits)
+	add("refuses", 1, many, refuses)
+	add("small", 0, 0, makeSmall)
+	add("says", 1, many, says)
+	add("scrub", 2, 2, scrub)
+	add("steady", 2, 2, steady)
+	add("cell", 4, many, compareCells)
+	add("encrypt", 2, 2, encryptWorkbook)
+	add("service", 1, 1, startService)
+	add("sent", 1, 1, sent)
+	add("serve", 1, many, serve)
+	add("interrupt", 0, 0, interrupt)
+	add("expand", 1, 1, expand)
+	add("hold", 1, 1, hold)
+	for name, edit := range edits {
+		add(name, 1, many, func(ts *testscript.TestScript, args []string) {
 			path := ts.MkAbs(args[0])
 			if name == "workbook" {
 				_ = os.Remove(path)
@@ -131,7 +150,7 @@ func commandsOfScripts() map[string]func(*testscript.TestScript, bool, []string)
 			defer f.Close()
 			ts.Check(edit(ts, f, args[1:]))
 			ts.Check(f.SaveAs(path))
-		}
+		})
 	}
 	return all
 }
@@ -163,17 +182,7 @@ type stateKey struct{}
 
 func stateOf(ts *testscript.TestScript) *state { return ts.Value(stateKey{}).(*state) }
 
-// wants ends the script when a command of it is written wrongly.
-func wants(ts *testscript.TestScript, neg bool, args []string, least, most int) {
-	if neg || len(args) < least || len(args) > most {
-		ts.Fatalf("this command takes %d to %d arguments and no !", least, most)
-	}
-}
-
-const many = 1 << 10
-
-func exits(ts *testscript.TestScript, neg bool, args []string) {
-	wants(ts, neg, args, 2, many)
+func exits(ts *testscript.TestScript, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	expectExit(ts, want, args[1:])
@@ -194,8 +203,7 @@ func expectExit(ts *testscript.TestScript, want int, args []string) played {
 	return got
 }
 
-func refuses(ts *testscript.TestScript, neg bool, args []string) {
-	wants(ts, neg, args, 1, many)
+func refuses(ts *testscript.TestScript, args []string) {
 	before, sentBefore := tree(ts), stateOf(ts).requests.Load()
 	got := expectExit(ts, 2, args)
 	if got.out != "" {
@@ -255,21 +263,18 @@ var changing = []struct {
 
 var logLine = regexp.MustCompile(`(?m)^time=\S+ level=.*\n`)
 
-func says(ts *testscript.TestScript, neg bool, args []string) {
-	wants(ts, neg, args, 1, many)
+func says(ts *testscript.TestScript, args []string) {
 	want, got := strings.Join(args, "\n")+"\n", ts.ReadFile("stderr")
 	if got != want && steadied(ts, logLine.ReplaceAllString(got, "")) != want {
 		ts.Fatalf("stderr is\n%swant\n%s", got, want)
 	}
 }
 
-func scrub(ts *testscript.TestScript, neg bool, args []string) {
-	wants(ts, neg, args, 2, 2)
+func scrub(ts *testscript.TestScript, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(steadied(ts, logLine.ReplaceAllString(ts.ReadFile(args[0]), ""))), 0o600))
 }
 
-func steady(ts *testscript.TestScript, neg bool, args []string) {
-	wants(ts, neg, args, 2, 2)
+func steady(ts *testscript.TestScript, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(steadied(ts, ts.ReadFile(args[0]))), 0o600))
 }
 
@@ -303,8 +308,7 @@ cid@example.com,Cooper,ZZ3 3ZZ,05/06/1982
 `
 )
 
-func makeSmall(ts *testscript.TestScript, neg bool, args []string) {
-	wants(ts, neg, args, 0, 0)
+func makeSmall(ts *testscript.TestScript, _ []string) {
 	for name, text := range map[string]string{"mapping.yaml": smallMapping, "leads.csv": smallLeads} {
 		if _, err := os.Stat(ts.MkAbs(name)); err != nil {
 			ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600))
@@ -364,8 +368,7 @@ var edits = map[string]func(ts *testscript.TestScript, f *excelize.File, args []
 	},
 }
 
-func compareCells(ts *testscript.TestScript, neg bool, args []string) {
-	wants(ts, neg, args, 4, many)
+func compareCells(ts *testscript.TestScript, args []string) {
 	f, err := excelize.OpenFile(ts.MkAbs(args[0]))
 	ts.Check(err)
 	defer f.Close()
@@ -379,15 +382,13 @@ func compareCells(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // encryptWorkbook saves a workbook with a password.
-func encryptWorkbook(ts *testscript.TestScript, neg bool, args []string) {
-	wants(ts, neg, args, 2, 2)
+func encryptWorkbook(ts *testscript.TestScript, args []string) {
 	f, err := excelize.OpenFile(ts.MkAbs(args[0]))
 	ts.Check(err)
 	ts.Check(f.SaveAs(ts.MkAbs(args[0]), excelize.Options{Password: args[1]}))
 }
 
-func startService(ts *testscript.TestScript, neg bool, args []string) {
-	wants(ts, neg, args, 1, 1)
+func startService(ts *testscript.TestScript, args []string) {
 	inner, err := sandbox.New(sandbox.Options{})
 	ts.Check(err)
 	count := &stateOf(ts).requests
@@ -403,8 +404,7 @@ func startService(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(file), 0o600))
 }
 
-func sent(ts *testscript.TestScript, neg bool, args []string) {
-	wants(ts, neg, args, 1, 1)
+func sent(ts *testscript.TestScript, args []string) {
 	want, err := strconv.ParseInt(args[0], 10, 64)
 	ts.Check(err)
 	if got := stateOf(ts).requests.Load(); got != want {
@@ -412,8 +412,7 @@ func sent(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func serve(ts *testscript.TestScript, neg bool, args []string) {
-	wants(ts, neg, args, 1, many)
+func serve(ts *testscript.TestScript, args []string) {
 	cmd := exec.Command("claimsheet", append([]string{"sandbox"}, args...)...)
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = append(os.Environ(), "GORACE="+ts.Getenv("GORACE"))
@@ -434,8 +433,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("URL", strings.TrimSuffix(line, "\n"))
 }
 
-func interrupt(ts *testscript.TestScript, neg bool, args []string) {
-	wants(ts, neg, args, 0, 0)
+func interrupt(ts *testscript.TestScript, _ []string) {
 	mine := stateOf(ts)
 	cmd := mine.server
 	mine.server = nil
@@ -447,14 +445,12 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func expand(ts *testscript.TestScript, neg bool, args []string) {
-	wants(ts, neg, args, 1, 1)
+func expand(ts *testscript.TestScript, args []string) {
 	text := os.Expand(ts.ReadFile(args[0]), ts.Getenv)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }
 
-func hold(ts *testscript.TestScript, neg bool, args []string) {
-	wants(ts, neg, args, 1, 1)
+func hold(ts *testscript.TestScript, args []string) {
 	release, err := ledger.Lock(ts.MkAbs(args[0]))
 	ts.Check(err)
 	ts.Defer(release)

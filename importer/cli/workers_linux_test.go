@@ -243,24 +243,11 @@ func TestWorkerThatDoesNotFit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, stepThree, leads(clients))
-			server := pgtest.Shared(t)
-			schema := s.inDatabase(server, "limits: {concurrency: 1}\nwire: {claim_id: /claimId}\nerrors: [{status: 418, means: stop}]")
-			jobs, by := schema+".river_job WHERE state = 'running'", "attempted_by[array_upper(attempted_by, 1)]"
+			s.inDatabase(pgtest.Shared(t), "limits: {concurrency: 1}\nwire: {claim_id: /claimId}\nerrors: [{status: 418, means: stop}]")
 			unfit := s.worker(0, c.old, c.new, "--concurrency", "1")
 			done := s.runBeside()
-			s.waitFor("plans that are handed over", func() bool { return s.handedOver(schema) })
-			if name == "base_url" {
-				time.Sleep(3 * time.Second) // a worker looks every two
-				s.worker(1, "", "")
-			} else {
-				s.waitFor("plans that the worker begins", func() bool { return server.Exec(t, "SELECT count(*) > 0 FROM "+jobs) == "t" })
-				begun := server.Exec(t, "SELECT DISTINCT "+by+" FROM "+jobs)
-				s.worker(1, "", "")
-				s.waitFor("all other plans", func() bool {
-					return server.Exec(t, "SELECT NOT EXISTS (SELECT 1 FROM "+schema+".river_job WHERE state <> 'running' OR "+by+" <> '"+begun+"')") == "t"
-				})
-				unfit.stop()
-			}
+			unfit.line(&unfit.err, "this worker cannot work for it")
+			s.worker(1, "", "")
 			p := <-done
 			s.allDone(p, clients)
 			for _, call := range p.calls {
@@ -269,7 +256,7 @@ func TestWorkerThatDoesNotFit(t *testing.T) {
 				}
 			}
 			unfit.stop()
-			expect(t, unfit.err.String(), "this worker cannot work for it", c.says)
+			expect(t, unfit.err.String(), c.says)
 			if strings.Contains(unfit.err.String(), "works for run ") || posted(p.calls)["1"] < 60 {
 				t.Errorf("creating calls by worker: %v\n%s", posted(p.calls), unfit.err.String())
 			}
