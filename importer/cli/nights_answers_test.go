@@ -47,7 +47,7 @@ var answerCases = []nightCase{
 	}},
 
 	// A service that asks for time.
-	{name: "a refusal, and the client is created meanwhile", long: true, mapping: byAgreement("reuse", ""), orders: true, workers: true, nights: []sheetNight{
+	{name: "a refusal, and the client is created meanwhile", long: true, mapping: byAgreement("reuse", ""), orders: true, nights: []sheetNight{
 		{rows: []string{"1-2"}, faults: faults{"client A-2": {apitest.Busy(429, 0)}}, appears: "c2@example.com", posts: "client 2, link 2", status: "done", calls: []string{"2×/by-email/c2%40"}},
 		quiet,
 	}},

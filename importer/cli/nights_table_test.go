@@ -160,7 +160,7 @@ var nightCases = []nightCase{
 	}},
 
 	// The base url of the service.
-	{name: "a base url changes", long: true, mapping: stepThree, workers: true, nights: []sheetNight{
+	{name: "a base url changes", long: true, mapping: stepThree, nights: []sheetNight{
 		{rows: []string{"1-3"}, posts: stored(3)},
 		{at: "second", dry: true, code: 3, says: []string{"--accept same-service", "--accept new-service"}},
 		{flags: "--accept new-ledger", code: 3}, {flags: "--accept new-identity", code: 3},
@@ -547,7 +547,7 @@ var born = []string{bornActivity, agreementActivity, signActivity}
 
 // grown is a case in which a mapping that has run for some clients gets one more activity.
 func grown(name string, then []string, says string) nightCase {
-	return nightCase{name: "grown: " + name, long: true, mapping: campaign(born...), workers: true, nights: []sheetNight{
+	return nightCase{name: "grown: " + name, long: true, mapping: campaign(born...), nights: []sheetNight{
 		{rows: []string{"1-5"}, posts: "client 5, claim 5, activity 15, link 5"},
 		{mapping: campaign(then...), dry: true, again: true, calls: []string{"!/by-"}, says: []string{"[grown]", says, "5 known clients"}, posts: "activity 5"},
 		{says: []string{"![grown]"}},

@@ -33,8 +33,7 @@ type nightCase struct {
 	env     string // lines of the environment's entry
 	wire    func(*apitest.Wire)
 	ways    []string // in which the step sheetNight.doubt ends in doubt; see variants
-	orders  bool     // also with the rows of every sheet in the reverse order
-	workers bool     // with each number of workers, as ways and orders are too
+	orders  bool     // also with the rows of every sheet in the reverse order, and fewer requests in flight
 	promise bool     // every night that writes a workbook is held to checkPromise
 	nights  []sheetNight
 }
@@ -125,7 +124,7 @@ func (c nightCase) run(t *testing.T, v variant) {
 	}
 	s.environment(c.env)
 	for i, n := range c.nights {
-		if v.order == "above" {
+		if v.reversed {
 			n = n.reversed()
 		}
 		r.change(n)
@@ -154,10 +153,7 @@ func (c nightCase) run(t *testing.T, v variant) {
 // play is the run of a night.
 func (r *nightRun) play(n sheetNight) {
 	r.t.Helper()
-	flags := strings.Fields(n.flags)
-	if r.v.workers != "" {
-		flags = r.v.flags(flags...)
-	}
+	flags := append(strings.Fields(n.flags), r.v.flags()...)
 	run, plan := r.run, r.output("plan")
 	if n.rerun {
 		run, plan = func(flags ...string) played { return r.rerun(append(flags, r.output("results"))...) }, r.output("results.plan")
@@ -577,30 +573,26 @@ func isAbout(name string, c apitest.Call) bool {
 
 // variant is one combination under which nothing may be created twice.
 type variant struct {
-	way     string // how a step ended in doubt, see doubt
-	order   string // "above" reverses the rows of every sheet
-	workers string
+	way      string // how a step ended in doubt, see doubt
+	reversed bool   // the rows of every sheet, with two requests in flight
+}
+
+func (v variant) flags() []string {
+	if v.reversed {
+		return []string{"--concurrency", "2"}
+	}
+	return nil
 }
 
 // everyWay are the ways in which a step that was created may end in doubt; see variant.doubt.
 var everyWay = []string{"answered 500", "late", "killed"}
 
-// variants are those of a case: its ways, with the rows in both orders and with each number of workers. Without -long
-// it is one of these, another for each case.
+// variants are those of a case: its ways, with the rows in both orders. Without -long it is one of these, another for each
+// case.
 func (c nightCase) variants() (all []variant) {
-	if c.ways == nil && !c.orders && !c.workers {
-		return []variant{{}}
-	}
-	ways, orders := c.ways, []string{"below", "above"}
-	if ways == nil {
-		ways = []string{""}
-	}
-	if !c.orders {
-		orders = orders[:1]
-	}
-	for _, way := range ways {
-		for _, order := range orders {
-			all = append(all, variant{way, order, "2"}, variant{way, order, "8"})
+	for _, way := range append(c.ways, "")[:max(1, len(c.ways))] {
+		if all = append(all, variant{way, false}); c.orders {
+			all = append(all, variant{way, true})
 		}
 	}
 	if !*long {
@@ -609,9 +601,6 @@ func (c nightCase) variants() (all []variant) {
 	}
 	return all
 }
-
-// flags returns flags that set the number of workers, and more.
-func (v variant) flags(more ...string) []string { return append(more, "--concurrency", v.workers) }
 
 // doubt runs the program over the scene's sheet and leaves a step in doubt that the service has created: its answer
 // says nothing, comes after the program has stopped waiting for it, or meets a killed program. "not created" is an
