@@ -15,14 +15,6 @@ import (
 	"claimsheet/importer/cli"
 )
 
-// sends runs and expects an exit code and the steps that are sent.
-func (s *scene) sends(code int, steps ...string) {
-	s.t.Helper()
-	if diff := cmp.Diff(steps, s.mustRun(code, "--concurrency", "1").steps()); diff != "" {
-		s.t.Fatalf("sent (-want +got):\n%s", diff)
-	}
-}
-
 var listed = regexp.MustCompile(`(?m)^(\d+)  `)
 
 const canaryMapping = `
@@ -106,7 +98,7 @@ func TestP7_PurgeLeavesNothingPersonal(t *testing.T) {
 	statuses("the next night", "unchanged", "done")
 	expect(t, column(s.results(), "What to do")[0], "claimsheet link") // the url is purged
 	s.canarySheet("Other", "Customer-A", "Customer-B")
-	s.sends(0)
+	s.quiet()
 	statuses("a changed sheet", "changed", "changed")
 	expect(t, column(s.results(), "Error")[0], "no longer kept")
 	expect(t, column(s.results(), "Error")[1], "Results!D3 (source row 3)")
@@ -143,7 +135,7 @@ func TestP7_ForgetErasesOneClient(t *testing.T) {
 	}
 	expect(t, column(s.results(), "What to do")[0], "was erased on")
 	s.canarySheet("Other", "Customer-B")
-	s.sends(0)
+	s.quiet()
 	s.must(0, "history", "--purge", "--older-than", "0d", "--yes")
 	if left := s.leaks("Customer-A"); len(left) > 0 {
 		t.Error("a later run has recorded the client again")

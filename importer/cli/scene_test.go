@@ -304,13 +304,13 @@ func (p *program) kill() { p.signal(os.Kill) }
 // run runs the program over the scene's sheet, for its summary as JSON.
 func (s *scene) run(flags ...string) played {
 	s.t.Helper()
-	return s.runContext(s.t.Context(), append(flags, "--json")...)
+	return s.do(s.args(append(flags, "--json")...))
 }
 
-// runContext is run with a context of the caller's, and without --json.
-func (s *scene) runContext(ctx context.Context, flags ...string) played {
+// do runs a command, and shows the calls that no command has shown yet.
+func (s *scene) do(words []string) played {
 	s.t.Helper()
-	p := runAt(ctx, s.pace, "", s.args(flags...)...)
+	p := runAt(s.t.Context(), s.pace, "", words...)
 	p.calls, s.seen = s.service.Since(s.seen)
 	return p
 }
@@ -330,9 +330,7 @@ func (s *scene) rerun(books ...string) played {
 		}
 		words = append(words, word)
 	}
-	p := runAt(s.t.Context(), s.pace, "", words...)
-	p.calls, s.seen = s.service.Since(s.seen)
-	return p
+	return s.do(words)
 }
 
 // since returns the calls that no run has shown yet.
@@ -349,6 +347,14 @@ func (s *scene) mustRun(code int, flags ...string) played {
 		s.t.Fatalf("exit code %d, want %d\n%s%s\n%s", p.code, code, p.out, p.err, transcript(p.calls))
 	}
 	return p
+}
+
+// quiet runs and expects that nothing is sent.
+func (s *scene) quiet() {
+	s.t.Helper()
+	if posts := s.mustRun(0).posts(); len(posts) > 0 {
+		s.t.Errorf("the run sends %v", posts)
+	}
 }
 
 // compare compares what a dry run predicted with what the run did.
@@ -444,14 +450,9 @@ func onStep(step string) func(apitest.Call) bool {
 
 // settleDown waits until the service has done all that it was asked for.
 func (s *scene) settleDown() {
-	for s.busy() {
+	for slices.ContainsFunc(s.service.Calls(), func(c apitest.Call) bool { return c.Ended == 0 }) {
 		time.Sleep(time.Millisecond)
 	}
-}
-
-// busy reports that the service has not done yet all that it was asked for.
-func (s *scene) busy() bool {
-	return slices.ContainsFunc(s.service.Calls(), func(c apitest.Call) bool { return c.Ended == 0 })
 }
 
 // asked is how often the service was asked to create each step.

@@ -18,7 +18,6 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"claimsheet/apiclient/apitest"
-	"claimsheet/importer/cli"
 	"claimsheet/mapping/problem"
 )
 
@@ -102,14 +101,6 @@ func (s *scene) eachFile(folder string, see func(path string, text []byte)) {
 	}))
 }
 
-// exec runs the program as a process of its own, with the scene's temporary folder and a secret in its environment.
-func (s *scene) exec(args ...string) (code int, printed string) {
-	s.t.Helper()
-	temp := s.path("temp")
-	must(s.t, os.MkdirAll(temp, 0o700))
-	return child(programName, args, "TMPDIR="+temp, "TMP="+temp, "CANARY=canary-oauth").end(s.t)
-}
-
 // canaryScene is a scene in which every secret and every cell is a canary, over a service that gives canaries as links.
 func canaryScene(t *testing.T) *scene {
 	good := []any{"canary-mail@example.com", "CanaryName", "07911 999001", "1980-05-01", "1 Canary Street", "Yes", "CANARY-NO", 12.5, "2026-03-31 09:30"}
@@ -183,9 +174,11 @@ func TestP3_Canaries(t *testing.T) {
 			s, name, format := canaryScene(t), c.name, formats[i%2]
 			s.service.Play(c.faults)
 			var printed strings.Builder
+			temp := s.path("temp")
+			must(t, os.Mkdir(temp, 0o700))
 			for n, args := range [][]string{s.args("--dry-run", "--trace", s.path("trace-1")), s.args("--trace", s.path("trace-2"), "--log-format", format, "--log-file", s.path("log")),
 				s.args("--json", "--log-format", format), {"doctor", "-m", s.path("mapping.yaml"), "--trace", s.path("trace-3")}} {
-				code, out := s.exec(args...)
+				code, out := child(programName, args, "TMPDIR="+temp, "TMP="+temp, "CANARY=canary-oauth").end(t)
 				if n == 1 {
 					checkLines(t, format, readText(t, s.path("log")), code)
 				}
@@ -232,22 +225,13 @@ func TestX7_KilledRunLeavesNothingBehind(t *testing.T) {
 // P-8: the panic of a command prints where it was, not what it held.
 func TestP8_Panic(t *testing.T) {
 	t.Parallel()
-	var out, diagnostics bytes.Buffer
-	stdio := cli.IO{Out: &out, Err: &diagnostics, Env: func(string) string { panic("canary " + os.Args[0]) }}
-	code := cli.MainAt(t.Context(), []string{"run", "leads.xlsx"}, stdio, cli.QuickPace())
-	text := out.String() + diagnostics.String()
-	if code != 3 || strings.Contains(text, "canary") || strings.Contains(text, os.Args[0]) {
-		t.Errorf("exit code %d\n%s", code, text)
-	}
-	if !strings.Contains(text, "a fault of Claimsheet's own: panic with a string") || !strings.Contains(text, "claimsheet/importer/cli.(*program).runOptions ") {
-		t.Errorf("it does not say where:\n%s", text)
-	}
-	// The same in a process of its own, whose memory is not dumped either.
-	p := child("claimsheet-panics", []string{"run", "leads.xlsx"}, "GOTRACEBACK=crash")
+	p := child("claimsheet-panics", []string{"run", "leads.xlsx"}, "GOTRACEBACK=crash") // whose memory is not dumped either
 	p.Dir = t.TempDir()
-	if code, printed := p.end(t); code != 3 || strings.Contains(printed, "canary") {
+	code, printed := p.end(t)
+	if code != 3 || strings.Contains(printed, "canary") {
 		t.Errorf("exit code %d\n%s", code, printed)
 	}
+	expect(t, printed, "a fault of Claimsheet's own: panic with a string", "claimsheet/importer/cli.(*program).runOptions ")
 	if left, _ := os.ReadDir(p.Dir); len(left) > 0 {
 		t.Errorf("files were left: %v", left)
 	}

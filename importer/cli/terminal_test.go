@@ -91,7 +91,7 @@ func TestTerminal(t *testing.T) {
 		all += theBar.ReplaceAllString(speedAndTime.ReplaceAllString(frame, "N$1"), "[]") + "\n"
 	}
 	expect(t, all, "4 [] ETA Ns  N calls/s\n", "0/4 [] the service asks to wait")
-	piped, seen := s.runContext(t.Context()), screen(printed)
+	piped, seen := claimsheet(t, s.args()...), screen(printed)
 	if diff := cmp.Diff(piped.err, strings.Join(strings.SplitAfter(seen, "\n")[:2], "")); diff != "" || piped.code != 1 {
 		t.Errorf("exit code %d; the problems (-pipe +terminal):\n%s", piped.code, diff)
 	}

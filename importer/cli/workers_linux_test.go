@@ -24,7 +24,10 @@ import (
 // has new in the place of old.
 func (s *scene) worker(number int, old, new string, flags ...string) *background {
 	s.t.Helper()
-	w := inBackground(s.t, s.pace, append(s.workerArgs(number, old, new), flags...)...)
+	own := s.path(fmt.Sprintf("worker-%d.yaml", number))
+	text := strings.Replace(readText(s.t, s.path("environments.yaml")), "    base_url:", fmt.Sprintf("    headers: {X-Worker: %d}\n    base_url:", number), 1)
+	write(s.t, own, strings.Replace(text, old, new, 1))
+	w := inBackground(s.t, s.pace, append([]string{"worker", "--environments", own, "--state", s.path(fmt.Sprint("worker-", number))}, flags...)...)
 	s.t.Cleanup(func() {
 		if code := w.stop(); code != 130 {
 			s.t.Errorf("worker %d: exit code %d\n%s", number, code, w.err.String())
@@ -33,44 +36,11 @@ func (s *scene) worker(number int, old, new string, flags ...string) *background
 	return w
 }
 
-// workers starts so many workers. stop ends them, and returns what they said.
-func (s *scene) workers(n int) (stop func() (said []string)) {
-	s.t.Helper()
-	var all []*background
-	for i := range n {
-		all = append(all, s.worker(i, "", "", "--concurrency", "4"))
-	}
-	return func() (said []string) {
-		for _, w := range all {
-			w.stop()
-			said = append(said, w.err.String())
-		}
-		return said
-	}
-}
-
-// workerArgs are the arguments of a worker, whose environments file it writes.
-func (s *scene) workerArgs(number int, old, new string) []string {
-	s.t.Helper()
-	own := s.path(fmt.Sprintf("worker-%d.yaml", number))
-	text := strings.Replace(readText(s.t, s.path("environments.yaml")), "    base_url:", fmt.Sprintf("    headers: {X-Worker: %d}\n    base_url:", number), 1)
-	write(s.t, own, strings.Replace(text, old, new, 1))
-	return []string{"worker", "--environments", own, "--state", s.path(fmt.Sprint("worker-", number))}
-}
-
 // runBeside begins a run with workers.
 func (s *scene) runBeside(flags ...string) <-chan played {
 	done := make(chan played, 1)
 	go func() { done <- s.run(append(flags, "--workers")...) }()
 	return done
-}
-
-// handedOver reports whether plans of a run wait in a schema.
-func (s *scene) handedOver(schema string) bool {
-	s.t.Helper()
-	server := pgtest.Shared(s.t)
-	return server.Exec(s.t, fmt.Sprintf("SELECT to_regclass('%s.river_job') IS NOT NULL", schema)) == "t" &&
-		server.Exec(s.t, fmt.Sprintf("SELECT count(*) > 10 FROM %s.river_job", schema)) == "t"
 }
 
 // runTogether is a run with workers. Of a worker's calls only those for the templates are answered before n workers
@@ -91,7 +61,8 @@ func (s *scene) runTogether(n int, schema string, flags ...string) (p played, re
 	done, there := s.runBeside(flags...), false
 	s.waitFor("plans that all workers have begun", func() bool {
 		time.Sleep(200 * time.Millisecond) // each question is a process
-		there = there || s.handedOver(schema)
+		there = there || server.Exec(s.t, fmt.Sprintf("SELECT to_regclass('%s.river_job') IS NOT NULL", schema)) == "t" &&
+			server.Exec(s.t, fmt.Sprintf("SELECT count(*) > 10 FROM %s.river_job", schema)) == "t"
 		return len(done) > 0 || there &&
 			server.Exec(s.t, fmt.Sprintf("SELECT count(DISTINCT attempted_by[array_upper(attempted_by, 1)]) >= %d FROM %s.river_job WHERE state = 'running'", n, schema)) == "t"
 	})
@@ -134,7 +105,10 @@ func TestWorkersCarryOut(t *testing.T) {
 	url := server.URL()
 	_, schema, _ := strings.Cut(url, "search_path=")
 	s.environment("limits: {concurrency: 4}\n" + fmt.Sprintf("ledger: %q", url+"&application_name=of-"+schema))
-	stop := s.workers(workers)
+	var all []*background
+	for i := range workers {
+		all = append(all, s.worker(i, "", "", "--concurrency", "4"))
+	}
 	ended, most := make(chan struct{}), make(chan int)
 	go func() {
 		n := 0
@@ -176,8 +150,9 @@ func TestWorkersCarryOut(t *testing.T) {
 	s.must(0, "settle")
 	s.report()
 	s.must(5, "history", "--purge", "--older-than", "1d", "--yes")
-	for _, said := range stop() {
-		expect(t, said, "works for run")
+	for _, w := range all {
+		w.stop()
+		expect(t, w.err.String(), "works for run")
 	}
 	s.must(0, "history", "--purge", "--older-than", "1d", "--yes")
 }
@@ -310,20 +285,14 @@ func TestLedgerInDatabase(t *testing.T) {
 	onlyLong(t)
 	s := newScene(t, stepThree, leads(3))
 	s.inDatabase(pgtest.Shared(t), "")
-	quiet := func() {
-		t.Helper()
-		if posts := s.mustRun(0).posts(); len(posts) > 0 {
-			t.Errorf("the run sends %v", posts)
-		}
-		s.checkPromise()
-	}
 	said := s.must(0, "doctor")
 	expect(t, said, "PostgreSQL", "there is no ledger yet")
 	first := s.mustRun(0)
 	if len(first.posts()) == 0 {
 		t.Fatal("nothing was sent")
 	}
-	quiet()
+	s.quiet()
+	s.checkPromise()
 	if _, err := os.Stat(s.path(".claimsheet/ledger.db")); err == nil {
 		t.Error("there is a ledger in the state folder too")
 	}
@@ -341,7 +310,8 @@ func TestLedgerInDatabase(t *testing.T) {
 	expect(t, s.must(0, "copy-ledger", "--to", "file:"+url), "steps; its rows were counted and checked")
 	expect(t, s.must(2, "copy-ledger", "--to", "file:"+url), "not empty")
 	s.environment("ledger: file:" + url)
-	quiet()
+	s.quiet()
+	s.checkPromise()
 	other, old := s.path(".claimsheet/inputs/other.xlsx"), time.Now().AddDate(0, 0, -3)
 	write(t, other, "of a run that another ledger knows")
 	must(t, os.Chtimes(other, old, old))
