@@ -151,7 +151,6 @@ func (h *tale) begin(plan func(step string, attempt int, kind string) string) in
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.command++
-	h.before = h.connections.seen()
 	h.plan, h.onPost, h.posts = plan, nil, 0
 	return h.command
 }

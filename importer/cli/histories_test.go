@@ -259,7 +259,6 @@ type tale struct {
 	plan     func(step string, attempt int, kind string) string // of the command; nil: all goes well
 	onPost   func(n int) (before, after func())                 // of the command; nil for none
 	posts    int                                                // of the command
-	before   int                                                // connections that there were when it began
 	odd      int                                                // complaints of the service that were told
 
 	story []string // what happened, in order
@@ -437,10 +436,11 @@ func (h *tale) run(o outing) night {
 	n := night{number: h.begin(h.mishaps(o))}
 	if o.kill {
 		arm = h.killer()
+		h.server.CloseClientConnections() // of commands before
 	}
 	h.tell("run %d: %v faults %d%% late %v kill %v", n.number, h.words(o), o.faults, o.late, o.kill)
 	n.played = h.carryOut(h.words(o), o.kill, arm)
-	for o.kill && h.connections.since(h.before) { // what a killed process has sent is on its way
+	for o.kill && h.open.Load() > 0 { // what a killed process has sent is on its way
 		time.Sleep(time.Millisecond)
 	}
 	h.settleDown()

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"maps"
-	"net"
-	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
@@ -644,59 +642,19 @@ func (s *scene) inDoubt(step string, f apitest.Fault) {
 func (s *scene) killWhenMade(step string, flags ...string) {
 	s.t.Helper()
 	p := child(programName, s.args(flags...))
-	before, dead := s.connections.seen(), make(chan struct{})
+	dead := make(chan struct{})
+	s.server.CloseClientConnections() // of commands before
 	s.inDoubt(step, apitest.Fault{Then: func() {
 		p.kill()
 		<-dead
 	}})
 	code, said := p.end(s.t)
 	close(dead)
-	for s.connections.since(before) { // what it has sent is on its way
+	for s.open.Load() > 0 { // what it has sent is on its way
 		time.Sleep(time.Millisecond)
 	}
 	if code != -1 {
 		s.t.Fatalf("exit code %d: it was not killed\n%s", code, said)
 	}
 	s.since()
-}
-
-// connections counts the open connections of a scene's service, in the order in which they came.
-type connections struct {
-	mu    sync.Mutex
-	count int
-	open  map[net.Conn]int
-}
-
-func (c *connections) note(conn net.Conn, state http.ConnState) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch state {
-	case http.StateNew:
-		if c.open == nil {
-			c.open = map[net.Conn]int{}
-		}
-		c.count++
-		c.open[conn] = c.count
-	case http.StateClosed, http.StateHijacked:
-		delete(c.open, conn)
-	}
-}
-
-// seen is how many there were.
-func (c *connections) seen() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.count
-}
-
-// since reports whether a connection is open that came after the first n.
-func (c *connections) since(n int) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, at := range c.open {
-		if at > n {
-			return true
-		}
-	}
-	return false
 }

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -17,6 +19,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -110,8 +113,9 @@ type scene struct {
 	entry   string // of the environments file, but for the address and the case
 	pace    cli.Pace
 
-	connections connections
-	seen        int // calls of the service that a run's result has shown already
+	server *httptest.Server
+	open   atomic.Int64 // connections to it
+	seen   int          // calls of the service that a run's result has shown already
 }
 
 func newScene(t *testing.T, mapping string, rows [][]any) *scene {
@@ -131,11 +135,18 @@ func newScene(t *testing.T, mapping string, rows [][]any) *scene {
 // startScene is a scene without files.
 func startScene(t *testing.T, templates []apitest.Template) *scene {
 	s := &scene{t: t, dir: t.TempDir(), service: apitest.New(templates...), input: "leads.xlsx", pace: cli.QuickPace()}
-	server := httptest.NewUnstartedServer(s.service)
-	server.Config.ConnState = s.connections.note
-	server.Start()
-	t.Cleanup(server.Close)
-	s.url = server.URL
+	s.server = httptest.NewUnstartedServer(s.service)
+	s.server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			s.open.Add(1)
+		case http.StateClosed, http.StateHijacked:
+			s.open.Add(-1)
+		}
+	}
+	s.server.Start()
+	t.Cleanup(s.server.Close)
+	s.url = s.server.URL
 	return s
 }
 
