@@ -550,13 +550,7 @@ func (p *group) unlikeRows(m *member) string {
 			taken++
 		}
 	}
-	want, bad := 0, counts["failed"]+counts["invalid"]+counts["not started"]
-	switch {
-	case counts["uncertain"] > 0:
-		want = 4
-	case bad > 0:
-		want = 1
-	}
+	want, bad := exitCodeOf(counts), counts["failed"]+counts["invalid"]+counts["not started"]
 	switch {
 	case m.code != want:
 		return fmt.Sprintf("its rows are %v", counts)

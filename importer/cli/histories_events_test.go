@@ -493,15 +493,8 @@ func (h *tale) checkRows(o outing, n *night) {
 		words[row["Import status"]]++
 		h.checkIDs(n, r, row)
 	}
-	want := 0
-	switch {
-	case words["uncertain"] > 0:
-		want = 4
-	case words["failed"]+words["invalid"]+words["not started"] > 0:
-		want = 1
-	}
 	h.tell("   rows %v", words)
-	if n.code != want && n.code != 3 {
+	if n.code != exitCodeOf(words) && n.code != 3 {
 		h.disagree("run %d: exit code %d, and the rows are %v", n.number, n.code, words)
 	}
 	if n.code == 3 && o.faults == 0 && !strings.Contains(n.err, "new-ledger") {

@@ -103,6 +103,17 @@ func column(records []record, name string) []string {
 	return list
 }
 
+// exitCodeOf is the exit code of a run by how many of its rows have each status.
+func exitCodeOf(statuses map[string]int) int {
+	switch {
+	case statuses["uncertain"] > 0:
+		return 4
+	case statuses["failed"]+statuses["invalid"]+statuses["not started"] > 0:
+		return 1
+	}
+	return 0
+}
+
 // said returns what a results workbook of the mapping stepThree says, by the names that the service gives to steps.
 // Further contacts have their e-mail address for a key.
 func (s *scene) said() map[string]saidStep {
