@@ -128,7 +128,7 @@ var mishaps = map[string]apitest.Fault{
 var mostMishaps = []string{"closed before anything was created", cutAfter, brokenAfter, "500", tooMany, refusedOnce, refusedOnce,
 	"500 and found a moment later", "202", "202 and found a moment later", "half of the answer", "no id in the answer"}
 
-// definite are the mishaps after which it is certain that nothing was created, and none.
+// definite are the mishaps after which it is certain that nothing was created; "" is no mishap.
 var definite = []string{"", tooMany, overtaken, refusedOnce}
 
 // slowness is how long look-ups do not find a client that was created slowly; belief is how old an ambiguous attempt must be

@@ -206,7 +206,6 @@ func TestHistoriesFindPlantedBugs(t *testing.T) {
 		{"intent written after the request", kills},
 		{"nothing written before the end", kills},
 		{"outcomes written at the end", kills},
-		{"open intent sent again", kills},
 		{"sent again after a reset", lost},
 		{"sent again after a 500", lost},
 		{"a 5xx taken for a refusal", lost},

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"errors"
 	"net"
 	"os"
 	"os/signal"
@@ -23,7 +22,7 @@ func InstallTrial() {
 	hooks.wrap = func(c net.Conn) net.Conn { return pausedConn{c} }
 	hooks.silence, _ = time.ParseDuration(os.Getenv("TRIAL_LEASE"))
 	hooks.job = func(j *importer.Job) {
-		l := &buggyLedger{Ledger: j.Ledger, late: map[ledger.ClientKey][]ledger.Event{}, forgotten: map[ledger.StepID]bool{}}
+		l := &buggyLedger{Ledger: j.Ledger, late: map[ledger.ClientKey][]ledger.Event{}}
 		j.Ledger, j.Service = l, &buggyService{j.Service}
 	}
 }
@@ -36,7 +35,6 @@ const (
 	intentAfterRequest bug = "intent written after the request"
 	nothingBeforeEnd   bug = "nothing written before the end"
 	outcomesAtEnd      bug = "outcomes written at the end"
-	openIntentAgain    bug = "open intent sent again"
 	againAfterReset    bug = "sent again after a reset"
 	againAfter500      bug = "sent again after a 500"
 	refusedBy5xx       bug = "a 5xx taken for a refusal"
@@ -49,9 +47,8 @@ func (b bug) planted() bool { return os.Getenv("TRIAL_BUG") == string(b) }
 type buggyLedger struct {
 	importer.Ledger
 
-	mu        sync.Mutex
-	late      map[ledger.ClientKey][]ledger.Event // events that a bug writes later
-	forgotten map[ledger.StepID]bool              // steps that a bug takes for new ones
+	mu   sync.Mutex
+	late map[ledger.ClientKey][]ledger.Event // events that a bug writes later
 }
 
 func (l *buggyLedger) Append(events ...ledger.Event) error {
@@ -77,46 +74,10 @@ func (l *buggyLedger) spoilt(events []ledger.Event) (now []ledger.Event) {
 			continue
 		case doubtIsAnybodys.planted():
 			e.Addresses, e.LookedUp = nil, nil
-		case e.To == ledger.Sent && l.forgotten[e.StepID]:
-			e.Via = ledger.ViaRepeatable
 		}
 		now = append(now, e)
 	}
 	return now
-}
-
-// Steps leaves out, for openIntentAgain, what a killed run left in flight.
-func (l *buggyLedger) Steps(ctx context.Context, owner ledger.ClientKey, mapping string) (map[string]ledger.Step, error) {
-	steps, err := l.Ledger.Steps(ctx, owner, mapping)
-	return steps, errors.Join(err, l.forget(ctx, steps))
-}
-
-// StepsOfClients leaves out what Steps leaves out.
-func (l *buggyLedger) StepsOfClients(ctx context.Context, environment, mapping string, owners []ledger.ClientKey) ([]map[string]ledger.Step, error) {
-	all, err := l.Ledger.StepsOfClients(ctx, environment, mapping, owners)
-	return all, errors.Join(err, l.forget(ctx, all...))
-}
-
-// forget takes out of the steps of some clients, for openIntentAgain, what a killed run left in flight.
-func (l *buggyLedger) forget(ctx context.Context, clients ...map[string]ledger.Step) error {
-	if !openIntentAgain.planted() {
-		return nil
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, steps := range clients {
-		for key, s := range steps {
-			events, err := l.Ledger.(*ledger.Ledger).Events(ctx, s.StepID)
-			if err != nil {
-				return err
-			}
-			if events[len(events)-1].To == ledger.Sent {
-				l.forgotten[s.StepID] = true
-				delete(steps, key)
-			}
-		}
-	}
-	return nil
 }
 
 func (l *buggyLedger) AddressOwners(ctx context.Context, environment string, addresses []string) (map[string][]ledger.AddressOwner, error) {
