@@ -233,21 +233,14 @@ func (p *group) campaign() {
 	p.t.Logf("%d processes, %d in flight, shared addresses %v: %v, %d ambiguous answers, %d steps uncertain", len(p.members), p.flight, p.sharedAddresses, p.counts, p.ambiguous.Load(), len(p.uncertain()))
 }
 
-// rest has the processes work undisturbed until none sends anything, and then each once by itself.
+// rest has the processes work undisturbed until none sends anything.
 func (p *group) rest() bool {
 	for range 10 {
 		p.since()
 		p.work(false, func(m *member) { p.runOnce(m, false) })
-		if len(p.since().posts()) > 0 && !p.t.Failed() {
-			continue
+		if len(p.since().posts()) == 0 || p.t.Failed() {
+			return true
 		}
-		var one sync.Mutex
-		p.work(false, func(m *member) {
-			one.Lock()
-			defer one.Unlock()
-			p.runOnce(m, false)
-		})
-		return true
 	}
 	return false
 }
