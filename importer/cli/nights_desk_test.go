@@ -83,6 +83,16 @@ var deskCases = []nightCase{
 		{rows: append([]string{"a@ | Ann | | p@ | Poe | x@", "a@ | Ann | | q@ | Quo |"}, ofContacts[2:]...), flags: "--only a@example.com --max-failures 100%", code: 1, cells: contactsShown},
 		{do: []string{"lose ledger"}, rerun: true, flags: "--yes --max-failures 100%", code: 1, cells: contactsShown},
 	}},
+	{name: "what is said of others when a client is erased", mapping: byAgreement("reuse", ""), nights: []sheetNight{ // that a row was refused because of the client
+		{rows: []string{"1 Customer-A"}, posts: "client 1, link 1"},
+		{rows: []string{"1 Customer-A", "3 Customer-C"}, faults: faults{"every lookup c3@example.com": {apitest.Answer(apitest.JSON(200, `{"contactId":"<client Customer-A>"}`))}},
+			code: 1, errors: []string{"", "…“Customer-A”"}},
+		{idle: true, do: []string{"history --forget Customer-A --yes"}, also: func(s *scene, _ played) {
+			if left := s.leaks("Customer-A"); len(left) > 0 {
+				s.t.Errorf("after the erasure there are left: %q", left)
+			}
+		}},
+	}},
 	{name: "who may not be erased", long: true, mapping: linked, nights: []sheetNight{
 		{rows: []string{"1 A-1"}, faults: faults{"claim": {failed500}}, code: 4, posts: "?"},
 		{idle: true, do: []string{"history --forget c1@example.com --yes → 2 [client-undecided]", "history --forget c1@example.com --yes → 2 !c1@example.com",
