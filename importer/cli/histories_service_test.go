@@ -223,8 +223,9 @@ func (h *tale) look() {
 
 // note is look with h.mu held.
 func (h *tale) note() {
-	made := h.service.Created()
-	for _, c := range h.service.Calls() {
+	calls := h.service.Calls()
+	made := h.service.Created() // with all that the calls have created
+	for _, c := range calls {
 		if c.Created == "" || h.withID(c.Created) != nil {
 			continue
 		}

@@ -173,19 +173,13 @@ func editWorkbook(t *testing.T, path string, change func(f *excelize.File)) {
 // cellAt is the reference of a row's cell below a header.
 func cellAt(t *testing.T, f *excelize.File, sheet, header string, row int) string {
 	t.Helper()
-	found, err := f.SearchSheet(sheet, header)
+	rows, err := f.GetRows(sheet)
 	must(t, err)
-	for _, at := range found {
-		column, line, err := excelize.CellNameToCoordinates(at)
-		must(t, err)
-		if line == 1 {
-			name, err := excelize.CoordinatesToCellName(column, row)
-			must(t, err)
-			return name
-		}
+	column := slices.Index(rows[0], header)
+	if column < 0 {
+		t.Fatalf("the sheet %s has no column %q", sheet, header)
 	}
-	t.Fatalf("the sheet %s has no column %q", sheet, header)
-	return ""
+	return fmt.Sprint(cell.ColumnName(column), row)
 }
 
 // stepCell is the cell of a column in the line of a client's step in the sheet Steps.
