@@ -325,14 +325,8 @@ func TestTerminated(t *testing.T) {
 		}
 		s := newScene(t, stepThree, leads(12))
 		p := child(programName, s.args("--concurrency", "4"))
-		posts, later := 1+rng.Int64N(70), time.Duration(rng.IntN(3000))*time.Microsecond
-		var seen atomic.Int64
-		s.service.Play(func(c apitest.Call) apitest.Fault {
-			if c.Method != "GET" && seen.Add(1) == posts {
-				time.AfterFunc(later, func() { p.signal(by) })
-			}
-			return apitest.Fault{Delay: 2 * time.Millisecond}
-		})
+		later := time.Duration(rng.IntN(3000)) * time.Microsecond
+		s.service.Play(atPost(1+rng.Int64N(70), 2*time.Millisecond, func() { time.AfterFunc(later, func() { p.signal(by) }) }))
 		if code, said := p.end(t); code != 143 && code != 0 {
 			t.Errorf("exit code %d, want 143 or, at the very end, 0\n%s", code, said)
 		}
@@ -422,13 +416,7 @@ func TestKilledLeavesFewInDoubt(t *testing.T) {
 	rng, before := seeded(t, 0), 0
 	for kill := range testform.LongOr(4, 1) {
 		p := child(programName, s.args("--concurrency", fmt.Sprint(inFlight)))
-		at, posts := 20+rng.Int64N(20), atomic.Int64{}
-		s.service.Play(func(c apitest.Call) (f apitest.Fault) {
-			if f.Delay = time.Millisecond; c.Method != "GET" && posts.Add(1) == at {
-				p.kill()
-			}
-			return f
-		})
+		s.service.Play(atPost(20+rng.Int64N(20), time.Millisecond, p.kill))
 		if code, said := p.end(t); code != -1 {
 			t.Fatalf("exit code %d: it was not killed\n%s", code, said)
 		}
@@ -444,6 +432,17 @@ func TestKilledLeavesFewInDoubt(t *testing.T) {
 		t.Errorf("exit code %d\n%s", p.code, p.err)
 	}
 	s.checkPromise()
+}
+
+// atPost is a script of a service that answers after a delay, and does something when a creating call comes in, by its number.
+func atPost(number int64, delay time.Duration, do func()) func(apitest.Call) apitest.Fault {
+	var posts atomic.Int64
+	return func(c apitest.Call) apitest.Fault {
+		if c.Method != http.MethodGet && posts.Add(1) == number {
+			do()
+		}
+		return apitest.Fault{Delay: delay}
+	}
 }
 
 // seeded is the chance that a test which kills goes by; it says how to have the same again.
