@@ -44,10 +44,6 @@ func (p *program) copyLedger(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if l.ledger == nil {
-		return problem.New("no-run", "there is nothing to copy: nothing was ever run here (there is no ledger in %s)", l.session.State).
-			Hinted("--state names another state folder")
-	}
 	if n, err := journal.Pending(l.journal()); err != nil {
 		return err
 	} else if n > 0 {

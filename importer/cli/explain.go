@@ -38,11 +38,7 @@ func (p *program) explainCommand() *cli.Command {
 				i := slices.Index(names, name)
 				switch {
 				case i < 0:
-					hint := "claimsheet explain lists the codes"
-					if near, ok := problem.Nearest(name, names); ok {
-						hint = "did you mean “" + near + "”?"
-					}
-					return problem.New("unknown-code", "there is no problem code “%s”", problem.Shorten(name)).Hinted("%s", hint)
+					return problem.New("unknown-code", "there is no problem code “%s”", problem.Shorten(name)).Hinted("%s", problem.Suggestion(name, names))
 				case codes[i].Text == "":
 					fmt.Fprintf(p.Out, "%s: %s. The message and its hint say the rest.\n", name, codes[i].Title)
 				default:

@@ -25,11 +25,8 @@ func acceptedGuards(codes []string) (map[string]bool, error) {
 	accept := map[string]bool{}
 	for _, code := range codes {
 		if !slices.Contains(guardCodes, code) {
-			hint := "expected one of " + strings.Join(guardCodes, ", ")
-			if nearest, ok := problem.Nearest(code, guardCodes); ok {
-				hint = "did you mean --accept " + nearest + "? " + hint
-			}
-			return nil, problem.New("usage", "--accept takes the code of a guard, not “%s”", problem.Shorten(code)).Hinted("%s", hint)
+			return nil, problem.New("usage", "--accept takes the code of a guard, not “%s”", problem.Shorten(code)).
+				Hinted("%s", problem.Suggestion(code, guardCodes))
 		}
 		accept[code] = true
 	}

@@ -82,12 +82,8 @@ func checkHistoryFlags(c *cli.Context) (days int, err error) {
 	switch {
 	case c.NArg() > 1:
 		return 0, problem.New("usage", "one client at a time; %d are named", c.NArg()).Hinted("put a key that has spaces in quotes")
-	case purges && forgets:
-		return usage("--purge and --forget exclude each other")
-	case forgets && c.String("forget") == "":
-		return usage("--forget takes the key of a client")
-	case (purges || forgets) && c.Args().First() != "":
-		return usage("--purge and --forget take no other client key")
+	case purges && forgets, (purges || forgets) && c.Args().First() != "":
+		return usage("a CLIENT-KEY, --purge and --forget exclude each other")
 	case purges != c.IsSet("older-than"):
 		return usage("--purge and --older-than belong together")
 	case !purges:
@@ -144,11 +140,7 @@ func (l *ledgerSession) listRuns(ctx context.Context) error {
 		listed[i].Finished, listed[i].Rows, listed[i].Clients, listed[i].Requests = &r.Finished, &s.Rows, &s.Clients, &s.Requests
 	}
 	l.object = historyJSON{Environment: l.session.Env.Name, Runs: listed}
-	switch {
-	case l.ledger == nil:
-		fmt.Fprintf(l.Out, "nothing was ever run here (there is no ledger in %s)\n", l.session.State)
-		return nil
-	case len(runs) == 0:
+	if len(runs) == 0 {
 		fmt.Fprintf(l.Out, "nothing was ever run in the environment “%s”\n", l.session.Env.Name)
 		return nil
 	}
@@ -236,17 +228,9 @@ func (l *ledgerSession) printClients(ctx context.Context, key string) error {
 	if len(owners) == 0 {
 		return l.unknownClient()
 	}
-	runs, err := l.runs(ctx)
-	if err != nil {
-		return err
-	}
-	isRun := map[string]bool{}
-	for _, r := range runs {
-		isRun[r.ID] = true
-	}
 	clients := make([]clientJSON, len(owners))
 	for i, owner := range owners {
-		if clients[i], err = l.gather(ctx, owner, isRun); err != nil {
+		if clients[i], err = l.gather(ctx, owner); err != nil {
 			return err
 		}
 	}
@@ -267,9 +251,6 @@ func (l *ledgerSession) unknownClient() error {
 
 // everyOwner returns the clients that a key names, alone or as SPACE:KEY, in every scope of the environment, erased ones included.
 func (l *ledgerSession) everyOwner(ctx context.Context, key string) (all []ledger.ClientKey, err error) {
-	if l.ledger == nil {
-		return nil, nil
-	}
 	scopes, err := l.scopes(ctx)
 	if err != nil {
 		return nil, err
@@ -291,7 +272,7 @@ func (l *ledgerSession) everyOwner(ctx context.Context, key string) (all []ledge
 }
 
 // gather collects what the ledger knows about a client.
-func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey, isRun map[string]bool) (clientJSON, error) {
+func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey) (clientJSON, error) {
 	c := clientJSON{Key: owner.Client, Space: owner.Space, Scope: owner.Environment, Steps: []stepJSON{}}
 	if at, erased := ledger.Erased(owner.Client); erased {
 		c.Key, c.ErasedAt = "", &at
@@ -312,7 +293,7 @@ func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey, isRu
 		}
 		for _, e := range events {
 			run := e.Run
-			if !isRun[run] {
+			if e.Via == ledger.ViaByHand {
 				run = "" // a decision of the user has a name of its own
 			}
 			step.Events = append(step.Events, eventJSON{e.At, string(e.To), run, e.Via, e.Status, e.Reason, e.ID})
@@ -399,10 +380,6 @@ func joined(texts ...string) string {
 
 // purge removes personal data that is older than some days from the state folder.
 func (l *ledgerSession) purge(ctx context.Context, days int, yes bool) error {
-	if l.ledger == nil {
-		fmt.Fprintf(l.Out, "nothing to purge: nothing was ever run here (there is no ledger in %s)\n", l.session.State)
-		return nil
-	}
 	before := time.Now().AddDate(0, 0, -days)
 	question := fmt.Sprintf("Purge what is older than %s in the environment “%s”? Kept copies of sheets, requests, answers and redirect urls\n"+
 		"go for good; keys, states and ids stay.", moment(before), l.session.Env.Name)

@@ -120,7 +120,7 @@ type ledgerSession struct {
 	ledgerPlace // once it was looked for
 	session     *load.Session
 	where       load.Where
-	ledger      *ledger.Ledger // nil when nothing was ever run here
+	ledger      *ledger.Ledger // nil until it is opened
 	run         string         // the run that records events, or the name of what a command records without a run
 	shared      bool           // other processes may write the ledger too, if it is in a database
 	accept      map[string]bool
@@ -161,14 +161,20 @@ func (l *ledgerSession) find(ctx context.Context) (err error) {
 	return err
 }
 
-// openLedger opens the ledger of the environment with read, take or takeShared, if there is one, until the end of the command.
+// openLedger opens the ledger of the environment with read, take or takeShared until the end of the command, which is refused where there is
+// none.
 func (p *program) openLedger(c *cli.Context, open func(*ledgerSession) error) (*ledgerSession, error) {
 	l, err := p.openEnvironment(p.where(c))
 	if err != nil {
 		return l, err
 	}
 	p.closers = append(p.closers, l.close)
-	if there, err := l.isThere(); !there {
+	there, err := l.isThere()
+	if err == nil && !there {
+		err = problem.New("no-run", "nothing was ever run here: there is no ledger in %s", l.session.State).
+			Hinted("-e names another environment, --state another state folder")
+	}
+	if err != nil {
 		return l, err
 	}
 	return l, open(l)
@@ -356,9 +362,6 @@ func (l *ledgerSession) scopes(ctx context.Context) ([]string, error) {
 
 // runs returns the runs in the environment, the newest first.
 func (l *ledgerSession) runs(ctx context.Context) (runs []ledger.Run, err error) {
-	if l.ledger == nil {
-		return nil, nil
-	}
 	scopes, err := l.scopes(ctx)
 	if err != nil {
 		return nil, err

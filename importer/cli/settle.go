@@ -74,19 +74,17 @@ func (p *program) settle(c *cli.Context, choice settle.Choice) error {
 	if err != nil {
 		return err
 	}
-	var candidates []settle.UncertainStep
-	var scopes []string
-	if l.ledger != nil {
-		if scopes, err = l.scopes(ctx); err != nil {
-			return err
-		}
-		find := settle.Uncertain
-		if choice == settle.Undo {
-			find = settle.Decided
-		}
-		if candidates, err = find(ctx, l.ledger, scopes); err != nil {
-			return err
-		}
+	scopes, err := l.scopes(ctx)
+	if err != nil {
+		return err
+	}
+	find := settle.Uncertain
+	if choice == settle.Undo {
+		find = settle.Decided
+	}
+	candidates, err := find(ctx, l.ledger, scopes)
+	if err != nil {
+		return err
 	}
 	said := settleJSON{Environment: l.session.Env.Name, Decided: []decidedJSON{}}
 	if choice == "" {
@@ -183,11 +181,7 @@ func stepsAre(n int, what string) string {
 
 // listDoubts prints what is uncertain, which also sets the exit code.
 func (l *ledgerSession) listDoubts(doubts []settle.UncertainStep) {
-	switch {
-	case l.ledger == nil:
-		fmt.Fprintf(l.Out, "nothing is uncertain: nothing was ever run here (there is no ledger in %s)\n", l.session.State)
-		return
-	case len(doubts) == 0:
+	if len(doubts) == 0 {
 		fmt.Fprintln(l.Out, "nothing is uncertain")
 		return
 	}
@@ -278,7 +272,7 @@ func (l *ledgerSession) namedSteps(ctx context.Context, choice settle.Choice, wo
 	for i, word := range words {
 		name := fmt.Sprintf("word %d after the flags", i+1)
 		old := false // the number of an earlier list, which is never taken for an id
-		if number, err := strconv.ParseInt(word, 10, 64); err == nil && l.ledger != nil {
+		if number, err := strconv.ParseInt(word, 10, 64); err == nil {
 			name = "“" + word + "”"
 			if old, err = l.ledger.WasUnsettled(ctx, number); err != nil {
 				return nil, "", err

@@ -43,10 +43,6 @@ func (p *program) track(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if l.ledger == nil {
-		return problem.New("no-ledger", "nothing was ever run here (there is no ledger in %s), so no event belongs to anything", l.session.State).
-			Hinted("name the mapping with -m, or the folder with --state")
-	}
 	if !l.session.Env.Tracks() {
 		return problem.New("no-tracking", "the environment “%s” does not describe events", l.session.Env.Name).
 			Hinted("add “tracking” to the environment; docs/tracking.md has examples")
