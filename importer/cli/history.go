@@ -121,47 +121,35 @@ type runJSON struct {
 	Version   string           `json:"version"`   // of Claimsheet
 }
 
-// listRuns prints the runs of the environment.
 func (l *ledgerSession) listRuns(ctx context.Context) error {
 	runs, err := l.runs(ctx)
 	if err != nil {
 		return err
 	}
-	listed := make([]runJSON, len(runs))
-	for i, r := range runs {
-		listed[i] = runJSON{Run: r.ID, Started: r.Started, Mapping: r.Mapping, Input: r.Input, KeptInput: r.KeptInput != "", Results: r.Output, Version: r.Version}
-		if r.Finished.IsZero() {
-			continue
-		}
-		s, err := readSummary(r.Summary)
-		if err != nil {
-			return err
-		}
-		listed[i].Finished, listed[i].Rows, listed[i].Clients, listed[i].Requests = &r.Finished, &s.Rows, &s.Clients, &s.Requests
-	}
-	l.object = historyJSON{Environment: l.session.Env.Name, Runs: listed}
-	if len(runs) == 0 {
-		fmt.Fprintf(l.Out, "nothing was ever run in the environment “%s”\n", l.session.Env.Name)
-		return nil
-	}
+	var listed []runJSON
 	fmt.Fprintf(l.Out, "Runs in the environment “%s”, the newest first:\n\n", l.session.Env.Name)
 	table := tabwriter.NewWriter(l.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "RUN\tSTARTED\tTOOK\tMAPPING\tSHEET\tROWS")
-	for i, r := range runs {
-		took := "–"
+	for _, r := range runs {
+		one := runJSON{Run: r.ID, Started: r.Started, Mapping: r.Mapping, Input: r.Input, KeptInput: r.KeptInput != "", Results: r.Output, Version: r.Version}
+		took, rows := "–", "did not end: it is still running, or was stopped from outside"
 		if !r.Finished.IsZero() {
-			took = r.Finished.Sub(r.Started).Round(time.Second).String()
+			s, err := readSummary(r.Summary)
+			if err != nil {
+				return err
+			}
+			one.Finished, one.Rows, one.Clients, one.Requests = &r.Finished, &s.Rows, &s.Clients, &s.Requests
+			took, rows = r.Finished.Sub(r.Started).Round(time.Second).String(), rowsInWords(s.Rows)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID[:min(8, len(r.ID))], moment(r.Started), took, problem.OneLine(r.Mapping), problem.OneLine(r.Input), rowsInWords(listed[i].Rows))
+		listed = append(listed, one)
+		fmt.Fprintf(table, "%.8s\t%s\t%s\t%s\t%s\t%s\n", r.ID, moment(r.Started), took, problem.OneLine(r.Mapping), problem.OneLine(r.Input), rows)
 	}
+	l.object = historyJSON{Environment: l.session.Env.Name, Runs: listed}
 	return table.Flush()
 }
 
 // rowsInWords says how a run's rows ended, the commonest words last.
-func rowsInWords(c *result.Counts) string {
-	if c == nil {
-		return "did not end: it is still running, or was stopped from outside"
-	}
+func rowsInWords(c result.Counts) string {
 	words := []string{}
 	for _, n := range []struct {
 		count int
@@ -225,9 +213,6 @@ func (l *ledgerSession) printClients(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	if len(owners) == 0 {
-		return l.unknownClient()
-	}
 	clients := make([]clientJSON, len(owners))
 	for i, owner := range owners {
 		if clients[i], err = l.gather(ctx, owner); err != nil {
@@ -244,12 +229,8 @@ func (l *ledgerSession) printClients(ctx context.Context, key string) error {
 	return nil
 }
 
-func (l *ledgerSession) unknownClient() error {
-	return problem.New("unknown-client", "no client in the environment “%s” has this key", l.session.Env.Name).
-		Hinted("write it as the results workbook shows it in the sheet Steps; -e names another environment, --state another state folder")
-}
-
-// everyOwner returns the clients that a key names, alone or as SPACE:KEY, in every scope of the environment, erased ones included.
+// everyOwner returns the clients that a key names, alone or as SPACE:KEY, in every scope of the environment, erased ones included. It fails
+// when there is no such client.
 func (l *ledgerSession) everyOwner(ctx context.Context, key string) (all []ledger.ClientKey, err error) {
 	scopes, err := l.scopes(ctx)
 	if err != nil {
@@ -268,7 +249,39 @@ func (l *ledgerSession) everyOwner(ctx context.Context, key string) (all []ledge
 		}
 		all = slices.Concat(all, owners, slices.DeleteFunc(inSpace, func(o ledger.ClientKey) bool { return o.Space != space }))
 	}
+	if len(all) == 0 {
+		return nil, l.unknownClient()
+	}
 	return all, nil
+}
+
+func (l *ledgerSession) unknownClient() problem.Problem {
+	return problem.New("unknown-client", "no client in the environment “%s” has this key", l.session.Env.Name).
+		Hinted("write it as the results workbook shows it in the sheet Steps; -e names another environment, --state another state folder")
+}
+
+// oneClient returns the entries of the one client that a key names: one for each case under version 1. An erased client is unknown.
+func (l *ledgerSession) oneClient(ctx context.Context, key string) ([]ledger.ClientKey, error) {
+	owners, err := l.everyOwner(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	owners = slices.DeleteFunc(owners, func(owner ledger.ClientKey) bool {
+		_, erased := ledger.Erased(owner.Client)
+		return erased
+	})
+	spaces := map[string]bool{}
+	for _, owner := range owners {
+		spaces[owner.Space] = true
+	}
+	switch {
+	case len(owners) == 0:
+		return nil, l.unknownClient()
+	case len(spaces) > 1:
+		return nil, problem.New("ambiguous-key", "%d clients have this key, with different kinds of key", len(spaces)).
+			Hinted("write the kind and a colon before it: %s", strings.Join(slices.Sorted(maps.Keys(spaces)), ", "))
+	}
+	return owners, nil
 }
 
 // gather collects what the ledger knows about a client.
@@ -355,20 +368,14 @@ func (s stepJSON) print(w io.Writer) {
 	}
 }
 
-// cause says what caused the event: a run or a command, and why. The reason of a decision names you.
+// cause says what caused the event, and why. The reason of a decision names you.
 func (e eventJSON) cause() string {
-	who, status, via := "a command", "", e.Via
-	switch {
-	case e.Run != "":
-		who = fmt.Sprintf("run %.8s", e.Run)
-	case e.Via == ledger.ViaByHand:
-		who = ""
+	who, status, via := fmt.Sprintf("run %.8s", e.Run), "", e.Via
+	if e.Run == "" {
+		who, via = "", ""
 	}
 	if e.Status != 0 && !strings.Contains(e.Reason, fmt.Sprint("HTTP ", e.Status)) {
 		status = fmt.Sprintf("HTTP %d", e.Status)
-	}
-	if e.Via == ledger.ViaByHand {
-		via = ""
 	}
 	return joined(who, status, via, e.Reason)
 }
@@ -429,7 +436,7 @@ type removedJSON struct {
 
 // forget erases one client.
 func (l *ledgerSession) forget(ctx context.Context, key string, yes bool) error {
-	owners, err := l.toForget(ctx, key)
+	owners, err := l.oneClient(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -475,30 +482,6 @@ func (l *ledgerSession) forget(ctx context.Context, key string, yes bool) error 
 	}
 	fmt.Fprintln(l.Out, "Remove the client from results workbooks and from the export too: each run keeps a copy of its sheet.")
 	return nil
-}
-
-// toForget returns the client's entries: one for each case under version 1.
-func (l *ledgerSession) toForget(ctx context.Context, key string) ([]ledger.ClientKey, error) {
-	found, err := l.everyOwner(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	var owners []ledger.ClientKey
-	spaces := map[string]bool{}
-	for _, owner := range found {
-		if _, erased := ledger.Erased(owner.Client); !erased {
-			owners = append(owners, owner)
-			spaces[owner.Space] = true
-		}
-	}
-	switch {
-	case len(owners) == 0:
-		return nil, l.unknownClient()
-	case len(spaces) > 1:
-		return nil, problem.New("ambiguous-key", "%d clients have this key, with different kinds of key", len(spaces)).
-			Hinted("write the kind and a colon before it: %s", strings.Join(slices.Sorted(maps.Keys(spaces)), ", "))
-	}
-	return owners, nil
 }
 
 // keptInputs returns the file names of the copies of sheets that runs have.

@@ -360,7 +360,7 @@ func (l *ledgerSession) scopes(ctx context.Context) ([]string, error) {
 	}), err
 }
 
-// runs returns the runs in the environment, the newest first.
+// runs returns the runs in the environment, the newest first. It fails when nothing was ever run there.
 func (l *ledgerSession) runs(ctx context.Context) (runs []ledger.Run, err error) {
 	scopes, err := l.scopes(ctx)
 	if err != nil {
@@ -371,6 +371,10 @@ func (l *ledgerSession) runs(ctx context.Context) (runs []ledger.Run, err error)
 			return nil, err
 		}
 		runs = append(runs, r)
+	}
+	if len(runs) == 0 {
+		return nil, problem.New("no-run", "nothing was ever run in the environment “%s”", l.session.Env.Name).
+			Hinted("-e names another environment, --state another state folder; this one is %s", l.session.State)
 	}
 	return runs, nil
 }

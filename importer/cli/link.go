@@ -92,16 +92,17 @@ type wantedLink struct {
 
 // findLink returns the newest link of the client with a key. Problems name the key by its number, because its text is personal data.
 func (l *ledgerSession) findLink(ctx context.Context, number int, key string) (link wantedLink, err error) {
-	owners, err := l.everyOwner(ctx, key)
+	owners, err := l.oneClient(ctx, key)
 	if err != nil {
+		if p, ok := err.(problem.Problem); ok {
+			p.Message = fmt.Sprintf("key %d: %s", number, p.Message)
+			err = p
+		}
 		return link, err
 	}
-	var spaces []string
 	var newest int64
 	for _, owner := range owners {
-		_, erased := ledger.Erased(owner.Client)
-		_, inCase := environment.ServiceOf(owner.Environment)
-		if inCase != "" {
+		if _, inCase := environment.ServiceOf(owner.Environment); inCase != "" {
 			return link, problem.New("no-links", "key %d is a client of version 1, which has no magic links: its redirect url comes with the creation of a client", number).
 				Hinted("the results workbook has it")
 		}
@@ -111,22 +112,15 @@ func (l *ledgerSession) findLink(ctx context.Context, number int, key string) (l
 		}
 		for _, s := range steps {
 			switch {
-			case erased || s.To != ledger.Done:
-			case s.Kind == ledger.KindClient && s.ID != "":
-				spaces, link.clientID = append(spaces, owner.Space), s.ID
+			case s.To != ledger.Done:
+			case s.Kind == ledger.KindClient:
+				link.clientID = s.ID
 			case s.Kind == ledger.KindLink && s.Ref.Last >= newest:
 				newest, link.step = s.Ref.Last, s.StepID
 			}
 		}
 	}
-	switch {
-	case len(spaces) == 0:
-		return link, problem.New("unknown-client", "key %d: no client with this key was created or found in the environment “%s”", number, l.session.Env.Name).
-			Hinted("write it as in the results workbook; a client that no run has created has no link")
-	case len(spaces) > 1:
-		return link, problem.New("ambiguous-key", "key %d: %d clients have this key, with different kinds of key", number, len(spaces)).
-			Hinted("write the kind and a colon before it: %s", strings.Join(spaces, ", "))
-	case link.step.Step == "":
+	if link.clientID == "" || link.step.Step == "" {
 		return link, problem.New("link-waits", "the client of key %d has no link yet: the first link is the last step of a client's plan; nothing was sent", number).
 			Hinted("%s decides what is uncertain; then run the sheet again: it sends what is missing, and then the link", l.command("settle"))
 	}
