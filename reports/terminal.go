@@ -66,7 +66,7 @@ func WriteSummary(w io.Writer, s result.Summary, n NextSteps) error {
 		fmt.Fprintf(&b, "Uncertain steps of the mapping: %d, also of clients that are not in the sheet.\n", s.UncertainSteps)
 	}
 	fmt.Fprintf(&b, "%s: %s.\n", sent, requestText(s.Requests))
-	for _, path := range workbooks(s) {
+	for _, path := range s.Workbooks() {
 		fmt.Fprintf(&b, "Every row is in %s\n", problem.OneLine(path))
 	}
 	for _, line := range nextSteps(s, n) {
@@ -173,25 +173,13 @@ func nextSteps(s result.Summary, n NextSteps) (lines []string) {
 		how = "Continue with the results workbook"
 	}
 	lines = append(lines, how+"; only what is missing is sent:")
-	for _, path := range workbooks(s) {
+	for _, path := range s.Workbooks() {
 		lines = append(lines, "  "+CommandLine(append(slices.Clone(n.Rerun), path)))
 	}
 	if r.Invalid > 0 {
 		lines = append(lines, "Correct them in the source of the sheet too; otherwise the next export has the same mistakes.")
 	}
 	return lines
-}
-
-// workbooks returns the paths of what was written.
-func workbooks(s result.Summary) []string {
-	var paths []string
-	for _, sheet := range s.Sheets {
-		paths = append(paths, sheet.Results)
-	}
-	if paths == nil && s.Results != "" {
-		paths = []string{s.Results}
-	}
-	return paths
 }
 
 // CommandLine returns a command as the user can type it: words with special

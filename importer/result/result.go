@@ -138,6 +138,18 @@ type Summary struct {
 	Sheets         []SheetSummary `json:"sheets,omitempty"` // one for each sheet, when the run has several
 }
 
+// Workbooks returns the paths of the workbooks that were written.
+func (s Summary) Workbooks() []string {
+	var paths []string
+	for _, sheet := range s.Sheets {
+		paths = append(paths, sheet.Results)
+	}
+	if paths == nil && s.Results != "" {
+		paths = []string{s.Results}
+	}
+	return paths
+}
+
 // SheetSummary is the result of one of a run's several sheets. A client with
 // rows in two of them counts in both.
 type SheetSummary struct {

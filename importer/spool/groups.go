@@ -35,10 +35,8 @@ func (g *Groups) Number(record int) int { return int(g.numbers[record]) }
 // that Release gives back for the next batch.
 type Batch struct {
 	Records []cell.Record
-	// Groups divides the records of Grouped, from the first to the last;
-	// Batches leaves it empty.
-	Groups []Group
-	cells  []cell.Cell
+	Groups  []Group // divide the records, from the first to the last
+	cells   []cell.Cell
 }
 
 // Group is the records of one group, in the order of the sheets, or a single
@@ -78,32 +76,11 @@ func (b *Batch) copied(cells []cell.Cell) []cell.Cell {
 	return b.cells[from : from+n : from+n]
 }
 
-// Batches makes a pass as Records does, and yields copies of the records, some
-// at a time.
-func (r *Rows) Batches() iter.Seq2[*Batch, error] {
-	return func(yield func(*Batch, error) bool) {
-		b := batches.Get().(*Batch)
-		for record, err := range r.Records() {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if b.add(record); len(b.Records) >= batchRows {
-				if !yield(b, nil) {
-					return
-				}
-				b = batches.Get().(*Batch)
-			}
-		}
-		if len(b.Records) > 0 {
-			yield(b, nil)
-		}
-	}
-}
+// Batches makes a pass as Records does, and yields copies of the records, some at a time.
+func (r *Rows) Batches() iter.Seq2[*Batch, error] { return r.Grouped(nil) }
 
-// Grouped makes a pass and yields each group complete, at the place of its last
-// record. It may only follow a complete pass. In memory are the records of some
-// groups, and the places of the records whose group is not complete yet.
+// Grouped makes a pass and yields each group complete, at the place of its last record; with nil each record is a group. It may only follow a
+// complete pass, unless groups is nil. In memory are the records of some groups, and the places of the records whose group is not complete yet.
 func (r *Rows) Grouped(groups *Groups) iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
 		back := r.reader(lookSize)
@@ -114,7 +91,10 @@ func (r *Rows) Grouped(groups *Groups) iter.Seq2[*Batch, error] {
 				yield(nil, err)
 				return
 			}
-			number := groups.numbers[i]
+			number := int32(0)
+			if groups != nil {
+				number = groups.numbers[i]
+			}
 			i++
 			places := waiting[number]
 			if number != 0 && len(places)+1 < int(groups.sizes[number-1]) {
@@ -138,7 +118,7 @@ func (r *Rows) Grouped(groups *Groups) iter.Seq2[*Batch, error] {
 		if len(b.Groups) > 0 && !yield(b, nil) {
 			return
 		}
-		if i < len(groups.numbers) || len(waiting) > 0 {
+		if groups != nil && (i < len(groups.numbers) || len(waiting) > 0) {
 			yield(nil, errors.New("the sheet has fewer rows than when it was first read"))
 		}
 	}

@@ -209,17 +209,8 @@ func (o *Observer) Ended(code int, level slog.Level, printed string, s *result.S
 			attrs = append(attrs, "why", strings.TrimPrefix(why, "claimsheet: "))
 		}
 		if s != nil {
-			workbooks := []string{s.Results}
-			if s.Sheets != nil {
-				workbooks = nil
-			}
-			for _, sheet := range s.Sheets {
-				workbooks = append(workbooks, sheet.Results)
-			}
-			attrs = append(attrs, slog.Group("rows", countAttrs(s.Rows)...), slog.Group("clients", countAttrs(s.Clients)...), "results", workbooks)
-		}
-		if s != nil && !s.DryRun {
-			attrs = append(attrs, "uncertainSteps", s.UncertainSteps)
+			attrs = append(attrs, slog.Group("rows", countAttrs(s.Rows)...), slog.Group("clients", countAttrs(s.Clients)...), "results", s.Workbooks(),
+				"uncertainSteps", s.UncertainSteps)
 		}
 		o.log.Log(context.Background(), level, "run ended", attrs...)
 	}

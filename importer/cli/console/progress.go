@@ -12,10 +12,7 @@ import (
 
 const (
 	lookEvery = 250 * time.Millisecond
-	// logEvery is the time between progress lines, and between the lines of a pause that comes back.
-	logEvery = 10 * time.Second
-	// minPause is how long a wait must be to be logged.
-	minPause = time.Second
+	logEvery  = 10 * time.Second // the time between progress lines
 )
 
 // Watch shows the progress of a run until stop is called; look is called several times a second, clients is how many there are.
@@ -55,16 +52,13 @@ func (o *Observer) Watch(look func() importer.Progress, clients int) (stop func(
 // watcher shows snapshots of a run. One goroutine uses it.
 type watcher struct {
 	*Observer
-	total int             // clients
-	bar   *pb.ProgressBar // nil for none
-
+	total    int             // clients
+	bar      *pb.ProgressBar // nil for none
 	began    time.Time
 	lastLine time.Time // when the last progress line was written
-	paused   time.Time // when the last line of a pause was written
-	waiting  string    // what the log knows the run to be waiting for
 }
 
-// sample shows a snapshot. A pause is logged, and that the run continues after it, unless it is short or follows another at once.
+// sample shows a snapshot.
 func (w *watcher) sample(at importer.Progress, now time.Time) {
 	past := now.Sub(w.began)
 	left := time.Duration(0) // an estimate; 0 for none
@@ -75,19 +69,6 @@ func (w *watcher) sample(at importer.Progress, now time.Time) {
 	if w.bar != nil {
 		w.bar.SetCurrent(int64(at.Clients.Total)).Set("words", w.words(at, now, left, speed))
 		w.draw(func() { w.bar.Write() }, w.wipeBar)
-	}
-	switch wait := at.Until.Sub(now); {
-	case at.Waiting == w.waiting:
-	case at.Waiting == "":
-		w.waiting = ""
-		w.log.Info("going on", "clients", at.Clients.Total)
-	case (at.Until.IsZero() || wait >= minPause) && now.Sub(w.paused) >= logEvery:
-		w.waiting, w.paused = at.Waiting, now
-		attrs := []any{"why", at.Waiting}
-		if !at.Until.IsZero() {
-			attrs = append(attrs, "seconds", int(wait.Round(time.Second).Seconds()))
-		}
-		w.log.Info("paused", attrs...)
 	}
 	if w.options.NoProgress || now.Sub(w.lastLine) < logEvery {
 		return

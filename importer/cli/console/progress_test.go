@@ -36,10 +36,8 @@ func TestProgressLines(t *testing.T) {
 		stop()
 	})
 	got := regexp.MustCompile(`time=\S+ `).ReplaceAllString(log.String(), "")
-	want := `level=INFO msg=paused why="the service asks to wait" seconds=20
-level=INFO msg=progress clients=20 of=100 failed=1 uncertain=0 calls=120 callsPerSecond=12.0 secondsLeft=40 waiting="the service asks to wait"
+	want := `level=INFO msg=progress clients=20 of=100 failed=1 uncertain=0 calls=120 callsPerSecond=12.0 secondsLeft=40 waiting="the service asks to wait"
 level=INFO msg=progress clients=20 of=100 failed=1 uncertain=0 calls=120 callsPerSecond=6.0 secondsLeft=80 waiting="the service asks to wait"
-level=INFO msg="going on" clients=60
 level=INFO msg=progress clients=60 of=100 failed=1 uncertain=0 calls=360 callsPerSecond=12.0 secondsLeft=20
 level=INFO msg=progress clients=80 of=100 failed=1 uncertain=0 calls=480 callsPerSecond=12.0 secondsLeft=10
 `
