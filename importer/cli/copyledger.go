@@ -44,6 +44,9 @@ func (p *program) copyLedger(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if l.ledger.Path() == "" {
+		return l.noRun()
+	}
 	if n, err := journal.Pending(l.journal()); err != nil {
 		return err
 	} else if n > 0 {

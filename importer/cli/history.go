@@ -126,7 +126,11 @@ func (l *ledgerSession) listRuns(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var listed []runJSON
+	listed := []runJSON{}
+	if l.object = (historyJSON{Environment: l.session.Env.Name, Runs: listed}); len(runs) == 0 {
+		fmt.Fprintf(l.Out, "nothing was ever run in the environment “%s”\n", l.session.Env.Name)
+		return nil
+	}
 	fmt.Fprintf(l.Out, "Runs in the environment “%s”, the newest first:\n\n", l.session.Env.Name)
 	table := tabwriter.NewWriter(l.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "RUN\tSTARTED\tTOOK\tMAPPING\tSHEET\tROWS")
@@ -387,6 +391,10 @@ func joined(texts ...string) string {
 
 // purge removes personal data that is older than some days from the state folder.
 func (l *ledgerSession) purge(ctx context.Context, days int, yes bool) error {
+	if l.ledger.Path() == "" {
+		fmt.Fprintln(l.Out, "nothing to purge: nothing was ever run here")
+		return nil
+	}
 	before := time.Now().AddDate(0, 0, -days)
 	question := fmt.Sprintf("Purge what is older than %s in the environment “%s”? Kept copies of sheets, requests, answers and redirect urls\n"+
 		"go for good; keys, states and ids stay.", moment(before), l.session.Env.Name)

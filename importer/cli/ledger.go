@@ -161,23 +161,28 @@ func (l *ledgerSession) find(ctx context.Context) (err error) {
 	return err
 }
 
-// openLedger opens the ledger of the environment with read, take or takeShared until the end of the command, which is refused where there is
-// none.
+// openLedger opens the ledger of the environment with read, take or takeShared until the end of the command. Where there is none it is an
+// empty one that is only read, so that no state folder is made.
 func (p *program) openLedger(c *cli.Context, open func(*ledgerSession) error) (*ledgerSession, error) {
 	l, err := p.openEnvironment(p.where(c))
 	if err != nil {
 		return l, err
 	}
 	p.closers = append(p.closers, l.close)
-	there, err := l.isThere()
-	if err == nil && !there {
-		err = problem.New("no-run", "nothing was ever run here: there is no ledger in %s", l.session.State).
-			Hinted("-e names another environment, --state another state folder")
-	}
-	if err != nil {
+	if there, err := l.isThere(); there || err != nil {
+		if err == nil {
+			err = open(l)
+		}
 		return l, err
 	}
-	return l, open(l)
+	l.ledger, err = ledger.Empty()
+	return l, err
+}
+
+// noRun refuses a command that needs an earlier run.
+func (l *ledgerSession) noRun() error {
+	return problem.New("no-run", "nothing was ever run in the environment “%s”", l.session.Env.Name).
+		Hinted("-e names another environment, --state another state folder; this one is %s", l.session.State)
 }
 
 // take locks the ledger, so that nothing changes meanwhile, and records the outcomes in its journal.
@@ -360,7 +365,7 @@ func (l *ledgerSession) scopes(ctx context.Context) ([]string, error) {
 	}), err
 }
 
-// runs returns the runs in the environment, the newest first. It fails when nothing was ever run there.
+// runs returns the runs in the environment, the newest first.
 func (l *ledgerSession) runs(ctx context.Context) (runs []ledger.Run, err error) {
 	scopes, err := l.scopes(ctx)
 	if err != nil {
@@ -371,10 +376,6 @@ func (l *ledgerSession) runs(ctx context.Context) (runs []ledger.Run, err error)
 			return nil, err
 		}
 		runs = append(runs, r)
-	}
-	if len(runs) == 0 {
-		return nil, problem.New("no-run", "nothing was ever run in the environment “%s”", l.session.Env.Name).
-			Hinted("-e names another environment, --state another state folder; this one is %s", l.session.State)
 	}
 	return runs, nil
 }

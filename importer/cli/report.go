@@ -124,6 +124,8 @@ func (l *ledgerSession) findRun(ctx context.Context, prefix string) (ledger.Run,
 		}
 	}
 	switch {
+	case len(runs) == 0:
+		return ledger.Run{}, l.noRun()
 	case len(found) == 0:
 		return ledger.Run{}, problem.New("unknown-run", "no run in the environment “%s” has an id that begins with “%s”", l.session.Env.Name, problem.OneLine(prefix)).
 			Hinted("%s lists the runs", l.command("history"))

@@ -43,6 +43,9 @@ func (p *program) track(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if l.ledger.Path() == "" {
+		return l.noRun()
+	}
 	if !l.session.Env.Tracks() {
 		return problem.New("no-tracking", "the environment “%s” does not describe events", l.session.Env.Name).
 			Hinted("add “tracking” to the environment; docs/tracking.md has examples")
