@@ -70,7 +70,7 @@ func (w *watcher) sample(at importer.Progress, now time.Time) {
 		w.bar.SetCurrent(int64(at.Clients.Total)).Set("words", w.words(at, now, left, speed))
 		w.draw(func() { w.bar.Write() }, w.wipeBar)
 	}
-	if w.options.NoProgress || now.Sub(w.lastLine) < logEvery {
+	if w.options.NoProgress && at.Waiting == "" || now.Sub(w.lastLine) < logEvery { // what a run waits for is logged in any case
 		return
 	}
 	w.lastLine = now
