@@ -136,11 +136,11 @@ func (l *Ledger) stepsOf(ctx context.Context, environment, condition string, arg
 	return stream(ctx, l.read, scanStep, stepsOf+`WHERE s.environment = `+numberOf+` `+condition, append([]any{environment}, args...)...)
 }
 
-// Environments returns the environments of which the ledger has clients or runs,
-// in alphabetical order.
+// Environments returns the environments of which the ledger has runs, uncertain steps, or steps that are
+// done with an id, in alphabetical order.
 func (l *Ledger) Environments(ctx context.Context) ([]string, error) {
-	return gather(stream(ctx, l.read, scanText, `SELECT name FROM names WHERE EXISTS (SELECT 1 FROM clients c WHERE c.environment = names.id)
-		UNION SELECT environment FROM runs ORDER BY 1`))
+	return gather(stream(ctx, l.read, scanText, `SELECT name FROM names WHERE EXISTS (SELECT 1 FROM steps s WHERE s.environment = names.id AND `+hasID+`)
+		OR EXISTS (SELECT 1 FROM steps s WHERE s.environment = names.id AND `+isUndecided+`) UNION SELECT environment FROM runs ORDER BY 1`))
 }
 
 // clientsOf begins a query for the names of clients.
