@@ -185,7 +185,7 @@ type SharedRules interface {
 }
 
 // errRules ends the part of a process that cannot reach the rules which all processes share.
-const errRules = cutOff("the stop rules, which all processes of the run share, cannot be read")
+var errRules = fmt.Errorf("%w: the stop rules, which all processes of the run share, cannot be read", ErrCutOff)
 
 // guard watches a run's answers and says when to stop or to pause. Where several processes carry the
 // run out, all add what they observe to the rules that they share: at once what may stop or pause
@@ -419,10 +419,3 @@ func (f *Fault) Error() string {
 // ErrCutOff is wrapped by an error that ends this process's part in a run, and not the run: the
 // process cannot know any more what the others do.
 var ErrCutOff = errors.New("this process was cut off from the others")
-
-// cutOff is an error that wraps ErrCutOff and says why in its own words.
-type cutOff string
-
-func (c cutOff) Error() string { return string(c) }
-
-func (c cutOff) Unwrap() error { return ErrCutOff }

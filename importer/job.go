@@ -298,7 +298,7 @@ func (j *Job) stillLocked() bool {
 
 // errLocksLost ends a run that was stopped or cut off for so long that another process
 // may have taken its clients over.
-const errLocksLost = cutOff("this process was paused, or cut off from the ledger's server, for so long that another one may have taken its clients over")
+var errLocksLost = fmt.Errorf("%w: it was paused, or did not reach the ledger's server, for so long that another one may have taken its clients over", ErrCutOff)
 
 // ifKnown returns what the mapping says about a client whom the service knows. Contacts are
 // always reused.
