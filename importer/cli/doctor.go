@@ -316,9 +316,6 @@ func (l *ledgerSession) sender(ctx context.Context) (*probe.Sender, error) {
 	if err := l.find(ctx); err != nil {
 		return nil, err
 	}
-	if _, err := l.isThere(); err != nil {
-		return nil, err
-	}
 	if err := l.take(); err != nil {
 		return nil, err
 	}

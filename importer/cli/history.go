@@ -405,23 +405,19 @@ func (l *ledgerSession) purge(ctx context.Context, days int, yes bool) error {
 	if err != nil {
 		return err
 	}
-	kept, err := l.keptInputs(ctx)
-	if err != nil {
-		return err
-	}
 	service, _, err := l.service(ctx)
 	if err != nil {
 		return err
 	}
-	done, err := l.ledger.Purge(ledger.Purge{Environments: scopes, Service: service, Before: before})
+	var done ledger.Purged
+	removed, err := l.removeInputs(ctx, before, func() (err error) {
+		done, err = l.ledger.Purge(ledger.Purge{Environments: scopes, Service: service, Before: before})
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	removed, err := l.removeInputs(ctx, kept, before)
 	removed.Steps = done.Steps
-	if err != nil {
-		return err
-	}
 	l.object = historyJSON{Environment: l.session.Env.Name, Purged: &removed}
 	fmt.Fprintf(l.Out, "purged in the environment “%s” what is older than %s:\n", l.session.Env.Name, moment(before))
 	fmt.Fprintf(l.Out, "  kept copies of sheets                          %d (%d bytes)\n", removed.Copies, removed.CopyBytes)
@@ -453,32 +449,30 @@ func (l *ledgerSession) forget(ctx context.Context, key string, yes bool) error 
 	if err := l.agree(ctx, yes, question, "nobody was erased: it was not confirmed", "type yes, or give --yes"); err != nil {
 		return err
 	}
-	kept, err := l.keptInputs(ctx)
-	if err != nil {
-		return err
-	}
 	steps, ids := 0, []string{}
-	for _, owner := range owners {
-		known, err := l.ledger.StepsOfClient(ctx, owner)
-		if err != nil {
-			return err
-		}
-		n, err := l.ledger.Forget(owner, time.Now())
-		if errors.Is(err, ledger.ErrUnsettled) {
-			return problem.New("client-undecided", "the client has a step that may or may not have been created; once the client is erased, nobody can look for it").
-				Hinted("decide it first: %s", l.command("settle"))
-		}
-		if err != nil {
-			return err
-		}
-		steps += n
-		for _, s := range known {
-			if s.ID != "" {
-				ids = append(ids, s.Kind+" "+s.ID)
+	removed, err := l.removeInputs(ctx, time.Now(), func() error {
+		for _, owner := range owners {
+			known, err := l.ledger.StepsOfClient(ctx, owner)
+			if err != nil {
+				return err
+			}
+			n, err := l.ledger.Forget(owner, time.Now())
+			if err != nil {
+				return err
+			}
+			steps += n
+			for _, s := range known {
+				if s.ID != "" {
+					ids = append(ids, s.Kind+" "+s.ID)
+				}
 			}
 		}
+		return nil
+	})
+	if errors.Is(err, ledger.ErrUnsettled) {
+		return problem.New("client-undecided", "the client has a step that may or may not have been created; once the client is erased, nobody can look for it").
+			Hinted("decide it first: %s", l.command("settle"))
 	}
-	removed, err := l.removeInputs(ctx, kept, time.Now())
 	if err != nil {
 		return err
 	}
@@ -505,11 +499,10 @@ func (l *ledgerSession) keptInputs(ctx context.Context) (map[string]bool, error)
 // minOrphanAge: a copy without a run is deleted only when older than this, because a run copies its sheet before it takes the lock.
 const minOrphanAge = time.Hour
 
-// removeInputs removes the copies of sheets that were kept and that no run has any more, and
-// copies older than before that no run ever had: a run, or a purge, was killed. Those stay where the
-// state folder has another ledger too: they may be of its runs.
-func (l *ledgerSession) removeInputs(ctx context.Context, kept map[string]bool, before time.Time) (gone removedJSON, err error) {
-	folder := load.InputsFolder(l.session.State)
+// removeInputs calls drop, which changes the ledger, and removes the copies of sheets that no run has any more after it. It also removes
+// copies older than before that no run ever had, because a run, or a purge, was killed; but not where the state folder has another ledger
+// too: they may be of its runs.
+func (l *ledgerSession) removeInputs(ctx context.Context, before time.Time, drop func() error) (gone removedJSON, err error) {
 	shared, err := l.sharesFolder()
 	if err != nil {
 		return gone, err
@@ -517,10 +510,18 @@ func (l *ledgerSession) removeInputs(ctx context.Context, kept map[string]bool, 
 	if shared {
 		before = time.Time{}
 	}
+	kept, err := l.keptInputs(ctx)
+	if err == nil {
+		err = drop()
+	}
+	if err != nil {
+		return gone, err
+	}
 	still, err := l.keptInputs(ctx)
 	if err != nil {
 		return gone, err
 	}
+	folder := load.InputsFolder(l.session.State)
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return gone, err

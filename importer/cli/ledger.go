@@ -274,10 +274,10 @@ func (l *ledgerSession) replayJournal() error {
 	if n > 0 {
 		fmt.Fprintf(l.Err, "claimsheet: outcomes recorded that an earlier run had to keep in its journal: %d\n", n)
 	}
-	if found, ok := err.(problem.Problem); ok {
-		return &incomplete{found}
+	if err != nil {
+		return &incomplete{err}
 	}
-	return err
+	return nil
 }
 
 // openJournal prepares for a ledger that cannot be written any more.
@@ -286,10 +286,10 @@ func (l *ledgerSession) openJournal() (*journal.File, error) {
 		fmt.Fprintf(l.Err, "claimsheet: neither the ledger nor its journal can be written: %s created, id %q; noted nowhere else: write it down\n",
 			kind, id)
 	})
-	if found, ok := err.(problem.Problem); ok {
-		return nil, &incomplete{found}
+	if err != nil {
+		return nil, &incomplete{err}
 	}
-	return file, err
+	return file, nil
 }
 
 // scopeOf returns a ledger's name for an environment: its identity, unless the service has moved there from another address. moved is the

@@ -89,13 +89,7 @@ const inputsKept = 60
 
 // dropInputs removes the copies of the sheets of older runs. The run's own outcome does not depend on it: what goes wrong is a warning.
 func (r *importRun) dropInputs(ctx context.Context) {
-	kept, err := r.ledger.keptInputs(ctx)
-	if err == nil {
-		err = r.ledger.ledger.DropInputs(r.scope, inputsKept)
-	}
-	if err == nil {
-		_, err = r.ledger.removeInputs(ctx, kept, time.Time{})
-	}
+	_, err := r.ledger.removeInputs(ctx, time.Time{}, func() error { return r.ledger.ledger.DropInputs(r.scope, inputsKept) })
 	if err != nil {
 		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: r.ledger.String()}, "not-pruned",
 			"the copies of the sheets of old runs could not be removed: %v", problem.Cause(err)).Hinted("nothing else depends on it")})
@@ -195,16 +189,16 @@ func problemsOf(table int, all problem.List) problem.List {
 	return own
 }
 
-func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *result.Summary, problems problem.List) error {
+func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *result.Summary, problems problem.List) (err error) {
 	book := workbookOf(r.session.Mapping, s.draft)
 	book.Sheet, book.Records, book.Preview = s.source.Sheet(), r.rowsOf(s.table), s.preview
+	kept := r.keep(s)
 	book.Problems, book.Summary = problems, *summary
-	book.Facts, book.Binding, book.Notice = r.facts(s), r.binding(s).Properties(), r.notice()
+	book.Facts, book.Binding, book.Notice = kept.Facts, kept.Binding, kept.Notice
 	// The run's end is recorded first: if the workbook cannot be written, claimsheet report writes it later.
 	run := s.record
 	run.Finished = time.Now().UTC()
-	err := r.finishRun(run, s, *summary)
-	if err != nil {
+	if err := r.finishRun(run, kept, *summary); err != nil {
 		return err
 	}
 	if r.options.dryRun {
@@ -229,7 +223,7 @@ func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *res
 	}
 	summary.Results = written.Path
 	run.Output, run.OutputDigest = safefile.Absolute(written.Path), written.Digest
-	return r.finishRun(run, s, *summary)
+	return r.finishRun(run, kept, *summary)
 }
 
 // rowsOf returns the rows of one sheet, as the first pass kept them.
@@ -250,11 +244,11 @@ func (r *importRun) rowsOf(table int) iter.Seq2[cell.Record, error] {
 }
 
 // finishRun records the end of a run; a dry run leaves no trace.
-func (r *importRun) finishRun(run ledger.Run, s *sheetRun, summary result.Summary) (err error) {
+func (r *importRun) finishRun(run ledger.Run, kept *keptRun, summary result.Summary) (err error) {
 	if r.options.dryRun {
 		return nil
 	}
-	if run.Summary, err = json.Marshal(runSummary{summary, r.keep(s)}); err != nil {
+	if run.Summary, err = json.Marshal(runSummary{summary, kept}); err != nil {
 		return err
 	}
 	return r.ledger.ledger.FinishRun(run)
@@ -343,14 +337,6 @@ func (r *importRun) binding(s *sheetRun) workbook.Binding {
 	return b
 }
 
-// notice is what every sheet of the sandbox's workbooks says.
-func (r *importRun) notice() string {
-	if r.session.Env.Sandbox {
-		return sandboxNotice + " " + sandboxLinks
-	}
-	return ""
-}
-
 // facts are what the sheet Summary says of the run besides its counts.
 func (r *importRun) facts(s *sheetRun) []reports.Fact {
 	facts := []reports.Fact{
@@ -420,8 +406,12 @@ func (r *importRun) keep(s *sheetRun) *keptRun {
 			service.Templates = append(service.Templates, t)
 		}
 	}
-	return &keptRun{Mapping: string(r.session.Source), Service: &service, Date: r.session.RunDate, Limit: r.options.limit, SimilarKeys: r.options.accept["similar-key"],
-		Facts: r.facts(s), Binding: r.binding(s).Properties(), Notice: r.notice()}
+	kept := &keptRun{Mapping: string(r.session.Source), Service: &service, Date: r.session.RunDate, Limit: r.options.limit, SimilarKeys: r.options.accept["similar-key"],
+		Facts: r.facts(s), Binding: r.binding(s).Properties()}
+	if r.session.Env.Sandbox {
+		kept.Notice = sandboxNotice + " " + sandboxLinks
+	}
+	return kept
 }
 
 // runSummary is a run's summary as the ledger keeps it.

@@ -256,22 +256,27 @@ func (r *importRun) load(ctx context.Context) (err error) {
 	if err := r.open(ctx); err != nil {
 		return err
 	}
-	if err := r.openLedger(); err != nil {
+	open := r.ledger.lock
+	if r.options.dryRun {
+		open = r.ledger.read
+	}
+	if r.options.workers {
+		err = r.ledger.needsDatabase()
+	}
+	if err == nil {
+		err = open()
+	}
+	if err != nil {
 		return err
 	}
 	if r.scope, err = r.settleScope(ctx); err != nil {
 		return err
 	}
-	var found problem.List
 	for _, s := range r.sheets {
 		s.record.Environment = r.scope
-		_, err := checkOutput(ctx, r.ledger.ledger, s.output, r.options.dryRun)
-		if err := found.Collect(err); err != nil {
+		if _, err := checkOutput(ctx, r.ledger.ledger, s.output, r.options.dryRun); err != nil {
 			return err
 		}
-	}
-	if err := found.Err(); err != nil {
-		return err
 	}
 	return r.pass(ctx, ledgerGuards)
 }
@@ -354,18 +359,6 @@ func (r *importRun) open(ctx context.Context) (err error) {
 	return found.Err()
 }
 
-func (r *importRun) openLedger() error {
-	if r.options.dryRun {
-		return r.ledger.read()
-	}
-	if r.options.workers {
-		if err := r.ledger.needsDatabase(); err != nil {
-			return err
-		}
-	}
-	return r.ledger.lock()
-}
-
 // look is the first pass: it reads, converts and groups every row, and refuses a sheet whose form is wrong. Rows and results are kept in
 // private files, which hold personal data: in the state folder or, in a dry run, which leaves that unchanged, beside the workbook.
 func (r *importRun) look(ctx context.Context) error {
@@ -405,17 +398,13 @@ func (r *importRun) look(ctx context.Context) error {
 	}
 	r.observer.Surveyed(r.survey.Rows, r.survey.Clients, r.survey.Invalid)
 	for _, sheet := range r.sheets {
-		if err := found.Collect(sheet.preview.Fits(sheet.source.Sheet(), len(s.Mapping.Contacts) > 0)); err != nil {
+		if err := sheet.preview.Fits(sheet.source.Sheet(), len(s.Mapping.Contacts) > 0); err != nil {
 			return err
 		}
-	}
-	if err := found.Err(); err != nil {
-		return err
 	}
 	return r.makeJob()
 }
 
-// makeJob makes the engine's job.
 func (r *importRun) makeJob() error {
 	o, s := r.options, r.session
 	var runs []string
@@ -449,11 +438,8 @@ func (r *importRun) makeJob() error {
 func (r *importRun) guard(ctx context.Context) error {
 	if r.options.dryRun {
 		n, err := journal.Pending(r.ledger.journal())
-		if found, ok := err.(problem.Problem); ok {
-			return &incomplete{found}
-		}
 		if err != nil {
-			return err
+			return &incomplete{err}
 		}
 		if n > 0 {
 			return &incomplete{problem.New("dry-run-journal", "a dry run changes nothing, and %d outcomes in the journal of an earlier run must be recorded in the ledger first", n).
@@ -528,8 +514,14 @@ func (r *importRun) record(ctx context.Context) error {
 		}
 	}
 	r.session.KeepInputs()
-	if err := r.supersede(ctx); err != nil {
+	latest, err := l.LatestOutputs(ctx, r.scope, r.session.Mapping.Name.Text)
+	if err != nil {
 		return err
+	}
+	for _, path := range latest {
+		if err := r.supersede(ctx, path); err != nil {
+			return err
+		}
 	}
 	if err := l.ChangeDefinition(r.scope, r.session.Mapping.Name.Text, r.session.Binding.Definition); err != nil {
 		return err
@@ -543,23 +535,9 @@ func (r *importRun) record(ctx context.Context) error {
 	return nil
 }
 
-// supersede marks the workbooks of the mapping's latest run: with the ledger lost, they must not pass for the latest. One that cannot be
-// marked is a warning.
-func (r *importRun) supersede(ctx context.Context) error {
-	latest, err := r.ledger.ledger.LatestOutputs(ctx, r.scope, r.session.Mapping.Name.Text)
-	if err != nil {
-		return err
-	}
-	for _, path := range latest {
-		if err := r.mark(ctx, path); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// mark marks one workbook.
-func (r *importRun) mark(ctx context.Context, path string) error {
+// supersede marks a workbook of the mapping's latest run: with the ledger lost, it must not pass for the latest. One that cannot be marked
+// is a warning.
+func (r *importRun) supersede(ctx context.Context, path string) error {
 	notMarked := func(err error) error {
 		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: path}, "not-marked",
 			"could not be marked as older than this run: %v", problem.Cause(err)).
