@@ -136,7 +136,15 @@ func (k *check) run(c *cli.Context) error {
 	k.closers = append(k.closers, s.Close)
 	k.report.Checked.Columns = s.Binding.Columns()
 	k.warn(s.Binding.Warnings()...)
-	return k.survey(c.Context, s)
+	var notes mapping.CellNotes
+	if len(s.Sources) > 0 {
+		if notes, err = k.survey(c.Context, s); err != nil {
+			return err
+		}
+	}
+	untyped, warnings := s.Binding.CheckCells(notes)
+	k.warn(warnings...)
+	return untyped.Err()
 }
 
 func (k *check) warn(list ...problem.Problem) { k.warnings = append(k.warnings, list...) }
@@ -153,12 +161,7 @@ type checkedSheet struct {
 }
 
 // survey reads the rows of the sheets and plans each client as a dry run does.
-func (k *check) survey(ctx context.Context, s *load.Session) error {
-	if len(s.Sources) == 0 {
-		untyped, warnings := s.Binding.CheckCells(mapping.CellNotes{})
-		k.warn(warnings...)
-		return untyped.Err()
-	}
+func (k *check) survey(ctx context.Context, s *load.Session) (notes mapping.CellNotes, err error) {
 	var sheets []*checkedSheet
 	for _, src := range s.Sources {
 		sheets = append(sheets, &checkedSheet{sheetLayout: newSheetLayout(src.Sheet()), dates: draft.NewDateColumns(src.Sheet())})
@@ -168,21 +171,19 @@ func (k *check) survey(ctx context.Context, s *load.Session) error {
 		sheets[record.Table].dates.See(record)
 	})
 	if err != nil {
-		return err
+		return notes, err
 	}
 	for plan, err := range survey.Plans(s.Binding, rows) {
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
-			return err
+			return notes, err
 		}
 		k.noteProblems(sheets, survey.RowProblems(s.Binding, plan))
 	}
 	k.judge(s, sheets)
-	untyped, warnings := s.Binding.CheckCells(survey.Notes)
-	k.warn(warnings...)
-	return untyped.Err()
+	return survey.Notes, nil
 }
 
 // noteProblems counts the rows of a client that cannot be imported, and keeps the problems that are named.

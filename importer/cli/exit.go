@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -162,14 +161,11 @@ func (p *program) printObject(code int, err error) error {
 	if p.object == nil {
 		return reports.WriteObject(p.stdout, end)
 	}
-	var parts [2]bytes.Buffer // one object with the fields of both
-	for i, part := range []any{p.object, end} {
-		encoder := json.NewEncoder(&parts[i])
-		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(part); err != nil {
-			return err
-		}
+	first, err := json.Marshal(p.object)
+	rest, _ := json.Marshal(end) // texts alone
+	if err != nil {
+		return err
 	}
-	first, rest := bytes.TrimSpace(parts[0].Bytes()), bytes.TrimSpace(parts[1].Bytes())
+	// One object with the fields of both.
 	return reports.WriteObject(p.stdout, json.RawMessage(slices.Concat(first[:len(first)-1], []byte(","), rest[1:])))
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient"
-	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/sheet"
@@ -179,33 +178,29 @@ func withInitHints(err error) error {
 
 // find opens the first sheet with what it finds out, and keeps that for the others.
 func (f *sheetFinder) find(path string) (*sheet.Reader, error) {
-	given, o := f.options, f.options
+	o, l := f.options, &f.request.Layout
 	r, err := f.openLikely(path, &o)
 	if err != nil {
 		return nil, err
 	}
-	l := &f.request.Layout
-	l.SheetName = draft.Setting{Value: given.Name, Why: "as given"}
-	if names := r.SheetNames; given.Name == "" && len(names) > 1 {
+	l.SheetName = draft.Setting{Value: o.Name, Why: "as given"}
+	if names := r.SheetNames; o.Name == "" && len(names) > 1 {
 		r, l.SheetName = f.choose(path, names, r, o)
 	}
 	switch s := r.Sheet(); {
-	case given.HeaderRow > 0:
-		l.HeaderRow = draft.Setting{Value: fmt.Sprint(given.HeaderRow), Why: "as given"}
+	case o.HeaderRow > 0:
+		l.HeaderRow = draft.Setting{Value: fmt.Sprint(o.HeaderRow), Why: "as given"}
 	case s.HeaderRow > 1:
 		l.HeaderRow = draft.Setting{Value: fmt.Sprint(s.HeaderRow), Why: fmt.Sprintf("the first row that names the columns, %d of them", draft.NamedColumns(s.Header))}
 	}
 	if o.Encoding != "" {
 		l.Encoding = draft.Setting{Value: o.Encoding, Why: "the file is not in UTF-8"}
 	}
-	f.options = o
-	f.options.Name, f.options.HeaderRow = given.Name, r.Sheet().HeaderRow
-	if l.Delimiter.Value, l.Delimiter.Why = o.Delimiter, "it makes the most columns"; o.Delimiter == "" || isFound(path, f.options) {
+	o.Name, o.HeaderRow = l.SheetName.Value, r.Sheet().HeaderRow
+	if l.Delimiter.Value, l.Delimiter.Why = o.Delimiter, "it makes the most columns"; o.Delimiter == "" || isFound(path, o) {
 		l.Delimiter = draft.Setting{}
 	}
-	if l.SheetName.Value != "" {
-		f.options.Name = l.SheetName.Value
-	}
+	f.options = o
 	return r, nil
 }
 
@@ -354,11 +349,6 @@ func (p *program) writeDraft(made *draft.Proposal, c *cli.Context) error {
 		return errors.Join(err, os.Remove(out))
 	}
 	where := p.where(c)
-	if where.Environments == "" && filepath.Dir(out) != "." {
-		if file, found := environment.Find(where.Mapping, ""); found {
-			where.Environments = file // those beside the mapping would be others
-		}
-	}
 	where.Mapping = out
 	words := []string{"check"}
 	for _, flag := range []string{"templates", "password"} {

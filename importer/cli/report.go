@@ -45,9 +45,6 @@ func (p *program) reportCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			if err := refuseCSV(c.String("out")); err != nil {
-				return err
-			}
 			return p.report(c, password.value)
 		})
 }

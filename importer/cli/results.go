@@ -443,6 +443,9 @@ func placement(ctx context.Context, l *ledger.Ledger, path string, dryRun bool) 
 // checkOutput is placement that refuses a place that cannot be written to, before anything is sent.
 func checkOutput(ctx context.Context, l *ledger.Ledger, path string, dryRun bool) (reports.Placement, error) {
 	place, err := placement(ctx, l, path, dryRun)
+	if strings.EqualFold(filepath.Ext(path), ".csv") {
+		err = problem.At(problem.Where{File: path}, "usage", "results are always a workbook").Hinted("let the name given with -o end in .xlsx")
+	}
 	if err != nil {
 		return place, err
 	}

@@ -141,18 +141,7 @@ func (p *program) runOptions(c *cli.Context, noSheet, example string) (o runOpti
 	if o.password, err = passwordOf(c); err != nil {
 		return o, err
 	}
-	if err := refuseCSV(o.out); err != nil {
-		return o, err
-	}
 	return o, p.openTrace(c, true)
-}
-
-// refuseCSV refuses a name given with -o that asks for a CSV file.
-func refuseCSV(out string) error {
-	if !strings.EqualFold(filepath.Ext(out), ".csv") {
-		return nil
-	}
-	return problem.At(problem.Where{File: out}, "usage", "results are always a workbook").Hinted("let the name given with -o end in .xlsx")
 }
 
 // isOfRerun reports whether path is the workbook that a rerun is given.

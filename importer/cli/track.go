@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
-	"iter"
 	"path/filepath"
 	"strings"
 	"time"
@@ -97,10 +95,9 @@ func (l *ledgerSession) readExports(paths []string, received time.Time) (events 
 			return nil, err
 		}
 		defer f.Close()
-		var read func(string, io.Reader, time.Time) iter.Seq2[[]tracking.Event, error]
+		read := format.ReadJSONL
 		switch strings.ToLower(filepath.Ext(path)) {
 		case ".jsonl", ".ndjson":
-			read = format.ReadJSONL
 		case ".csv":
 			read = format.ReadCSV
 		default:
@@ -164,7 +161,7 @@ func activityName(s ledger.Step) string {
 
 // takeTracked records in a run what the webhook has received. A run does not fail for it.
 func (r *importRun) takeTracked(ctx context.Context) {
-	if r.options.dryRun || !r.session.Env.Tracks() {
+	if !r.session.Env.Tracks() {
 		return
 	}
 	n, err := r.ledger.takeEvents(ctx, nil)

@@ -160,20 +160,15 @@ func (w *worker) close() {
 			r.job.Leave()
 			w.say("done with run %s; clients that this worker carried out: %d", id, r.clients.Load())
 		}
-		r.close()
+		if r.session != nil {
+			r.session.Close()
+		}
 	}
 	if w.broker != nil {
 		w.broker.Close()
 	}
 	_ = w.journal.Close() // what is in it was synced
 	w.ledger.close()
-}
-
-func (r *workerRun) close() {
-	if r.session != nil {
-		r.session.Close()
-	}
-	r.session = nil
 }
 
 // watchEvery is how often a worker sees to its connection and to its runs.
@@ -291,8 +286,8 @@ func (w *worker) carryOut(run string, plans []byte) (done bool, err error) {
 // joinRun makes the job for a run.
 func (w *worker) joinRun(id string, r *workerRun) (err error) {
 	defer func() {
-		if err != nil {
-			r.close()
+		if err != nil && r.session != nil {
+			r.session.Close()
 		}
 		if err != nil && w.ctx.Err() == nil && !errors.Is(err, dispatch.ErrEnded) {
 			w.say("run %s: this worker cannot work for it: %s", id, problem.OneLine(errorText(err)))
