@@ -273,12 +273,12 @@ func (r *importRun) load(ctx context.Context) (err error) {
 // open loads the session, prints its warnings, and makes a sheetRun for each sheet.
 func (r *importRun) open(ctx context.Context) (err error) {
 	o := r.options
-	previews := make([]*reports.Preview, len(o.sheets))
 	var copied []func(column, row int) problem.Copy
 	for i := range o.sheets {
-		previews[i] = new(reports.Preview)
+		s := &sheetRun{table: i, preview: new(reports.Preview)}
+		r.sheets = append(r.sheets, s)
 		if !o.dryRun { // people correct cells in results workbooks
-			copied = append(copied, previews[i].At)
+			copied = append(copied, s.preview.At)
 		}
 	}
 	r.ledger = &ledgerSession{program: r.program, where: o.where, run: r.run, accept: o.accept, shared: true}
@@ -308,16 +308,13 @@ func (r *importRun) open(ctx context.Context) (err error) {
 	}
 	r.ledger.session = r.session
 	r.closers = append(r.closers, r.ledger.close)
-	if n := len(o.sheets); n > 1 && o.out != "" && !safefile.IsFolder(o.out) {
-		return problem.At(problem.Where{File: o.out}, "output-no-folder", "%d sheets make %d workbooks; -o must name a folder that exists", n, n).
-			Hinted("make the folder, or leave -o out: each workbook goes beside its sheet")
-	}
 	var found problem.List
 	var paths []string
 	takenBy := map[string]string{}
-	for i, src := range r.session.Sources {
+	for i, s := range r.sheets {
+		src := r.session.Sources[i]
 		given := src.Input.Given
-		s := &sheetRun{source: src, table: i, output: o.output(given), preview: previews[i], layout: newSheetLayout(src.Sheet())}
+		s.source, s.output, s.layout = src, o.output(given), newSheetLayout(src.Sheet())
 		s.record = ledger.Run{
 			ID: r.run, EnvironmentName: r.session.Env.Name,
 			Mapping: r.session.Mapping.Name.Text, MappingFile: safefile.Absolute(r.session.Mapping.File), MappingDigest: r.session.Mapping.Digest,
@@ -329,7 +326,7 @@ func (r *importRun) open(ctx context.Context) (err error) {
 		out := problem.Where{File: s.output}
 		if other, taken := takenBy[safefile.Absolute(s.output)]; taken {
 			found = append(found, problem.At(out, "output-twice", "the workbooks of %s and %s would be written to the same file", other, given).
-				Hinted("rename one of the sheets, or run them one after the other"))
+				Hinted("rename one of the sheets, name a folder that exists with -o, or run them one after the other"))
 		}
 		if src.Encrypted() && s.output == given {
 			found = append(found, problem.At(out, "output-encrypted", "the new results workbook, which is not encrypted, would take the place of this encrypted one").
@@ -339,10 +336,10 @@ func (r *importRun) open(ctx context.Context) (err error) {
 				Hinted("it holds personal data and redirect urls: keep it where only you can read it"))
 		}
 		takenBy[safefile.Absolute(s.output)] = given
-		paths, r.sheets = append(paths, s.output), append(r.sheets, s)
+		paths = append(paths, s.output)
 	}
 	for i, name := range cell.BookNames(paths) {
-		previews[i].File, previews[i].Own = name, r.session.Sources[i].AddedColumns()
+		r.sheets[i].preview.File, r.sheets[i].preview.Own = name, r.session.Sources[i].AddedColumns()
 	}
 	console.PrintWarnings(r.Err, r.session.Warnings)
 	return found.Err()
