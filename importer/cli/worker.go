@@ -52,7 +52,7 @@ func (p *program) workerCommand() *cli.Command {
 // runs that it worked for have ended, and begins again where the ledger's server was away.
 func (p *program) work(ctx context.Context, where load.Where, concurrency int) error {
 	w := &worker{program: p, where: where, concurrency: concurrency}
-	for {
+	for worked := false; ; worked = worked || w.broker != nil {
 		err := w.session(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -60,7 +60,7 @@ func (p *program) work(ctx context.Context, where load.Where, concurrency int) e
 			return nil
 		case errors.Is(err, errRunsEnded):
 			continue
-		case !isTransient(err) && !w.opensAgain:
+		case !isTransient(err) && (w.broker != nil || !worked): // what keeps a worker from opening another session may pass
 			return err
 		}
 		w.say("%s; the worker goes on when it can", problem.OneLine(errorText(err)))
@@ -84,12 +84,10 @@ type worker struct {
 	*program
 	where       load.Where
 	concurrency int
-	opened      bool // a session was opened
-	opensAgain  bool // another one is being opened: what keeps it from that may pass
 
 	ledger  *ledgerSession
 	journal *journal.File
-	broker  *dispatch.Broker
+	broker  *dispatch.Broker // nil until the session is open
 	ctx     context.Context
 	end     context.CancelCauseFunc
 
@@ -117,11 +115,9 @@ func (w *worker) session(ctx context.Context) error {
 	defer w.end(nil)
 	w.runs, w.broker, w.journal = map[string]*workerRun{}, nil, nil
 	defer w.close()
-	w.opensAgain = w.opened
 	if err := w.open(ctx); err != nil {
 		return err
 	}
-	w.opened, w.opensAgain = true, false
 	env := w.ledger.session.Env
 	w.concurrency = cmp.Or(w.concurrency, env.Concurrency)
 	w.say("works for runs in the environment “%s” with %s", env.Name, w.ledger)
