@@ -60,21 +60,22 @@ func (p *program) doctorCommand() *cli.Command {
 			if err := p.openTrace(c, true); err != nil {
 				return err
 			}
-			if c.Bool("probe") {
-				return p.probe(c)
+			s, wrong, err := load.OpenConfiguration(p.where(c))
+			if err != nil {
+				return err
 			}
-			return p.doctor(c.Context, p.where(c))
+			p.closers = append(p.closers, s.Close)
+			version := s.Version("")
+			s.Mapping.API.Text = string(version) // a mapping that lacks it is checked as the likely version
+			if c.Bool("probe") {
+				return p.probe(c, s, version, wrong)
+			}
+			return p.doctor(c.Context, p.where(c), s, version, wrong)
 		})
 }
 
-func (p *program) doctor(ctx context.Context, where load.Where) error {
-	s, file, err := load.OpenConfiguration(where)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	version := s.Version("")
-	s.Mapping.API.Text = string(version) // a mapping that lacks it is checked as the likely version
+// doctor tries an environment. file has the problems of the mapping file.
+func (p *program) doctor(ctx context.Context, where load.Where, s *load.Session, version apiclient.Version, file problem.List) error {
 	d := &diagnosis{p: p, found: doctorJSON{Environment: s.Env.Name, Findings: []findingJSON{}}}
 	defer func() { p.object = d.found }()
 	d.say(apiclient.OK, "environment", "", "%s, version %s, %s", s.Env.Name, strings.TrimPrefix(string(version), "v"), s.Env.BaseURL)
@@ -274,19 +275,12 @@ func (p *program) checkProbeFlags(c *cli.Context) error {
 }
 
 // probe finds out how the service answers. Exit code 1: something is not known.
-func (p *program) probe(c *cli.Context) error {
-	where := p.where(c)
-	s, wrong, err := load.OpenConfiguration(where)
-	if err != nil {
-		return err
-	}
-	l := &ledgerSession{program: p, session: s, where: where, run: uuid.NewString(), shared: true}
-	p.closers = append(p.closers, l.close)
+func (p *program) probe(c *cli.Context, s *load.Session, version apiclient.Version, wrong problem.List) (err error) {
 	if err := wrong.Err(); err != nil {
 		return err
 	}
-	version := s.Version("")
-	s.Mapping.API.Text = string(version)
+	l := &ledgerSession{program: p, session: s, where: p.where(c), run: uuid.NewString(), shared: true}
+	p.closers = append(p.closers, l.close)
 	options := probe.Options{Session: s, API: version, Connection: p.connection(l.run), Email: c.String("client")}
 	if c.Bool("send") {
 		if options.Sender, err = l.sender(c.Context); err != nil {

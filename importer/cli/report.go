@@ -69,7 +69,7 @@ func (p *program) report(c *cli.Context, password string) error {
 			return err
 		}
 	}
-	place, err := checkOutput(ctx, l.ledger, out, false)
+	place, err := placement(ctx, l.ledger, out, false)
 	if err != nil {
 		return err
 	}

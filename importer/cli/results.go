@@ -230,13 +230,7 @@ func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *res
 func (r *importRun) rowsOf(table int) iter.Seq2[cell.Record, error] {
 	return func(yield func(cell.Record, error) bool) {
 		for record, err := range r.rows.Records() {
-			switch {
-			case err == nil && record.Table < table:
-				continue
-			case err == nil && record.Table > table:
-				return
-			}
-			if !yield(record, err) {
+			if (err != nil || record.Table == table) && !yield(record, err) {
 				return
 			}
 		}
@@ -431,18 +425,12 @@ func readSummary(text []byte) (s runSummary, err error) {
 	return s, nil
 }
 
-// placement decides where a workbook goes.
-func placement(ctx context.Context, l *ledger.Ledger, path string, dryRun bool) (reports.Placement, error) {
+// placement decides where a workbook goes, and refuses a place that cannot be written to.
+func placement(ctx context.Context, l *ledger.Ledger, path string, dryRun bool) (place reports.Placement, err error) {
 	_, digest, _, err := l.OutputOf(ctx, safefile.Absolute(path))
-	if err != nil {
-		return reports.Placement{}, err
+	if err == nil {
+		place, err = reports.Target(path, dryRun, digest, time.Now())
 	}
-	return reports.Target(path, dryRun, digest, time.Now())
-}
-
-// checkOutput is placement that refuses a place that cannot be written to, before anything is sent.
-func checkOutput(ctx context.Context, l *ledger.Ledger, path string, dryRun bool) (reports.Placement, error) {
-	place, err := placement(ctx, l, path, dryRun)
 	if strings.EqualFold(filepath.Ext(path), ".csv") {
 		err = problem.At(problem.Where{File: path}, "usage", "results are always a workbook").Hinted("let the name given with -o end in .xlsx")
 	}

@@ -263,7 +263,7 @@ func (r *importRun) load(ctx context.Context) (err error) {
 	}
 	for _, s := range r.sheets {
 		s.record.Environment = r.scope
-		if _, err := checkOutput(ctx, r.ledger.ledger, s.output, r.options.dryRun); err != nil {
+		if _, err := placement(ctx, r.ledger.ledger, s.output, r.options.dryRun); err != nil {
 			return err
 		}
 	}

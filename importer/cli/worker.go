@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -199,7 +200,7 @@ func (w *worker) watch() {
 // environment goes to another base url: this worker never gets any of its clients.
 func (w *worker) checkRuns(elsewhere map[string]bool) error {
 	w.mu.Lock()
-	joined := len(w.runs)
+	joined := maps.Clone(w.runs) // before the question: a run that is joined meanwhile may be missing in the answer
 	w.mu.Unlock()
 	active, err := w.broker.Active(w.ctx)
 	if err != nil {
@@ -217,14 +218,12 @@ func (w *worker) checkRuns(elsewhere map[string]bool) error {
 			w.say("run %s: this worker cannot work for it: its environment “%s” is at %s, and this worker's base_url is %s", id, env.Name, there, here)
 		}
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	goesOn := false
-	for id, r := range w.runs {
+	goesOn := len(joined) == 0
+	for id, r := range joined {
 		r.silent.Store(!active[id])
 		goesOn = goesOn || active[id]
 	}
-	if !goesOn && joined > 0 && joined == len(w.runs) { // no other was joined meanwhile
+	if !goesOn {
 		return errRunsEnded
 	}
 	return nil
