@@ -38,10 +38,8 @@ Examples:
 func (p *program) checkCommand() *cli.Command {
 	return command("check", "[-m FILE] [-e ENVIRONMENT] [--rows] [SHEET…]",
 		"check a mapping; with -e also against the service's templates, with a SHEET against its columns", checkHelp,
-		slices.Concat(placeFlags(), []cli.Flag{
-			switchFlag("rows", "name every cell of the SHEET that cannot be imported"),
-			switchFlag("json", "print one JSON object on stdout"),
-		}, []cli.Flag{passwordFlag(), traceFlag()}),
+		append(placeFlags(), jsonFlag(), passwordFlag(), traceFlag(),
+			switchFlag("rows", "name every cell of the SHEET that cannot be imported")),
 		func(c *cli.Context) error {
 			k := &check{program: p, rows: c.Bool("rows"), json: c.Bool("json"), where: withUsualMapping(p.where(c))}
 			k.report.Checked = checkedJSON{Mapping: k.where.Mapping, Sheets: []string{}}
@@ -84,7 +82,6 @@ type checkedJSON struct {
 	InvalidRows int      `json:"invalidRows"` // that cannot be imported as they are
 }
 
-// foundJSON is a problem that was found.
 type foundJSON struct {
 	Severity string `json:"severity"` // error or warning
 	Code     string `json:"code"`
@@ -99,7 +96,6 @@ type foundJSON struct {
 	Hint     string `json:"hint"`
 }
 
-// run looks at everything.
 func (k *check) run(c *cli.Context) error {
 	sheets, err := load.Sheets(c.Args().Slice())
 	if err != nil {
@@ -118,7 +114,7 @@ func (k *check) run(c *cli.Context) error {
 		return err
 	}
 	s, err := load.Open(c.Context, load.Options{
-		Where: k.where, Sheets: sheets, Password: password.value, NeedEnvironment: c.IsSet("env"),
+		Where: k.where, Sheets: sheets, Password: password, NeedEnvironment: c.IsSet("env"),
 		Connection: k.asking(),
 	})
 	k.source = s.Source

@@ -129,19 +129,13 @@ func passwordFlag() cli.Flag {
 	return textFlag("password", "", "of an encrypted workbook: a `REFERENCE` such as env:NAME")
 }
 
-// password opens an encrypted workbook.
-type password struct {
-	reference string // as the user gave it; "" for none
-	value     string
-}
-
-func passwordOf(c *cli.Context) (password, error) {
+// passwordOf returns the password to which the flag refers; "" for none.
+func passwordOf(c *cli.Context) (string, error) {
 	if !c.IsSet("password") {
-		return password{}, nil
+		return "", nil
 	}
-	given := c.String("password")
-	secret, err := environment.ReadSecret(c.Context, "--password", given)
-	return password{given, secret.Reveal()}, err
+	secret, err := environment.ReadSecret(c.Context, "--password", c.String("password"))
+	return secret.Reveal(), err
 }
 
 // traceFlag is the flag of every command that speaks with the service.

@@ -211,7 +211,6 @@ type eventJSON struct {
 	ID     string    `json:"id"`     // the id that it brought
 }
 
-// printClients prints all that is known about the clients with a key.
 func (l *ledgerSession) printClients(ctx context.Context, key string) error {
 	owners, err := l.everyOwner(ctx, key)
 	if err != nil {
@@ -288,7 +287,6 @@ func (l *ledgerSession) oneClient(ctx context.Context, key string) ([]ledger.Cli
 	return owners, nil
 }
 
-// gather collects what the ledger knows about a client.
 func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey) (clientJSON, error) {
 	c := clientJSON{Key: owner.Client, Space: owner.Space, Scope: owner.Environment, Steps: []stepJSON{}}
 	if at, erased := ledger.Erased(owner.Client); erased {
@@ -325,7 +323,6 @@ func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey) (cli
 	return c, nil
 }
 
-// print prints it as text.
 func (c clientJSON) print(l *ledgerSession) {
 	w := l.Out
 	who, in, url := "The client "+problem.OneLine(c.Key), "", false
@@ -438,7 +435,6 @@ type removedJSON struct {
 	IDs       []string `json:"ids,omitzero"` // of an erasure: what the service still has, the kind and the id of each thing
 }
 
-// forget erases one client.
 func (l *ledgerSession) forget(ctx context.Context, key string, yes bool) error {
 	owners, err := l.oneClient(ctx, key)
 	if err != nil {

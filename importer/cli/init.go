@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/workbook"
+	"claimsheet/importer/safefile"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/draft"
@@ -62,7 +62,7 @@ func (p *program) initCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			f := &sheetFinder{options: sheet.Options{Name: c.String("sheet"), HeaderRow: c.Int("header-row"), Password: password.value},
+			f := &sheetFinder{options: sheet.Options{Name: c.String("sheet"), HeaderRow: c.Int("header-row"), Password: password},
 				request: draft.Request{API: cmp.Or(api, "v2")}}
 			if err := p.openTrace(c, asks); err != nil {
 				return err
@@ -339,14 +339,9 @@ func (p *program) writeDraft(made *draft.Proposal, c *cli.Context) error {
 		_, err := p.Out.Write(made.YAML())
 		return err
 	}
-	f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return problem.At(problem.Where{File: out}, "output-no-access", "the file cannot be made: %v", errors.Unwrap(err)).
+	if err := safefile.Replace(out, made.YAML(), 0o644); err != nil {
+		return problem.At(problem.Where{File: out}, "output-no-access", "the file cannot be made: %v", problem.Cause(err)).
 			Hinted("choose another place with -o")
-	}
-	_, err = f.Write(made.YAML())
-	if err = errors.Join(err, f.Close()); err != nil {
-		return errors.Join(err, os.Remove(out))
 	}
 	where := p.where(c)
 	where.Mapping = out

@@ -45,7 +45,7 @@ func (p *program) reportCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return p.report(c, password.value)
+			return p.report(c, password)
 		})
 }
 
@@ -56,16 +56,17 @@ func (p *program) report(c *cli.Context, password string) error {
 	if err != nil {
 		return err
 	}
-	past := &pastRun{ledgerSession: l}
-	if past.run, err = l.findRun(ctx, c.Args().First()); err != nil {
-		return err
-	}
-	book, err := past.project(ctx, password)
+	run, err := l.findRun(ctx, c.Args().First())
 	if err != nil {
 		return err
 	}
+	book, err := l.project(ctx, run, password)
+	if err != nil {
+		return err
+	}
+	binding := workbook.FromProperties("", book.Binding)
 	if out == "" {
-		if out, err = past.usualOutput(ctx); err != nil {
+		if out, err = l.usualOutput(ctx, run, binding.Input); err != nil {
 			return err
 		}
 	}
@@ -73,9 +74,10 @@ func (p *program) report(c *cli.Context, password string) error {
 	if err != nil {
 		return err
 	}
-	if book.Binding, err = past.binding(ctx, out); err != nil {
+	if err := l.markOlder(ctx, run, binding, out); err != nil {
 		return err
 	}
+	book.Binding = binding.Properties()
 	written, err := place.Write(book)
 	if err != nil {
 		return err
@@ -83,22 +85,18 @@ func (p *program) report(c *cli.Context, password string) error {
 	if written.Aside != "" {
 		console.PrintProblems(p.Err, problem.List{workbookKept(out, written.Aside, l.command("rerun", written.Aside))})
 	}
-	if err := l.ledger.NoteOutput(past.run.ID, safefile.Absolute(written.Path), written.Digest); err != nil {
+	if err := l.ledger.NoteOutput(run.ID, safefile.Absolute(written.Path), written.Digest); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Out, "%s: the results of run %s of %s\n", problem.OneLine(written.Path), past.run.ID, moment(past.run.Started))
+	fmt.Fprintf(p.Out, "%s: the results of run %s of %s\n", problem.OneLine(written.Path), run.ID, moment(run.Started))
 	return nil
 }
 
 // usualOutput returns where the run wrote its workbook, or would have. It fails when another run has written a workbook there since.
-func (r *pastRun) usualOutput(ctx context.Context) (string, error) {
-	path := r.run.Output
-	if path == "" {
-		input := cmp.Or(workbook.FromProperties("", r.kept.Binding).Input, r.run.Input)
-		path = strings.TrimSuffix(input, filepath.Ext(input)) + ".results.xlsx"
-	}
-	by, _, known, err := r.ledger.OutputOf(ctx, path)
-	if known && by != r.run.ID {
+func (l *ledgerSession) usualOutput(ctx context.Context, run ledger.Run, input string) (string, error) {
+	path := cmp.Or(run.Output, strings.TrimSuffix(input, filepath.Ext(input))+".results.xlsx")
+	by, _, known, err := l.ledger.OutputOf(ctx, path)
+	if known && by != run.ID {
 		err = problem.At(problem.Where{File: path}, "output-of-another-run", "this file has the results of another run, %s", by).
 			Hinted("name another file with -o")
 	}
@@ -133,31 +131,22 @@ func (l *ledgerSession) findRun(ctx context.Context, prefix string) (ledger.Run,
 	return found[0], nil
 }
 
-// pastRun is an earlier run of one sheet, with what is kept of it.
-type pastRun struct {
-	*ledgerSession
-	run  ledger.Run
-	kept *keptRun
-}
-
 // project plans the kept copy of the run's sheet, which must be what the run read, again with the mapping and the templates of then, and
 // lays the plans beside what the ledger knows now. Requests and seconds are those of the run, the counts are of now.
-func (r *pastRun) project(ctx context.Context, password string) (book reports.Workbook, err error) {
-	run, state := r.run, r.session.State
+func (l *ledgerSession) project(ctx context.Context, run ledger.Run, password string) (book reports.Workbook, err error) {
 	s, err := readSummary(run.Summary)
 	switch {
 	case err != nil:
 		return book, err
 	case run.KeptInput == "" || s.Kept == nil:
 		return book, problem.New("input-purged", "the input of run %s of %s was purged, or never here, so its workbook cannot be written again", run.ID, moment(run.Started)).
-			Hinted("what is known of a client: %s", r.command("history", "CLIENT-KEY"))
+			Hinted("what is known of a client: %s", l.command("history", "CLIENT-KEY"))
 	}
-	r.kept = s.Kept
 	m, found := mapping.Parse(run.MappingFile, []byte(s.Kept.Mapping))
 	if len(found) > 0 {
 		return book, found
 	}
-	path := filepath.Join(load.InputsFolder(state), filepath.Base(run.KeptInput))
+	path := filepath.Join(load.InputsFolder(l.session.State), filepath.Base(run.KeptInput))
 	digest, err := safefile.Digest(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return book, safefile.Unreadable(path, err)
@@ -171,21 +160,21 @@ func (r *pastRun) project(ctx context.Context, password string) (book reports.Wo
 		preview.File = filepath.Base(run.Output)
 	}
 	then, err := load.Reopen(m, &load.Input{Path: path, Given: run.Input, Password: password}, preview.At, s.Kept.Service, s.Kept.Date)
-	r.closers = append(r.closers, then.Close)
+	l.closers = append(l.closers, then.Close)
 	if err != nil {
 		return book, err
 	}
 	preview.Own = then.Sources[0].AddedColumns()
-	draft, err := spool.NewResults(state)
+	draft, err := spool.NewResults(l.session.State)
 	if err != nil {
 		return book, err
 	}
-	r.closers = append(r.closers, func() { _ = draft.Close() })
-	rows, survey, err := r.surveyRows(ctx, then, state, false, preview.Note)
+	l.closers = append(l.closers, func() { _ = draft.Close() })
+	rows, survey, err := l.surveyRows(ctx, then, l.session.State, false, preview.Note)
 	if err != nil {
 		return book, err
 	}
-	job := &importer.Job{Runs: []string{run.ID}, Environment: run.Environment, Binding: then.Binding, Ledger: r.ledger,
+	job := &importer.Job{Runs: []string{run.ID}, Environment: run.Environment, Binding: then.Binding, Ledger: l.ledger,
 		Drafts: []*spool.Results{draft}, Groups: survey.Groups, Limit: s.Kept.Limit, SimilarKeys: s.Kept.SimilarKeys}
 	now, problems, err := job.Project(ctx, survey.Plans(then.Binding, rows))
 	if err != nil {
@@ -193,33 +182,30 @@ func (r *pastRun) project(ctx context.Context, password string) (book reports.Wo
 	}
 	book = workbookOf(m, draft)
 	book.Sheet, book.Records, book.Preview = then.Sources[0].Sheet(), rows.Records(), preview
-	book.Problems, book.Summary, book.Facts, book.Notice = problemsOf(0, problems), s.Summary, s.Kept.Facts, s.Kept.Notice
+	book.Problems, book.Summary, book.Facts, book.Binding, book.Notice = problemsOf(0, problems), s.Summary, s.Kept.Facts, s.Kept.Binding, s.Kept.Notice
 	book.Summary.Run, book.Summary.Environment = run.ID, run.EnvironmentName
 	book.Summary.Rows, book.Summary.Clients, book.Summary.WithoutLink = now.Rows, now.Clients, now.WithoutLink
 	return book, nil
 }
 
-// binding binds the workbook that goes to path, and marks it as older than the run that began after its run. What a restored ledger does
-// not know of that is in the mark of an earlier writing of the workbook.
-func (r *pastRun) binding(ctx context.Context, path string) (map[string]string, error) {
-	binding := workbook.FromProperties("", r.kept.Binding)
-	for _, place := range []string{path, r.run.Output} {
+// markOlder marks the workbook that goes to path as older than the run that began after its run. What a restored ledger does not know of
+// that is in the mark of an earlier writing of the workbook.
+func (l *ledgerSession) markOlder(ctx context.Context, run ledger.Run, binding *workbook.Binding, path string) error {
+	for _, place := range []string{path, run.Output} {
 		b, err := workbook.Find(place)
 		if err != nil {
-			console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: place}, "not-marked",
+			console.PrintProblems(l.Err, problem.List{problem.At(problem.Where{File: place}, "not-marked",
 				"cannot be read: %v; if it says that a later run began, the new workbook does not", problem.Cause(err)).
 				Hinted("it must not be used alone to bring a lost ledger back")})
 		}
-		if binding.NextRun == "" && b != nil && b.Run == r.run.ID {
+		if binding.NextRun == "" && b != nil && b.Run == run.ID {
 			binding.NextRun, binding.NextResults = b.NextRun, b.NextResults
 		}
 	}
-	if binding.NextRun == "" {
-		next, _, err := r.ledger.RunAfter(ctx, r.run)
-		if err != nil {
-			return nil, err
-		}
-		binding.NextRun, binding.NextResults = next.ID, next.Output
+	if binding.NextRun != "" {
+		return nil
 	}
-	return binding.Properties(), nil
+	next, _, err := l.ledger.RunAfter(ctx, run)
+	binding.NextRun, binding.NextResults = next.ID, next.Output
+	return err
 }

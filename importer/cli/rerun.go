@@ -45,7 +45,7 @@ func (p *program) rerunCommand() *cli.Command {
 					Hinted("run them again one after the other; if the ledger is lost or older than they are, the newest first")
 			}
 			o.sheets = c.Args().Slice()
-			if o.workbook, err = workbook.Read(o.sheets[0], o.password.value); err != nil {
+			if o.workbook, err = workbook.Read(o.sheets[0], o.password); err != nil {
 				return err
 			}
 			if o.where.Mapping == "" || !c.IsSet("env") {

@@ -87,9 +87,10 @@ type runOptions struct {
 	where       load.Where
 	sheets      []string
 	workbook    *workbook.Binding // the sheet of a rerun; nil for a run
-	password    password
-	workers     bool // hand the plans over to workers
-	yes         bool // do not ask before a first run, or before a rerun takes over what the ledger does not know
+	password    string            // opens an encrypted workbook
+	passwordRef string            // as the user gave it
+	workers     bool              // hand the plans over to workers
+	yes         bool              // do not ask before a first run, or before a rerun takes over what the ledger does not know
 	out         string
 	concurrency int // 0 for the environment's
 	rate        float64
@@ -138,6 +139,7 @@ func (p *program) runOptions(c *cli.Context, noSheet, example string) (o runOpti
 	if o.maxFailures, err = parseMaxFailures(c.String("max-failures")); err != nil {
 		return o, err
 	}
+	o.passwordRef = c.String("password")
 	if o.password, err = passwordOf(c); err != nil {
 		return o, err
 	}
@@ -155,7 +157,7 @@ func (o runOptions) command() []string {
 	if o.workbook != nil {
 		words[0] = "rerun"
 	}
-	for _, flag := range [][2]string{{"--templates", o.where.Templates}, {"--password", o.password.reference}, {"--only", o.only}} {
+	for _, flag := range [][2]string{{"--templates", o.where.Templates}, {"--password", o.passwordRef}, {"--only", o.only}} {
 		if flag[1] != "" {
 			words = append(words, flag[0], flag[1])
 		}
@@ -292,7 +294,7 @@ func (r *importRun) open(ctx context.Context) (err error) {
 		return r.ledger.share(ctx, s)
 	}
 	r.session, err = load.Open(ctx, load.Options{
-		Where: o.where, Sheets: o.sheets, Workbook: o.workbook, Password: o.password.value,
+		Where: o.where, Sheets: o.sheets, Workbook: o.workbook, Password: o.password,
 		NeedEnvironment: true, KeepInputs: !o.dryRun, Copied: copied,
 		Connection: connection,
 	})
@@ -487,7 +489,6 @@ func (r *importRun) execute(ctx context.Context) (err error) {
 	return err
 }
 
-// record records the start of the run.
 func (r *importRun) record(ctx context.Context) error {
 	l := r.ledger.ledger
 	for _, sheet := range r.sheets {

@@ -50,25 +50,23 @@ func (p *program) studioCommand() *cli.Command {
 // studioSession is what a session of studio is made from.
 type studioSession struct {
 	*program
-	where    load.Where
-	sheets   []string
-	password password
-	service  *load.Session // closed, with the templates of the environment; nil when none was asked
+	given   runOptions    // where things are, the sheets and the password alone
+	service *load.Session // closed, with the templates of the environment; nil when none was asked
 }
 
 func (p *program) studio(c *cli.Context) error {
 	if !c.Args().Present() {
 		return problem.New("no-sheet", "no sheet is given").Hinted("claimsheet studio leads.xlsx")
 	}
-	s := &studioSession{program: p, where: p.where(c)}
-	if s.where.Mapping == "" {
-		s.where.Mapping = usualMapping
+	s := &studioSession{program: p, given: runOptions{where: p.where(c), passwordRef: c.String("password")}}
+	if s.given.where.Mapping == "" {
+		s.given.where.Mapping = usualMapping
 	}
 	var err error
-	if s.sheets, err = load.Sheets(c.Args().Slice()); err != nil {
+	if s.given.sheets, err = load.Sheets(c.Args().Slice()); err != nil {
 		return err
 	}
-	if s.password, err = passwordOf(c); err != nil {
+	if s.given.password, err = passwordOf(c); err != nil {
 		return err
 	}
 	if err := s.ask(c.Context); err != nil {
@@ -88,8 +86,8 @@ func (p *program) studio(c *cli.Context) error {
 		return problem.New("address", "studio cannot listen there: %v", problem.Cause(err)).Hinted("leave --addr out, or choose another port of 127.0.0.1")
 	}
 	fmt.Fprintln(p.Out, server.Link(l))
-	if n := len(s.sheets); n > 1 {
-		fmt.Fprintf(p.Err, "the page shows %s, the first of %d sheets; its dry run reads all of them\n", problem.OneLine(s.sheets[0]), n)
+	if n := len(s.given.sheets); n > 1 {
+		fmt.Fprintf(p.Err, "the page shows %s, the first of %d sheets; its dry run reads all of them\n", problem.OneLine(s.given.sheets[0]), n)
 	}
 	fmt.Fprintln(p.Err, "open the link in a browser; only this computer can reach it, and it works once. Stop with Ctrl-C")
 	return server.Serve(c.Context, l)
@@ -97,19 +95,19 @@ func (p *program) studio(c *cli.Context) error {
 
 // exists reports whether there is a mapping file.
 func (s *studioSession) exists() bool {
-	_, err := os.Lstat(s.where.Mapping)
+	_, err := os.Lstat(s.given.where.Mapping)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // ask reads the templates of the environment, although the mapping may be wrong or not there yet. Unless an environment is named, the
 // session goes on when it does not answer.
 func (s *studioSession) ask(ctx context.Context) error {
-	file, found := environment.Find(s.where.Mapping, s.where.Environments)
-	isNamed := s.where.Env != "" || s.where.Environments != ""
+	file, found := environment.Find(s.given.where.Mapping, s.given.where.Environments)
+	isNamed := s.given.where.Env != "" || s.given.where.Environments != ""
 	if !found && !isNamed {
 		return nil
 	}
-	where := s.where
+	where := s.given.where
 	if !s.exists() {
 		where.Environments, where.Mapping = file, ""
 	}
@@ -134,38 +132,38 @@ func (s *studioSession) ask(ctx context.Context) error {
 
 func (s *studioSession) options() (studio.Options, error) {
 	o := studio.Options{
-		Mapping: s.where.Mapping, Sheets: s.sheets, Password: s.password.value, Suggest: draft.Request{API: "v2"},
+		Mapping: s.given.where.Mapping, Sheets: s.given.sheets, Password: s.given.password, Suggest: draft.Request{API: "v2"},
 		Run: func(ctx context.Context, args []string, out, log io.Writer) int {
 			return start(ctx, args, IO{In: strings.NewReader(""), Out: out, Err: log, Env: s.Env}, s.pace)
 		},
 		Job:     s.job,
-		Command: reports.CommandLine(runOptions{where: s.where, password: s.password, sheets: s.sheets}.command()),
+		Command: reports.CommandLine(s.given.command()),
 	}
 	if s.service != nil {
 		o.Service, o.Routes, o.LinkBody = s.service.Service, s.service.Client.Routes(), s.service.Client.LinkBody()
 		o.Suggest.API, o.Suggest.Service = string(o.Routes.Version), o.Service
 	}
-	if state := s.where.StateDir(false); state != "" {
+	if state := s.given.where.StateDir(false); state != "" {
 		if err := load.CheckState(state); err != nil {
 			return o, err
 		}
-		o.Autosave = load.StudioFile(state, s.where.Mapping)
+		o.Autosave = load.StudioFile(state, s.given.where.Mapping)
 	}
 	if s.exists() {
 		return o, nil
 	}
 	// A first mapping is proposed from the rows of the sheet. Where they cannot be read the mapping has a name
 	// alone: the page shows what is wrong, and lets a person choose the header row.
-	fmt.Fprintln(s.Err, "there is no", problem.OneLine(s.where.Mapping), "yet: the page proposes one as soon as it has read the sheet")
-	f := &sheetFinder{options: sheet.Options{Password: s.password.value}, request: o.Suggest}
-	readers, err := f.open(s.sheets[:1])
+	fmt.Fprintln(s.Err, "there is no", problem.OneLine(s.given.where.Mapping), "yet: the page proposes one as soon as it has read the sheet")
+	f := &sheetFinder{options: sheet.Options{Password: s.given.password}, request: o.Suggest}
+	readers, err := f.open(s.given.sheets[:1])
 	for _, r := range readers {
 		_ = r.Close()
 	}
 	if err == nil {
 		o.Suggest.Layout = f.request.Layout
 	}
-	name := filepath.Base(s.sheets[0])
+	name := filepath.Base(s.given.sheets[0])
 	o.Suggest.Name = strings.TrimSuffix(name, filepath.Ext(name))
 	o.Propose, o.Proposed = true, o.Suggest.Beginning()
 	return o, nil
@@ -173,14 +171,14 @@ func (s *studioSession) options() (studio.Options, error) {
 
 // job returns the words of a job's command before the sheets. Without an environment a dry run is one of the job's own sandbox.
 func (s *studioSession) job(kind studio.JobKind, mapping, folder string) []string {
-	o := runOptions{where: s.where, password: s.password}
-	o.where.Mapping = mapping
-	o.where.Environments, _ = environment.Find(s.where.Mapping, s.where.Environments)
+	o := s.given
+	o.where.Mapping, o.sheets = mapping, nil
+	o.where.Environments, _ = environment.Find(s.given.where.Mapping, s.given.where.Environments)
 	if kind == studio.DryRun && s.service != nil {
-		o.where.Env, o.where.State = s.service.Env.Name, s.where.StateDir(false)
+		o.where.Env, o.where.State = s.service.Env.Name, s.given.where.StateDir(false)
 	} else {
 		o.where.Env, o.where.State = "sandbox", folder
-		if s.where.Templates == "" && s.service != nil { // the sandbox of the job has what the environment has
+		if s.given.where.Templates == "" && s.service != nil { // the sandbox of the job has what the environment has
 			path := filepath.Join(folder, "templates.json")
 			if data, err := json.Marshal(templatesOf(s.service)); err == nil && os.WriteFile(path, data, 0o600) == nil {
 				o.where.Templates = path
