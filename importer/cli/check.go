@@ -110,7 +110,7 @@ func (k *check) run(c *cli.Context) error {
 			Hinted("%s", commandLine(k.where, "check", "--rows", "leads.xlsx"))
 	}
 	k.report.Checked.Sheets = append(k.report.Checked.Sheets, sheets...)
-	if err := k.openTrace(c, c.IsSet("env")); err != nil {
+	if err := k.openTrace(c); err != nil {
 		return err
 	}
 	s, err := load.Open(c.Context, load.Options{

@@ -57,7 +57,7 @@ func (p *program) doctorCommand() *cli.Command {
 			if err := p.checkProbeFlags(c); err != nil {
 				return err
 			}
-			if err := p.openTrace(c, true); err != nil {
+			if err := p.openTrace(c); err != nil {
 				return err
 			}
 			s, wrong, err := load.OpenConfiguration(p.where(c))

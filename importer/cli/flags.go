@@ -143,12 +143,9 @@ func traceFlag() cli.Flag {
 	return textFlag("trace", "", "write every request, redacted, to a new `FILE`")
 }
 
-// openTrace opens the file of traceFlag. asks is false for a command that does not ask the service.
-func (p *program) openTrace(c *cli.Context, asks bool) (err error) {
+// openTrace opens the file of traceFlag.
+func (p *program) openTrace(c *cli.Context) (err error) {
 	path := c.String("trace")
-	if path != "" && !asks {
-		return problem.New("usage", "--trace is about requests, and without -e the service is not asked").Hinted("name the environment with -e, or leave --trace out")
-	}
 	if err := refuseExisting(path, "--trace"); err != nil {
 		return err
 	}

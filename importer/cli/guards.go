@@ -54,13 +54,12 @@ func parseMaxFailures(text string) (importer.MaxFailures, error) {
 
 // guardRule is a reason to refuse a run before anything is sent: one question about it. --accept with its code passes it.
 type guardRule struct {
-	code  string // "" for one that nothing passes
+	code  string
 	check func(*importRun, context.Context) error
 }
 
 // ledgerGuards are asked before the rows are read: is this the ledger of these sheets?
 var ledgerGuards = []guardRule{
-	{"", (*importRun).guardEnvironment},
 	{"new-ledger", (*importRun).guardNewLedger},
 	{"lost-run", (*importRun).guardLostRun},
 }
@@ -108,14 +107,6 @@ func (r *importRun) settleScope(ctx context.Context) (string, error) {
 	}
 	scope, _, err = scopeOf(ctx, known, env, then+rest)
 	return scope, err
-}
-
-// guardEnvironment: does the workbook of a rerun belong to the environment?
-func (r *importRun) guardEnvironment(context.Context) error {
-	if r.options.workbook == nil {
-		return nil
-	}
-	return r.options.workbook.CheckEnvironment(r.session.Env.Name, r.scope)
 }
 
 // guardNewLedger: does the ledger know the run whose results workbook is where the new one goes?

@@ -64,7 +64,7 @@ func (p *program) initCommand() *cli.Command {
 			}
 			f := &sheetFinder{options: sheet.Options{Name: c.String("sheet"), HeaderRow: c.Int("header-row"), Password: password},
 				request: draft.Request{API: cmp.Or(api, "v2")}}
-			if err := p.openTrace(c, asks); err != nil {
+			if err := p.openTrace(c); err != nil {
 				return err
 			}
 			if asks {

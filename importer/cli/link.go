@@ -28,21 +28,18 @@ Examples:
 
 func (p *program) linkCommand() *cli.Command {
 	return command("link", "[options] CLIENT-KEY…", "ask for a fresh magic link (version 2) for clients whose link has expired", linkHelp,
-		append(ledgerFlags(), traceFlag()),
-		func(c *cli.Context) error {
-			if !c.Args().Present() {
-				return problem.New("usage", "no client is named").Hinted("claimsheet link -m mapping.yaml CLIENT-KEY")
-			}
-			if err := p.openTrace(c, true); err != nil {
-				return err
-			}
-			return p.link(c)
-		})
+		append(ledgerFlags(), traceFlag()), p.link)
 }
 
 // link asks for a link for each client, one after the other. Nothing is sent unless every key is good.
 func (p *program) link(c *cli.Context) error {
 	ctx := c.Context
+	if !c.Args().Present() {
+		return problem.New("usage", "no client is named").Hinted("claimsheet link -m mapping.yaml CLIENT-KEY")
+	}
+	if err := p.openTrace(c); err != nil {
+		return err
+	}
 	l, err := p.openLedger(c, (*ledgerSession).take)
 	if err != nil {
 		return err

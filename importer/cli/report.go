@@ -37,21 +37,19 @@ func (p *program) reportCommand() *cli.Command {
 	return command("report", "[options] [RUN]", "write a run's results workbook again, from the ledger and the kept input", reportHelp,
 		append(ledgerFlags(), passwordFlag(),
 			textFlag("out", "o", "the workbook's `FILE`; default: where the run wrote it, unless a later run did so too")),
-		func(c *cli.Context) error {
-			if c.NArg() > 1 {
-				return problem.New("usage", "one run at a time; %d are named", c.NArg()).Hinted("claimsheet history lists the runs")
-			}
-			password, err := passwordOf(c)
-			if err != nil {
-				return err
-			}
-			return p.report(c, password)
-		})
+		p.report)
 }
 
 // report writes the workbook of a run again.
-func (p *program) report(c *cli.Context, password string) error {
+func (p *program) report(c *cli.Context) error {
 	ctx, out := c.Context, c.String("out")
+	if c.NArg() > 1 {
+		return problem.New("usage", "one run at a time; %d are named", c.NArg()).Hinted("claimsheet history lists the runs")
+	}
+	password, err := passwordOf(c)
+	if err != nil {
+		return err
+	}
 	l, err := p.openLedger(c, (*ledgerSession).takeShared)
 	if err != nil {
 		return err

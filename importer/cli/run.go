@@ -143,7 +143,7 @@ func (p *program) runOptions(c *cli.Context, noSheet, example string) (o runOpti
 	if o.password, err = passwordOf(c); err != nil {
 		return o, err
 	}
-	return o, p.openTrace(c, true)
+	return o, p.openTrace(c)
 }
 
 // isOfRerun reports whether path is the workbook that a rerun is given.
@@ -262,6 +262,11 @@ func (r *importRun) load(ctx context.Context) (err error) {
 	}
 	if r.scope, err = r.settleScope(ctx); err != nil {
 		return err
+	}
+	if book := r.options.workbook; book != nil {
+		if err := book.CheckEnvironment(r.session.Env.Name, r.scope); err != nil {
+			return err
+		}
 	}
 	for _, s := range r.sheets {
 		s.record.Environment = r.scope

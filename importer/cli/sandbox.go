@@ -67,15 +67,13 @@ func (p *program) sandboxCommand() *cli.Command {
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "another `NUMBER` lets faults hit other requests"},
 			switchFlag("reset", "empty the sandbox of --state, or of this folder's .claimsheet, and its ledger; then end"),
 		},
-		func(c *cli.Context) error {
-			if c.Bool("reset") {
-				return p.resetSandbox(c)
-			}
-			return p.serve(c)
-		})
+		p.serve)
 }
 
 func (p *program) serve(c *cli.Context) error {
+	if c.Bool("reset") {
+		return p.resetSandbox(c)
+	}
 	options := sandbox.Options{}
 	var err error
 	if options.Templates, err = load.ReferenceData(c.String("templates")); err != nil {

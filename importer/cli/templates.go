@@ -33,7 +33,7 @@ func (p *program) templatesCommand() *cli.Command {
 			if err := refuseExisting(c.String("xlsx"), "--xlsx"); err != nil {
 				return err
 			}
-			if err := p.openTrace(c, true); err != nil {
+			if err := p.openTrace(c); err != nil {
 				return err
 			}
 			s, err := p.listTemplates(c.Context, p.where(c), "")
