@@ -214,9 +214,7 @@ func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *res
 	if err != nil {
 		return err
 	}
-	if err := r.reportBackup(s, written); err != nil {
-		return err
-	}
+	r.reportBackup(s, written)
 	if written.Path != s.output {
 		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: s.output}, "output-held",
 			"could not be replaced: another program has it open, or it is protected; the results are in %s", written.Path).Hinted("close it before the next run")})
@@ -350,24 +348,18 @@ func (r *importRun) facts(s *sheetRun) []reports.Fact {
 }
 
 // reportBackup says that another workbook, or an edited one, was in the place of the new one, where it is now, and whether it was used.
-func (r *importRun) reportBackup(s *sheetRun, written reports.Written) error {
+func (r *importRun) reportBackup(s *sheetRun, written reports.Written) {
 	if written.Aside == "" {
-		return nil
+		return
 	}
 	kept := workbookKept(s.output, written.Aside, r.ledger.command("rerun", written.Aside))
-	other, err := workbook.Find(written.Aside)
-	if err != nil {
-		return err
-	}
-	switch {
-	case other != nil && other.CheckEnvironment(r.session.Env.Name, r.scope) != nil:
+	if r.options.isOfRerun(s.output) {
+		kept.Hint = "the corrections that it had when this rerun began were used"
+	} else if other, err := workbook.Find(written.Aside); err == nil && other != nil && other.CheckEnvironment(r.session.Env.Name, r.scope) != nil {
 		kept.Message = fmt.Sprintf("is a workbook of the environment “%s”; the file that was here is kept as %s", other.EnvironmentName, written.Aside)
 		kept.Hint = "give each environment its own results with -o"
-	case r.options.isOfRerun(s.output):
-		kept.Hint = "the corrections that it had when this rerun began were used"
 	}
 	console.PrintProblems(r.Err, problem.List{kept})
-	return nil
 }
 
 // workbookKept says where an edited workbook is kept; again is the command that uses its corrections.

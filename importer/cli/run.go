@@ -530,35 +530,30 @@ func (r *importRun) record(ctx context.Context) error {
 // supersede marks a workbook of the mapping's latest run: with the ledger lost, it must not pass for the latest. One that cannot be marked
 // is a warning.
 func (r *importRun) supersede(ctx context.Context, path string) error {
-	notMarked := func(err error) error {
-		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: path}, "not-marked",
-			"could not be marked as older than this run: %v", problem.Cause(err)).
-			Hinted("close it in other programs; it must not be used alone to bring a lost ledger back")})
-		return nil
-	}
-	b, err := workbook.Find(path)
-	if err != nil {
-		return notMarked(err)
-	}
-	if b == nil || b.NextRun != "" || b.Dropped {
-		return nil // nothing there can pass for the latest results
-	}
-	was, err := safefile.Digest(path)
-	if err != nil {
-		return err
-	}
 	by, last, _, err := r.ledger.ledger.OutputOf(ctx, path)
 	if err != nil {
 		return err
 	}
-	err = workbook.Supersede(path, r.run, safefile.Absolute(r.sheets[0].output), func(digest string) error {
-		if was != last {
-			return nil // it was edited, so it will be kept
-		}
-		return r.ledger.ledger.NoteOutput(by, path, digest)
-	})
+	b, err := workbook.Find(path)
+	if err == nil && (b == nil || b.NextRun != "" || b.Dropped) {
+		return nil // nothing there can pass for the latest results
+	}
+	was := ""
+	if err == nil {
+		was, err = safefile.Digest(path)
+	}
+	if err == nil {
+		err = workbook.Supersede(path, r.run, safefile.Absolute(r.sheets[0].output), func(digest string) error {
+			if was != last {
+				return nil // it was edited, so it will be kept
+			}
+			return r.ledger.ledger.NoteOutput(by, path, digest)
+		})
+	}
 	if err != nil {
-		return notMarked(err)
+		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: path}, "not-marked",
+			"could not be marked as older than this run: %v", problem.Cause(err)).
+			Hinted("close it in other programs; it must not be used alone to bring a lost ledger back")})
 	}
 	return nil
 }
