@@ -178,27 +178,6 @@ func (k *check) survey(ctx context.Context, s *load.Session) (notes mapping.Cell
 		}
 		k.noteProblems(sheets, survey.RowProblems(s.Binding, plan))
 	}
-	k.judge(s, sheets)
-	return survey.Notes, nil
-}
-
-// noteProblems counts the rows of a client that cannot be imported, and keeps the problems that are named.
-func (k *check) noteProblems(sheets []*checkedSheet, list problem.List) {
-	invalid := map[cell.Row]bool{}
-	for _, p := range list {
-		sheet, row := sheets[p.Where.Table], cell.RowOf(p.Where.Table, p.Where.Row)
-		if !invalid[row] {
-			invalid[row] = true
-			sheet.invalid++
-		}
-		if !p.Part && (k.rows || mapping.IsTotals(p)) && len(sheet.found) < mostCells {
-			sheet.found = append(sheet.found, p)
-		}
-	}
-}
-
-// judge takes over what was found in the sheets.
-func (k *check) judge(s *load.Session, sheets []*checkedSheet) {
 	for i, sheet := range sheets {
 		k.warn(sheet.warnings()...)
 		k.report.Checked.Rows += sheet.rows
@@ -216,6 +195,22 @@ func (k *check) judge(s *load.Session, sheets []*checkedSheet) {
 		}
 	}
 	k.warn(s.Binding.UnusedColumns()...)
+	return survey.Notes, nil
+}
+
+// noteProblems counts the rows of a client that cannot be imported, and keeps the problems that are named.
+func (k *check) noteProblems(sheets []*checkedSheet, list problem.List) {
+	invalid := map[cell.Row]bool{}
+	for _, p := range list {
+		sheet, row := sheets[p.Where.Table], cell.RowOf(p.Where.Table, p.Where.Row)
+		if !invalid[row] {
+			invalid[row] = true
+			sheet.invalid++
+		}
+		if !p.Part && (k.rows || mapping.IsTotals(p)) && len(sheet.found) < mostCells {
+			sheet.found = append(sheet.found, p)
+		}
+	}
 }
 
 // finish prints what was found, and returns the error that decides the exit code.

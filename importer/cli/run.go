@@ -354,20 +354,18 @@ func (r *importRun) open(ctx context.Context) (err error) {
 
 // look is the first pass: it reads, converts and groups every row, and refuses a sheet whose form is wrong. Rows and results are kept in
 // private files, which hold personal data: in the state folder or, in a dry run, which leaves that unchanged, beside the workbook.
-func (r *importRun) look(ctx context.Context) error {
+func (r *importRun) look(ctx context.Context) (err error) {
 	s, o, folder := r.session, r.options, r.session.State
 	r.observer.Started(thisVersion(), s.Mapping.File, o.sheets)
 	if o.dryRun {
 		folder = filepath.Dir(r.sheets[0].output)
 	}
 	for _, sheet := range r.sheets {
-		var err error
 		if sheet.draft, err = spool.NewResults(folder); err != nil {
 			return err
 		}
 		r.closers = append(r.closers, func() { _ = sheet.draft.Close() })
 	}
-	var err error
 	r.rows, r.survey, err = r.surveyRows(ctx, s, folder, !o.dryRun, func(record cell.Record) {
 		sheet := r.sheets[record.Table]
 		sheet.layout.see(record)
@@ -400,17 +398,14 @@ func (r *importRun) look(ctx context.Context) error {
 
 func (r *importRun) makeJob() error {
 	o, s := r.options, r.session
-	var runs []string
-	var drafts []*spool.Results
-	for _, sheet := range r.sheets {
-		runs, drafts = append(runs, sheet.record.ID), append(drafts, sheet.draft)
-	}
 	r.job = &importer.Job{
-		Runs: runs, Environment: r.scope, Binding: s.Binding, Service: s.Client,
-		Ledger: r.ledger.ledger, Drafts: drafts, Concurrency: cmp.Or(o.concurrency, s.Env.Concurrency), Limit: o.limit,
+		Environment: r.scope, Binding: s.Binding, Service: s.Client, Ledger: r.ledger.ledger, Concurrency: cmp.Or(o.concurrency, s.Env.Concurrency), Limit: o.limit,
 		NoLookup: o.noLookup, Groups: r.survey.Groups, MaxFailures: o.maxFailures,
 		NewLedger: o.accept["new-ledger"], SimilarKeys: o.accept["similar-key"],
 		LookAgain: r.pace.LookAgain, FirstWait: r.pace.AskAgain, Believable: r.pace.Believable, Clock: r.pace.Clock,
+	}
+	for _, sheet := range r.sheets {
+		r.job.Runs, r.job.Drafts = append(r.job.Runs, sheet.record.ID), append(r.job.Drafts, sheet.draft)
 	}
 	hooks.job(r.job)
 	if o.only == "" {
@@ -465,7 +460,9 @@ func (r *importRun) plans() iter.Seq2[mapping.Plan, error] {
 
 // execute carries the plans out; a dry run only predicts them. A run that had to stop in good order is no error here: report returns why.
 func (r *importRun) execute(ctx context.Context) (err error) {
+	do := r.job.Forecast
 	if !r.options.dryRun {
+		do = r.job.Do
 		if err := r.record(ctx); err != nil {
 			return err
 		}
@@ -477,11 +474,7 @@ func (r *importRun) execute(ctx context.Context) (err error) {
 		fmt.Fprintf(r.Err, "claimsheet: stopping: requests in flight: %d; waiting for their answers; press Ctrl-C again to stop at once\n", r.session.Client.InFlight())
 	})()
 	stop := r.observer.Watch(r.job.Progress, r.survey.Clients)
-	if r.options.dryRun {
-		err = r.job.Forecast(ctx, r.plans())
-	} else {
-		err = r.job.Do(ctx, r.plans())
-	}
+	err = do(ctx, r.plans())
 	stop()
 	if errors.Is(err, importer.ErrLostLedger) {
 		return &incomplete{problem.New("new-ledger", "%s", err).
@@ -494,10 +487,9 @@ func (r *importRun) execute(ctx context.Context) (err error) {
 	return err
 }
 
-func (r *importRun) record(ctx context.Context) error {
+func (r *importRun) record(ctx context.Context) (err error) {
 	l := r.ledger.ledger
 	for _, sheet := range r.sheets {
-		var err error
 		if sheet.record.Summary, err = json.Marshal(runSummary{Kept: r.keep(sheet)}); err != nil {
 			return err
 		}
@@ -518,11 +510,9 @@ func (r *importRun) record(ctx context.Context) error {
 	if err := l.ChangeDefinition(r.scope, r.session.Mapping.Name.Text, r.session.Binding.Definition); err != nil {
 		return err
 	}
-	outcomes, err := r.ledger.openJournal()
-	if err != nil {
+	if r.job.Journal, err = r.ledger.openJournal(); err != nil {
 		return err
 	}
-	r.job.Journal = outcomes
 	r.closers = append(r.closers, func() { _ = r.job.Journal.Close() })
 	return nil
 }
