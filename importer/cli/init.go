@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient"
+	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/safefile"
@@ -344,6 +345,11 @@ func (p *program) writeDraft(made *draft.Proposal, c *cli.Context) error {
 			Hinted("choose another place with -o")
 	}
 	where := p.where(c)
+	if where.Environments == "" && filepath.Dir(out) != "." {
+		if file, found := environment.Find(where.Mapping, ""); found {
+			where.Environments = file // those beside the mapping would be others
+		}
+	}
 	where.Mapping = out
 	words := []string{"check"}
 	for _, flag := range []string{"templates", "password"} {
