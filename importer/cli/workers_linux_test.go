@@ -149,7 +149,9 @@ func TestWorkersCarryOut(t *testing.T) {
 	}
 	s.must(0, "settle")
 	s.report()
-	s.must(5, "history", "--purge", "--older-than", "1d", "--yes")
+	s.waitFor("the refusal because of workers, which open the ledger again when a run has ended", func() bool {
+		return claimsheet(t, "history", "-m", s.path("mapping.yaml"), "--purge", "--older-than", "1d", "--yes").code == 5
+	})
 	for _, w := range all {
 		w.stop()
 		expect(t, w.err.String(), "works for run")
