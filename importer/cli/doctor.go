@@ -220,9 +220,7 @@ func (d *diagnosis) print(f apiclient.Finding) {
 // connect fetches the secrets and reads the TLS files, and reports what else is wrong with the configuration.
 func (d *diagnosis) connect(ctx context.Context, s *load.Session, version apiclient.Version) error {
 	d.list(apiclient.Warn, "secrets", s.Warnings)
-	connection := d.p.connection(uuid.NewString())
-	connection.ReadOnly = true
-	err := s.Connect(ctx, version, connection)
+	err := s.Connect(ctx, version, d.p.asking())
 	var found problem.List
 	if err != nil && found.Collect(err) != nil {
 		return err

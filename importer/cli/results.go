@@ -384,14 +384,11 @@ type keptRun struct {
 // keep returns what is kept of one of the run's sheets.
 func (r *importRun) keep(s *sheetRun) *keptRun {
 	service := *r.session.Service
-	service.Templates = nil
-	for _, t := range r.session.Service.Templates {
-		if slices.ContainsFunc(r.session.Mapping.Activities, func(a mapping.ActivityRule) bool {
+	service.Templates = slices.DeleteFunc(slices.Clone(service.Templates), func(t mapping.Template) bool {
+		return !slices.ContainsFunc(r.session.Mapping.Activities, func(a mapping.ActivityRule) bool {
 			return a.Template.Text == t.Name || service.TemplateIDs[a.Template.Text] == t.ID
-		}) {
-			service.Templates = append(service.Templates, t)
-		}
-	}
+		})
+	})
 	kept := &keptRun{Mapping: string(r.session.Source), Service: &service, Date: r.session.RunDate, Limit: r.options.limit, SimilarKeys: r.options.accept["similar-key"],
 		Facts: r.facts(s), Binding: r.binding(s).Properties()}
 	if r.session.Env.Sandbox {

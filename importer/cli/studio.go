@@ -41,9 +41,8 @@ Examples:
 func (p *program) studioCommand() *cli.Command {
 	return command("studio", "[-m FILE] [-e ENVIRONMENT] [options] SHEET…",
 		"make and edit a mapping in the browser, with the sheet in view; its link is the first line on stdout", studioHelp,
-		slices.Concat(withMapping("the mapping `FILE`, which need not exist yet; default: mapping.yaml in this folder", placeFlags()), []cli.Flag{
-			&cli.StringFlag{Name: "addr", Value: "127.0.0.1:0", Usage: "the `ADDRESS` to listen on, of this computer alone; port 0 takes any free one"},
-		}, []cli.Flag{passwordFlag()}),
+		append(withMapping("the mapping `FILE`, which need not exist yet; default: mapping.yaml in this folder", placeFlags()), passwordFlag(),
+			&cli.StringFlag{Name: "addr", Value: "127.0.0.1:0", Usage: "the `ADDRESS` to listen on, of this computer alone; port 0 takes any free one"}),
 		p.studio)
 }
 
