@@ -407,7 +407,7 @@ func (l *ledgerSession) purge(ctx context.Context, days int, yes bool) error {
 		return err
 	}
 	var done ledger.Purged
-	removed, err := l.removeInputs(ctx, before, func() (err error) {
+	removed, err := l.removeInputs(ctx, func() (err error) {
 		done, err = l.ledger.Purge(ledger.Purge{Environments: scopes, Service: service, Before: before})
 		return err
 	})
@@ -446,7 +446,7 @@ func (l *ledgerSession) forget(ctx context.Context, key string, yes bool) error 
 		return err
 	}
 	steps, ids := 0, []string{}
-	removed, err := l.removeInputs(ctx, time.Now(), func() error {
+	removed, err := l.removeInputs(ctx, func() error {
 		for _, owner := range owners {
 			known, err := l.ledger.StepsOfClient(ctx, owner)
 			if err != nil {
@@ -496,15 +496,12 @@ func (l *ledgerSession) keptInputs(ctx context.Context) (map[string]bool, error)
 const minOrphanAge = time.Hour
 
 // removeInputs calls drop, which changes the ledger, and removes the copies of sheets that no run has any more after it. It also removes
-// copies older than before that no run ever had, because a run, or a purge, was killed; but not where the state folder has another ledger
-// too: they may be of its runs.
-func (l *ledgerSession) removeInputs(ctx context.Context, before time.Time, drop func() error) (gone removedJSON, err error) {
+// those that no run ever had, because a run, or a purge, was killed; but not where the state folder has another ledger too: they may be of
+// its runs.
+func (l *ledgerSession) removeInputs(ctx context.Context, drop func() error) (gone removedJSON, err error) {
 	shared, err := l.sharesFolder()
 	if err != nil {
 		return gone, err
-	}
-	if shared {
-		before = time.Time{}
 	}
 	kept, err := l.keptInputs(ctx)
 	if err == nil {
@@ -522,12 +519,9 @@ func (l *ledgerSession) removeInputs(ctx context.Context, before time.Time, drop
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return gone, err
 	}
-	if latest := time.Now().Add(-minOrphanAge); before.After(latest) {
-		before = latest
-	}
 	for _, entry := range entries {
 		info, err := entry.Info()
-		if err != nil || !info.Mode().IsRegular() || still[entry.Name()] || !kept[entry.Name()] && !info.ModTime().Before(before) {
+		if err != nil || !info.Mode().IsRegular() || still[entry.Name()] || !kept[entry.Name()] && (shared || time.Since(info.ModTime()) < minOrphanAge) {
 			continue
 		}
 		if err := os.Remove(filepath.Join(folder, entry.Name())); err != nil {

@@ -89,7 +89,7 @@ const inputsKept = 60
 
 // dropInputs removes the copies of the sheets of older runs. The run's own outcome does not depend on it: what goes wrong is a warning.
 func (r *importRun) dropInputs(ctx context.Context) {
-	_, err := r.ledger.removeInputs(ctx, time.Time{}, func() error { return r.ledger.ledger.DropInputs(r.scope, inputsKept) })
+	_, err := r.ledger.removeInputs(ctx, func() error { return r.ledger.ledger.DropInputs(r.scope, inputsKept) })
 	if err != nil {
 		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: r.ledger.String()}, "not-pruned",
 			"the copies of the sheets of old runs could not be removed: %v", problem.Cause(err)).Hinted("nothing else depends on it")})
