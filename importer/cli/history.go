@@ -235,7 +235,7 @@ func (l *ledgerSession) printClients(ctx context.Context, key string) error {
 // everyOwner returns the clients that a key names, alone or as SPACE:KEY, in every scope of the environment, erased ones included. It fails
 // when there is no such client.
 func (l *ledgerSession) everyOwner(ctx context.Context, key string) (all []ledger.ClientKey, err error) {
-	scopes, err := l.scopes(ctx)
+	scopes, _, err := l.scopes(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -398,11 +398,7 @@ func (l *ledgerSession) purge(ctx context.Context, days int, yes bool) error {
 	if err := l.agree(ctx, yes, question, "nothing was purged: it was not confirmed", "type yes, or give --yes"); err != nil {
 		return err
 	}
-	scopes, err := l.scopes(ctx)
-	if err != nil {
-		return err
-	}
-	service, _, err := l.service(ctx)
+	scopes, service, err := l.scopes(ctx)
 	if err != nil {
 		return err
 	}

@@ -344,30 +344,31 @@ func (l *ledgerSession) service(ctx context.Context) (service, moved string, err
 	return service, moved, err
 }
 
-// scopes returns the ledger's names for the environment: one for version 2, and one for each case of version 1. It fails while the ledger
-// knows nothing at the base url and something at the one where the environment last ran: uncertain steps there would look settled.
-func (l *ledgerSession) scopes(ctx context.Context) ([]string, error) {
+// scopes returns the ledger's names for the environment: one for version 2, and one for each case of version 1; and for its service. It
+// fails while the ledger knows nothing at the base url and something at the one where the environment last ran: uncertain steps there would
+// look settled.
+func (l *ledgerSession) scopes(ctx context.Context) (all []string, own string, err error) {
 	own, moved, err := l.service(ctx)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if any, err := hasClients(ctx, l.ledger, own); err != nil {
-		return nil, err
+		return nil, "", err
 	} else if moved != "" && !any {
-		return nil, serviceChanged(l.session.Env.Name, moved, own,
+		return nil, "", serviceChanged(l.session.Env.Name, moved, own,
 			"put the base url back; or, if the change is meant, first run a sheet: with --accept same-service if it is the same service at another address, "+
 				"with --accept new-service if it is another one")
 	}
-	all, err := l.ledger.Environments(ctx)
+	all, err = l.ledger.Environments(ctx)
 	return slices.DeleteFunc(all, func(scope string) bool {
 		service, _ := environment.ServiceOf(scope)
 		return service != own
-	}), err
+	}), own, err
 }
 
 // runs returns the runs in the environment, the newest first.
 func (l *ledgerSession) runs(ctx context.Context) (runs []ledger.Run, err error) {
-	scopes, err := l.scopes(ctx)
+	scopes, _, err := l.scopes(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func (p *program) link(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := l.scopes(ctx); err != nil { // a base url that has changed is about the command, not about a key
+	if _, _, err := l.scopes(ctx); err != nil { // a base url that has changed is about the command, not about a key
 		return err
 	}
 	var found problem.List

@@ -74,7 +74,7 @@ func (p *program) settle(c *cli.Context, choice settle.Choice) error {
 	if err != nil {
 		return err
 	}
-	scopes, err := l.scopes(ctx)
+	scopes, _, err := l.scopes(ctx)
 	if err != nil {
 		return err
 	}

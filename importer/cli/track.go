@@ -119,11 +119,7 @@ func (l *ledgerSession) readExports(paths []string, received time.Time) (events 
 
 // takeEvents records events, and those of the inbox, in the ledger.
 func (l *ledgerSession) takeEvents(ctx context.Context, events []tracking.Event) (n ledger.TrackedCounts, err error) {
-	scopes, err := l.scopes(ctx)
-	if err != nil {
-		return n, err
-	}
-	service, _, err := l.service(ctx)
+	scopes, service, err := l.scopes(ctx)
 	if err != nil {
 		return n, err
 	}
