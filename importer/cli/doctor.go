@@ -304,23 +304,19 @@ func (p *program) probe(c *cli.Context, s *load.Session, version apiclient.Versi
 
 // sender opens the ledger, as a run does.
 func (l *ledgerSession) sender(ctx context.Context) (*probe.Sender, error) {
-	s := l.session
 	if err := l.find(ctx); err != nil {
 		return nil, err
 	}
 	if err := l.take(); err != nil {
 		return nil, err
 	}
-	scope, then, err := scopeOf(ctx, l.ledger, s.Env, s.Scope())
+	scope, err := l.settleScope(ctx, false)
 	if err != nil {
 		return nil, err
-	}
-	if now, _ := environment.ServiceOf(scope); then != "" {
-		return nil, serviceChanged(s.Env.Name, then, now, movedHint)
 	}
 	outcomes, err := l.openJournal()
 	if err != nil {
 		return nil, err
 	}
-	return &probe.Sender{Ledger: l.ledger, Journal: outcomes, Scope: scope, Run: l.run, Folder: s.State}, nil
+	return &probe.Sender{Ledger: l.ledger, Journal: outcomes, Scope: scope, Run: l.run, Folder: l.session.State}, nil
 }

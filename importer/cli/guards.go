@@ -82,30 +82,30 @@ func (r *importRun) pass(ctx context.Context, guards []guardRule) error {
 	return nil
 }
 
-// settleScope returns the ledger's name for the run's environment. After a change of its base url the user says whether it leads to the
-// same service.
-func (r *importRun) settleScope(ctx context.Context) (string, error) {
-	env, accept, known := r.session.Env, r.options.accept, r.ledger.ledger
-	scope, then, err := scopeOf(ctx, known, env, r.session.Scope())
-	if err != nil || then == "" || accept["new-service"] {
+// settleScope returns the ledger's name for the environment of what sends. After a change of its base url the user says whether it leads to
+// the same service.
+func (l *ledgerSession) settleScope(ctx context.Context, dryRun bool) (string, error) {
+	env := l.session.Env
+	scope, then, err := scopeOf(ctx, l.ledger, env, l.session.Scope())
+	if err != nil || then == "" || l.accept["new-service"] {
 		return scope, err
 	}
 	now, rest := environment.ServiceOf(scope)
-	if !accept["same-service"] {
+	if !l.accept["same-service"] {
 		return "", serviceChanged(env.Name, then, now, movedHint)
 	}
-	if any, err := hasClients(ctx, known, now); err != nil {
+	if any, err := hasClients(ctx, l.ledger, now); err != nil {
 		return "", err
 	} else if any {
 		return "", problem.New("service-known", "the ledger knows clients of %s already: it cannot be the service that was at %s", now, then).
 			Hinted("put the base url back, or give --accept new-service instead")
 	}
-	if !r.options.dryRun {
-		if err := known.SetMoved(now, then); err != nil {
+	if !dryRun {
+		if err := l.ledger.SetMoved(now, then); err != nil {
 			return "", err
 		}
 	}
-	scope, _, err = scopeOf(ctx, known, env, then+rest)
+	scope, _, err = scopeOf(ctx, l.ledger, env, then+rest)
 	return scope, err
 }
 

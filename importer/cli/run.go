@@ -260,7 +260,7 @@ func (r *importRun) load(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if r.scope, err = r.settleScope(ctx); err != nil {
+	if r.scope, err = r.ledger.settleScope(ctx, r.options.dryRun); err != nil {
 		return err
 	}
 	if book := r.options.workbook; book != nil {
