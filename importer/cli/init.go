@@ -49,6 +49,9 @@ func (p *program) initCommand() *cli.Command {
 			if c.IsSet("api") && api != string(apiclient.V1) && api != string(apiclient.V2) {
 				return problem.New("usage", "--api takes v1 or v2, not “%s”", problem.OneLine(api)).Hinted("leave it out to have the one that fits the environment")
 			}
+			if c.IsSet("header-row") && c.Int("header-row") < 1 {
+				return problem.New("usage", "--header-row must be more than 0").Hinted("leave it out to have it found")
+			}
 			if err := refuseExisting(c.String("out"), "-o"); err != nil {
 				return err
 			}
