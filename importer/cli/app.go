@@ -87,8 +87,7 @@ func start(ctx context.Context, args []string, stdio IO, pace pace) int {
 	if asJSON && !p.said {
 		if lost := p.printObject(code, err); lost != nil && err == nil {
 			printError(p.Err, lost)
-			code = exitCode(ctx, lost, p.summary)
-			err = lost
+			code, err = exitCode(ctx, lost, p.summary), lost
 		}
 	}
 	if p.observer != nil {

@@ -100,7 +100,7 @@ func (p *program) settle(c *cli.Context, choice settle.Choice) error {
 	for _, step := range about {
 		settlements = append(settlements, settle.Settlement{Step: step.StepID, Decision: settle.Decision{Choice: choice, Value: value}})
 	}
-	settler := settle.Settler{Ledger: l.ledger, Run: l.run, ActivityIDs: l.needsActivityIDs()}
+	settler := settle.Settler{Ledger: l.ledger, Run: l.run, ActivityIDs: l.session.Env.Wire.ActivityID != ""}
 	if err := settler.Settle(ctx, settlements...); err != nil {
 		return err
 	}
@@ -170,8 +170,6 @@ var followUps = map[settle.Choice]string{
 	settle.Undo:       "undone; it is uncertain again, and claimsheet settle lists it",
 }
 
-func (l *ledgerSession) needsActivityIDs() bool { return l.session.Env.Wire.ActivityID != "" }
-
 func stepsAre(n int, what string) string {
 	if n == 1 {
 		return "1 step is " + what
@@ -220,7 +218,7 @@ func (l *ledgerSession) describe(doubt settle.UncertainStep) {
 	switch {
 	case doubt.Kind == ledger.KindLink:
 		created[2] = "URL"
-	case doubt.Kind == ledger.KindActivity && !l.needsActivityIDs():
+	case doubt.Kind == ledger.KindActivity && l.session.Env.Wire.ActivityID == "":
 		created = []string{"settle", "--created", number}
 	}
 	for _, words := range [][]string{created, {"settle", "--not-created", number}, {"settle", "--give-up", number}} {

@@ -136,11 +136,10 @@ func (w *worker) open(ctx context.Context) (err error) {
 		return err
 	}
 	l := w.ledger
-	l.shared = true
 	if err = l.needsDatabase(); err != nil {
 		return err
 	}
-	if err := l.take(); err != nil {
+	if err := l.takeShared(); err != nil {
 		return err
 	}
 	if w.journal, err = l.openJournal(); err != nil {
