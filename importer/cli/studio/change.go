@@ -94,51 +94,23 @@ func apply(text []byte, operations []yamlpatch.Operation) ([]byte, error) {
 
 var errTooLarge = cannot("too-large", "the mapping would be larger than 1 MiB", "")
 
-// question matches the comment of a first mapping that asks for a decision.
-var question = regexp.MustCompile(`#.*\bDECIDE: (.*)$`)
+// question matches the comment of a first mapping that asks for a decision, with the blanks before it.
+var question = regexp.MustCompile(` *#[^#]*\bDECIDE: ([^\r\n]*)`)
 
 // decide takes a question out of the text: it is answered.
 func (s *Server) decide(in changeIn) error {
-	text, ok := withoutQuestion(s.session.text(), in.Line)
-	if !ok {
-		return cannot("no-question", "there is no question in this line", "")
-	}
-	s.session.change("a question is answered", text)
+	s.session.change("a question is answered", withoutQuestion(s.session.text(), in.Line))
 	return nil
 }
 
-// withoutQuestion takes the question of a line away; a line that is nothing else goes too. ok is false without a question in a comment:
-// the file must say the same without it.
-func withoutQuestion(text []byte, n int) (without []byte, ok bool) {
+// withoutQuestion takes the question of a line away; a line that is nothing else goes too.
+func withoutQuestion(text []byte, line int) []byte {
 	all := strings.SplitAfter(string(text), "\n")
-	if n < 1 || n > len(all) {
-		return nil, false
+	all[line-1] = question.ReplaceAllString(all[line-1], "")
+	if strings.TrimSpace(all[line-1]) == "" {
+		all[line-1] = ""
 	}
-	line := strings.TrimRight(all[n-1], "\r\n")
-	end := all[n-1][len(line):]
-	said := strings.TrimRight(question.ReplaceAllString(line, ""), " ")
-	if said == "" {
-		end = ""
-	}
-	all[n-1] = said + end
-	without = []byte(strings.Join(all, ""))
-	_, err := yamlpatch.Read(text)
-	return without, err == nil && question.MatchString(line) && saysTheSame(text, without)
-}
-
-// saysTheSame reports whether a text differs only in its comments from one before, which need not be YAML.
-func saysTheSame(before, text []byte) bool {
-	was, err := yamlpatch.Read(before)
-	if err != nil {
-		return true
-	}
-	is, err := yamlpatch.Read(text)
-	if err != nil {
-		return false
-	}
-	said, _ := was.Value()
-	says, _ := is.Value()
-	return string(said) == string(says)
+	return []byte(strings.Join(all, ""))
 }
 
 // answered takes the questions away that operations have answered: those about a rule that they changed. Questions about a section stay.
@@ -152,9 +124,7 @@ func answered(text []byte, operations []yamlpatch.Operation) []byte {
 		if q.Path != "" && slices.ContainsFunc(operations, func(op yamlpatch.Operation) bool {
 			return op.Path == q.Path || isRule && strings.HasPrefix(op.Path, q.Path+"/")
 		}) {
-			if without, ok := withoutQuestion(text, q.Line); ok {
-				text = without
-			}
+			text = withoutQuestion(text, q.Line)
 		}
 	}
 	return text
@@ -215,14 +185,11 @@ func (s *Server) ignore(in changeIn) error {
 	if s.now.mapping.Ignores(name) == in.Ignored {
 		return nil
 	}
-	changed, label := mapping.Ignore(text, name, in.Ignored), name+" is left out"
+	label := name + " is left out"
 	if !in.Ignored {
 		label = name + " is not left out"
 	}
-	if !saysTheSame(text, changed) {
-		return cannot("cannot-patch", "the file cannot be changed there", "change it in the view “The file”")
-	}
-	s.session.change(label, changed)
+	s.session.change(label, mapping.Ignore(text, name, in.Ignored))
 	return nil
 }
 
