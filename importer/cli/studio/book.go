@@ -44,7 +44,6 @@ type reading struct {
 // column is what the rows of the sheet have in one column.
 type column struct {
 	columnJSON
-	index int
 	texts map[string]bool // the distinct texts, at most mostDistinct
 }
 
@@ -83,7 +82,7 @@ func (b *book) open(ctx context.Context, path string, r draft.Request) error {
 	for i, header := range b.table.Header {
 		isSame := func(other string) bool { return convert.FoldHeader(other) == convert.FoldHeader(header) }
 		isShared := header != "" && (slices.ContainsFunc(b.table.Header[:i], isSame) || slices.ContainsFunc(b.table.Header[i+1:], isSame))
-		b.columns = append(b.columns, &column{index: i, texts: map[string]bool{}, columnJSON: columnJSON{Letter: cell.ColumnName(i),
+		b.columns = append(b.columns, &column{texts: map[string]bool{}, columnJSON: columnJSON{Letter: cell.ColumnName(i),
 			Header: header, Shared: isShared, Samples: []string{}, tallyJSON: tallyJSON{Problems: []errorJSON{}}}})
 	}
 	if b.rows, err = spool.NewRows("", func(yield func(cell.Record, error) bool) { b.readRows(ctx, reader, yield) }); err != nil {
@@ -204,15 +203,6 @@ func (b *book) close() {
 	if b.rows != nil {
 		_ = b.rows.Close()
 	}
-}
-
-// column returns the column with a letter; nil for none.
-func (b *book) column(letter string) *column {
-	i := cell.ColumnAt(letter)
-	if i < 0 || i >= len(b.columns) {
-		return nil
-	}
-	return b.columns[i]
 }
 
 // find returns the column that a name of the mapping means; -1 for none or several.

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"claimsheet/mapping"
@@ -176,12 +175,7 @@ func (s *Server) reload(changeIn) error {
 
 // ignore leaves a column out on purpose, or no longer.
 func (s *Server) ignore(in changeIn) error {
-	b := s.now.book
-	c := b.column(in.Column)
-	if c == nil {
-		return failure{http.StatusNotFound, "no-such-column", "the sheet has no such column", ""}
-	}
-	name, text := mapping.IgnoredName(b.table, c.index), s.session.text()
+	name, text := mapping.IgnoredName(s.now.book.table, cell.ColumnAt(in.Column)), s.session.text()
 	if s.now.mapping.Ignores(name) == in.Ignored {
 		return nil
 	}
@@ -232,16 +226,11 @@ func put(doc *yamlpatch.Document, op yamlpatch.Operation, path []string) yamlpat
 	holder, name := path[:len(path)-1], path[len(path)-1]
 	_, isThere := doc.Value(path...)
 	around, hasHolder := doc.Value(holder...)
-	_, err := strconv.Atoi(name)
-	isEntry := (err == nil || name == "-" || strings.HasPrefix(name, byTemplate)) && len(holder) > 0 && slices.Contains(lists, holder[len(holder)-1])
 	switch {
-	case isList(doc, holder) && !isThere:
-		if op.Op = "add"; isEntry {
-			path = append(slices.Clone(holder), "-")
-		}
-	case isList(doc, holder):
 	case isThere:
 		op.Op = "replace"
+	case isList(doc, holder):
+		op.Op, path = "add", append(slices.Clone(holder), "-")
 	case name == "-" && len(holder) > 0 && slices.Contains(textLists, holder[len(holder)-1]): // a list that is not there, or is a text alone
 		texts := []byte("[")
 		if hasHolder && string(around) != "null" {
@@ -251,12 +240,12 @@ func put(doc *yamlpatch.Document, op yamlpatch.Operation, path []string) yamlpat
 		return put(doc, op, holder)
 	case hasHolder || len(holder) == 0:
 		op.Op = "add"
-	case isEntry:
+	case len(holder) == 1 && slices.Contains(lists, holder[0]):
 		op.Value = slices.Concat([]byte("["), op.Value, []byte("]"))
 		return put(doc, op, holder)
 	default:
 		var template []byte // of a new activity, whose first member this is
-		if of, ok := strings.CutPrefix(holder[len(holder)-1], byTemplate); ok && holder[0] == "activities" && len(holder) == 2 {
+		if of, ok := strings.CutPrefix(holder[len(holder)-1], byTemplate); ok && len(holder) == 2 {
 			template = slices.Concat([]byte(`"template":`), cell.QuoteJSON(of), []byte(","))
 		}
 		op.Value = slices.Concat([]byte("{"), template, cell.QuoteJSON(name), []byte(":"), op.Value, []byte("}"))
@@ -272,22 +261,16 @@ func resolve(doc *yamlpatch.Document, path []string) []string {
 		return path
 	}
 	for _, entry := range doc.Keys("activities") {
-		if there, _ := doc.Value("activities", entry, "template"); textOf(there) == strings.TrimPrefix(path[1], byTemplate) {
-			path = slices.Clone(path)
-			path[1] = entry
-			return path
+		there, _ := doc.Value("activities", entry, "template")
+		var name string
+		if json.Unmarshal(there, &name) != nil {
+			name = string(there) // a person may have written it as a number
+		}
+		if byTemplate+name == path[1] {
+			return append([]string{"activities", entry}, path[2:]...)
 		}
 	}
 	return path
-}
-
-// textOf returns the text of a scalar, which a person may have written as a number; "" for other values.
-func textOf(value json.RawMessage) string {
-	var text string
-	if json.Unmarshal(value, &text) == nil || len(value) == 0 || value[0] == '{' || value[0] == '[' {
-		return text
-	}
-	return string(value)
 }
 
 func isList(doc *yamlpatch.Document, path []string) bool {

@@ -74,14 +74,9 @@ func (g *guard) protect(next http.Handler) http.Handler {
 
 // check refuses requests that name another host, as after DNS rebinding, or come from another origin.
 func (g *guard) check(r *http.Request) error {
-	host, port, err := net.SplitHostPort(r.Host)
-	if err != nil || host != "127.0.0.1" && host != "localhost" {
-		return errors.New("the request names another host")
-	}
-	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
-		if _, own, err := net.SplitHostPort(local.String()); err != nil || own != port {
-			return errors.New("the request names another port")
-		}
+	own := r.Context().Value(http.LocalAddrContextKey).(net.Addr) // of every request that http.Server has read
+	if _, port, err := net.SplitHostPort(own.String()); err != nil || r.Host != "127.0.0.1:"+port && r.Host != "localhost:"+port {
+		return errors.New("the request names another host or port")
 	}
 	if origin := r.Header.Get("Origin"); origin != "" && origin != "http://"+r.Host {
 		return errors.New("the request comes from another page")

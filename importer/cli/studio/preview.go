@@ -51,9 +51,6 @@ func getPreview(v view, r *http.Request) (any, error) {
 	if err := read(r, &in); err != nil {
 		return nil, err
 	}
-	if len(in.Value) == 0 || len(tokens(in.Path)) == 0 {
-		return nil, failure{http.StatusBadRequest, "bad-request", "a preview needs the path of a rule and its value", ""}
-	}
 	rule := v.asField(yamlpatch.Operation{Op: "add", Path: in.Path, Value: in.Value})
 	made, err := v.preview(rule)
 	if err != nil || made.typ != convert.Date && made.typ != convert.DateTime || made.Error != nil {

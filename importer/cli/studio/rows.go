@@ -56,13 +56,9 @@ type valueJSON struct {
 // getColumn answers with the distinct texts of columns, the most frequent first, and with what the target at a path makes of each in the
 // first row; a target of several cells gives no text a meaning of its own.
 func getColumn(v view, r *http.Request) (any, error) {
-	var columns []*column
+	var columns []int
 	for letter := range strings.SplitSeq(r.URL.Query().Get("letter"), ",") {
-		c := v.book.column(letter)
-		if c == nil {
-			return nil, failure{http.StatusNotFound, "no-such-column", "the sheet has no such column", ""}
-		}
-		columns = append(columns, c)
+		columns = append(columns, cell.ColumnAt(letter))
 	}
 	target := -1
 	if path := tokens(r.URL.Query().Get("path")); v.bound != nil {
@@ -77,7 +73,7 @@ func getColumn(v view, r *http.Request) (any, error) {
 			return nil, err
 		}
 		for _, c := range columns {
-			text := strings.TrimSpace(record.Cell(c.index).Shown)
+			text := strings.TrimSpace(record.Cell(c).Shown)
 			value := known[text]
 			switch {
 			case text == "":
@@ -90,7 +86,7 @@ func getColumn(v view, r *http.Request) (any, error) {
 				known[value.Text], values = value, append(values, value)
 			}
 			if value.Count++; target >= 0 && !value.isRead {
-				v.addMeaning(value, record, target, c.index)
+				v.addMeaning(value, record, target, c)
 			}
 		}
 	}

@@ -26,7 +26,6 @@ type session struct {
 	version int        // counts the changes, undo and redo included
 
 	file     []byte // the file's text as it was last read or saved; nil for a missing file
-	begin    []byte // the text when the session began, for the diff
 	autosave string // "" for none
 	notKept  error  // why what is not saved cannot be kept for the next time
 }
@@ -45,7 +44,7 @@ func (s *session) open(o Options) (err error) {
 	if text == nil {
 		text, label = o.Proposed, "proposed from the sheet"
 	}
-	s.begin, s.version = text, 1
+	s.version = 1
 	s.history = []revision{{label, text}}
 	if left := s.readAutosave(); left != nil { // made of the file of then: if that is another one now, saving asks which to keep
 		s.file, s.at = left.File, 1
@@ -155,7 +154,7 @@ type unsaved struct {
 // keep writes what is not saved to the autosaved file, and removes that when there is nothing.
 func (s *session) keep() {
 	s.notKept = nil
-	isSaved := !s.dirty() || s.file == nil && bytes.Equal(s.text(), s.begin) // what was proposed can be proposed again
+	isSaved := !s.dirty() || s.file == nil && s.at == 0 // what was proposed can be proposed again
 	switch {
 	case s.autosave == "":
 	case isSaved:
@@ -190,7 +189,7 @@ func (s *Server) getDiff(*http.Request) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	const head = 3 // lines that name the files
-	list := lines(string(diff.Diff("", s.session.begin, "", s.session.text())))
+	list := lines(string(diff.Diff("", s.session.history[0].text, "", s.session.text())))
 	return map[string]any{"lines": list[min(head, len(list)):]}, nil
 }
 

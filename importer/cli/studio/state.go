@@ -92,13 +92,11 @@ type columnJSON struct {
 }
 
 type errorJSON struct {
-	Code    string `json:"code"`
-	Message string `json:"message,omitempty"`
-	Count   int    `json:"count"`
-	Example string `json:"example,omitempty"`
-	Row     int    `json:"row,omitempty"`
-
-	at cell.Row // of the example
+	Code    string   `json:"code"`
+	Message string   `json:"message,omitempty"`
+	Count   int      `json:"count"`
+	Example string   `json:"example,omitempty"`
+	at      cell.Row // of the example
 }
 
 type targetJSON struct {

@@ -110,7 +110,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 		return nil, b.err
 	}
 	if o.Propose && s.session.file == nil && b.proposed != nil {
-		s.session.begin, s.session.history[0].text = b.proposed, b.proposed
+		s.session.history[0].text = b.proposed
 	}
 	s.refresh()
 	return s, nil

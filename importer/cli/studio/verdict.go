@@ -57,7 +57,7 @@ func (t *tallyJSON) add(row cell.Row, p problem.Problem) {
 	one := &t.Problems[i]
 	one.Count++
 	if row < one.at {
-		one.Message, one.Example, one.Row, one.at = inPageWords(p.Message), problem.OneLine(sample(p.Seen)), row.Number(), row
+		one.Message, one.Example, one.at = inPageWords(p.Message), problem.OneLine(sample(p.Seen)), row
 	}
 }
 

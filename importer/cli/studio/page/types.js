@@ -2,7 +2,7 @@
 // What the server answers, as types. The server's package comment is the contract.
 
 /**
- * @typedef {{code: string, message?: string, count: number, example?: string, row?: number}} CellErrors
+ * @typedef {{code: string, message?: string, count: number, example?: string}} CellErrors
  *   one kind of mistake in the cells of a column, with how often and an example
  *
  * @typedef {{code: string, message: string, hint?: string, where?: string, line?: number,
