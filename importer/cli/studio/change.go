@@ -77,21 +77,13 @@ func apply(text []byte, operations []yamlpatch.Operation) ([]byte, error) {
 		if text, err = yamlpatch.Apply(text, style, op); err == nil {
 			continue
 		}
-		if _, there := doc.Value(tokens(op.Path)...); op.Op == "remove" && !there {
-			return nil, cannot("cannot-patch", "there is nothing to take away: the mapping does not have it", "look at the mapping as it is now")
-		}
 		if cause := errors.Unwrap(err); cause != nil { // without the operation's path
 			err = cause
 		}
 		return nil, cannot("cannot-patch", "the file cannot be changed in this place: "+err.Error(), "change it in the view “The file”")
 	}
-	if len(text) > mapping.MaxSize {
-		return nil, errTooLarge
-	}
 	return text, nil
 }
-
-var errTooLarge = cannot("too-large", "the mapping would be larger than 1 MiB", "")
 
 // question matches the comment of a first mapping that asks for a decision, with the blanks before it.
 var question = regexp.MustCompile(` *#[^#]*\bDECIDE: ([^\r\n]*)`)
@@ -131,9 +123,6 @@ func answered(text []byte, operations []yamlpatch.Operation) []byte {
 
 // replaceText takes a text with the ends of lines of the one before: a browser knows only one kind.
 func (s *Server) replaceText(in changeIn) error {
-	if len(in.Text) > mapping.MaxSize {
-		return errTooLarge
-	}
 	before := s.session.text()
 	if ends := bytes.Count(before, []byte("\n")); ends > 0 && ends == bytes.Count(before, []byte("\r\n")) && !strings.Contains(in.Text, "\r") {
 		in.Text = strings.ReplaceAll(in.Text, "\n", "\r\n")

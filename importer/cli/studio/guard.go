@@ -7,7 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"claimsheet/importer"
@@ -20,17 +20,17 @@ type guard struct {
 	secret string // of the cookie
 	cross  *http.CrossOriginProtection
 
-	mu   sync.Mutex
-	used bool      // the token has been used
-	last time.Time // when a page asked last
+	used atomic.Bool  // the token has been used
+	last atomic.Int64 // when a page asked last, as time.Time.UnixNano
 }
 
 // mostBody is the size of the largest request body, in bytes.
 const mostBody = 4 << 20
 
 func newGuard() *guard {
-	return &guard{token: rand.Text(), name: "claimsheet-studio-" + rand.Text()[:8], secret: rand.Text(),
-		cross: http.NewCrossOriginProtection(), last: time.Now()}
+	g := &guard{token: rand.Text(), name: "claimsheet-studio-" + rand.Text()[:8], secret: rand.Text(), cross: http.NewCrossOriginProtection()}
+	g.last.Store(time.Now().UnixNano())
+	return g
 }
 
 // policy allows what the embedded files hold and nothing else: no inline scripts or styles, no other origin.
@@ -59,9 +59,7 @@ func (g *guard) protect(next http.Handler) http.Handler {
 				"open that link; it works once, so if it was used in another browser, start claimsheet studio again"})
 			return
 		}
-		g.mu.Lock()
-		g.last = time.Now()
-		g.mu.Unlock()
+		g.last.Store(time.Now().UnixNano())
 		defer func() {
 			if v := recover(); v != nil {
 				refuse(w, failure{http.StatusInternalServerError, "", importer.Caught(v).Error(), "what you did last may not have been done"}, nil)
@@ -90,10 +88,7 @@ func (g *guard) check(r *http.Request) error {
 
 // enter exchanges the token for a cookie, once. Who has the cookie may come again.
 func (g *guard) enter(w http.ResponseWriter, r *http.Request, token string) {
-	g.mu.Lock()
-	first := !g.used && subtle.ConstantTimeCompare([]byte(token), []byte(g.token)) == 1
-	g.used = g.used || first
-	g.mu.Unlock()
+	first := subtle.ConstantTimeCompare([]byte(token), []byte(g.token)) == 1 && g.used.CompareAndSwap(false, true)
 	if !first && !g.knows(r) {
 		deny(w, r, failure{http.StatusForbidden, "token", "this link is not valid, or was used before",
 			"start claimsheet studio again for a new one"})
@@ -120,8 +115,4 @@ func (g *guard) knows(r *http.Request) bool {
 }
 
 // silence is how long no page has asked.
-func (g *guard) silence() time.Duration {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return time.Since(g.last)
-}
+func (g *guard) silence() time.Duration { return time.Since(time.Unix(0, g.last.Load())) }

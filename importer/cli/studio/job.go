@@ -68,8 +68,6 @@ func removeLeft() {
 // startJob starts a job with the text of now, whatever the file says.
 func (s *Server) startJob(in changeIn) (err error) {
 	switch {
-	case in.Kind != DryRun && in.Kind != Sandbox:
-		return failure{http.StatusBadRequest, "bad-request", "the kind must be dry-run or sandbox", ""}
 	case s.job != nil && s.job.State == running:
 		return cannot("busy", "another job is running", "wait for its end, or cancel it")
 	case s.job != nil:
@@ -210,27 +208,21 @@ func (s *Server) servePages(ctx context.Context, j *job, folder string) {
 func (s *Server) postCancel(*http.Request) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.job == nil {
-		return nil, cannot("no-job", "nothing is running", "")
+	if s.job != nil {
+		s.job.cancel()
 	}
-	s.job.cancel()
 	return s.state(), nil
 }
 
 func (s *Server) getWorkbook(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	j := s.job
-	isThere := j != nil && j.Workbook != ""
 	s.mu.Unlock()
-	if !isThere {
-		refuse(w, failure{http.StatusNotFound, "no-workbook", "there is no workbook", "start a dry run"}, nil)
+	if j == nil {
+		http.NotFound(w, r)
 		return
 	}
-	name := "dry run.xlsx"
-	if j.Kind == Sandbox {
-		name = "sandbox results.xlsx"
-	}
 	w.Header().Set("Content-Type", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet")
-	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	w.Header().Set("Content-Disposition", `attachment; filename="`+string(j.Kind)+`.xlsx"`)
 	http.ServeFile(w, r, j.file)
 }

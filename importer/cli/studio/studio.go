@@ -161,10 +161,7 @@ func (s *Server) background(work func()) {
 }
 
 func (s *Server) routes() {
-	files, err := fs.Sub(page, "page")
-	if err != nil {
-		panic("studio: " + err.Error()) // the page is embedded
-	}
+	files, _ := fs.Sub(page, "page") // it is embedded
 	s.mux = http.NewServeMux()
 	s.mux.Handle("/", http.FileServerFS(files))
 	handle := func(pattern string, answer func(*http.Request) (any, error)) {
@@ -202,12 +199,10 @@ func (s *Server) Link(l net.Listener) string {
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	defer context.AfterFunc(ctx, s.stop)()
 	go func() {
-		tick := time.NewTicker(min(time.Second, s.options.Idle))
-		defer tick.Stop()
 		for s.ctx.Err() == nil && !s.isIdle() {
 			select {
 			case <-s.ctx.Done():
-			case <-tick.C:
+			case <-time.After(min(time.Second, s.options.Idle)):
 			}
 		}
 		s.stop()
