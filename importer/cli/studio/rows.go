@@ -120,41 +120,28 @@ type rowJSON struct {
 
 const mostRows = 1000
 
-// getRows answers with some rows of those that are asked for, and how many these are.
+// getRows answers with some rows of those that are asked for, how many these are, and the place of the first among them. They begin at the
+// place from, or at the first one, from a row on, which find shows too; where there is none, the place is that of the last one.
 func getRows(v view, r *http.Request) (any, error) {
-	from, count := number(r, "from"), min(cmp.Or(number(r, "count"), 100), mostRows)
-	rows, total, isShown := []rowJSON{}, 0, v.filter(r, r.URL.Query().Get("show"))
-	for i := range v.book.records {
-		if !isShown(i) {
-			continue
-		}
-		if total++; total > from && len(rows) < count {
-			row, err := v.row(i)
-			if err != nil {
-				return nil, err
-			}
-			rows = append(rows, row)
-		}
-	}
-	return map[string]any{"total": total, "rows": rows}, nil
-}
-
-// getPlace answers with a place among the rows that are asked for: that of the first row,
-// from a row on, which find shows too, else the last one; and with that row, or null.
-func getPlace(v view, r *http.Request) (any, error) {
-	from := cell.RowOf(0, number(r, "row"))
-	place, isShown, isFound := 0, v.filter(r, r.URL.Query().Get("show")), v.filter(r, cmp.Or(r.URL.Query().Get("find"), "all"))
+	from, row, count := number(r, "from"), cell.RowOf(0, number(r, "row")), min(cmp.Or(number(r, "count"), 100), mostRows)
+	isShown, isFound := v.filter(r, r.URL.Query().Get("show")), v.filter(r, cmp.Or(r.URL.Query().Get("find"), "all"))
+	rows, total, place := []rowJSON{}, 0, 0
 	for i, at := range v.book.records {
 		if !isShown(i) {
 			continue
 		}
-		if at >= from && isFound(i) {
-			row, err := v.row(i)
-			return map[string]any{"place": place, "row": row}, err
+		if len(rows) == 0 {
+			place = total
 		}
-		place++
+		if total++; len(rows) < count && total > from && (len(rows) > 0 || at >= row && isFound(i)) {
+			one, err := v.row(i)
+			if err != nil {
+				return nil, err
+			}
+			rows = append(rows, one)
+		}
 	}
-	return map[string]any{"place": max(0, place-1), "row": nil}, nil
+	return map[string]any{"total": total, "rows": rows, "place": place}, nil
 }
 
 // filter returns which records are asked for: show is all, usable or errors; the query has the column and the code of an error, or "".

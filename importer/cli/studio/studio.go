@@ -178,7 +178,6 @@ func (s *Server) routes() {
 	handle("POST /api/ignore", s.changing(s.ignore))
 	handle("GET /api/column", s.looking(getColumn))
 	handle("GET /api/rows", s.looking(getRows))
-	handle("GET /api/place", s.looking(getPlace))
 	handle("GET /api/client", s.looking(getClient))
 	handle("POST /api/preview", s.looking(getPreview))
 	handle("GET /api/diff", s.getDiff)

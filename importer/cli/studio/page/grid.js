@@ -49,10 +49,10 @@ function Grid({ show, column, code, wanted }) {
 	const firstCol = Math.max(0, Math.floor(view.left / cellWidth));
 	const shownCols = columns.slice(firstCol, firstCol + Math.ceil(view.width / cellWidth) + 1);
 	const from = Math.max(0, Math.floor(first / 100) - 1) * 100; // the rows that are asked for reach a hundred above and below those that are seen
-	const asked = useLoaded((signal) => get('rows', { show, column, code, from, count: 300 }, signal).then((answer) => ({ ...answer, from })),
+	const asked = useLoaded((signal) => get('rows', { show, column, code, from, count: 300 }, signal),
 		[show, column, code, from, version, isJudged.value]);
 	useEffect(() => { if (asked.answer) setTotal(asked.answer.total); }, [asked.answer]);
-	const rowAt = (place) => /** @type {Row|undefined} */ (asked.answer?.rows[place - asked.answer.from]);
+	const rowAt = (place) => /** @type {Row|undefined} */ (asked.answer?.rows[place - asked.answer.place]);
 	useLayoutEffect(() => {
 		const { current: f } = frame, measure = () => setView({ top: f.scrollTop, left: f.scrollLeft, width: f.clientWidth, height: f.clientHeight });
 		measure();
@@ -81,7 +81,7 @@ function Grid({ show, column, code, wanted }) {
 	};
 
 	const row = rowAt(cell.row);
-	const find = (what, from) => get('place', { show, column, code, find: what, row: from });
+	const find = (what, from) => get('rows', { show, column, code, find: what, row: from, count: 1 });
 	const isAsked = useRef(false);
 	useEffect(() => { // a link leads to a row
 		if (!wanted || !total || isAsked.current) return;
@@ -91,11 +91,11 @@ function Grid({ show, column, code, wanted }) {
 	const toNext = async () => {
 		if (show === 'usable') return go('rows', { show: 'errors', column });
 		if (!row && total) return; // it is on its way
-		const found = await find('errors', row ? row.row + 1 : 0);
-		if (!found.row) return say('No row below this one has errors.');
-		const mark = found.row.problems.find((p) => (!column || p.column === column) && (!code || p.code === code));
+		const { place, rows: [found] } = await find('errors', row ? row.row + 1 : 0);
+		if (!found) return say('No row below this one has errors.');
+		const mark = found.problems.find((p) => (!column || p.column === column) && (!code || p.code === code));
 		const marked = columns.findIndex((c) => c.letter === mark?.column);
-		reveal(found.place, marked >= 0 ? marked : cell.col);
+		reveal(place, marked >= 0 ? marked : cell.col);
 	};
 	const next = () => { toNext().catch(refuse); };
 	const key = (e) => {
