@@ -25,7 +25,7 @@ type changeIn struct {
 	Label      string                `json:"label"` // of a patch
 	Operations []yamlpatch.Operation `json:"operations"`
 	Text       string                `json:"text"`
-	To         *int                  `json:"to"`        // a place of the history; null for the one before, or after
+	To         int                   `json:"to"`        // a place of the history
 	Overwrite  bool                  `json:"overwrite"` // save over what another program has written
 	Line       int                   `json:"line"`      // of the question that is answered
 	Column     string                `json:"column"`    // that is left out, or no longer
@@ -135,18 +135,13 @@ func (s *Server) replaceText(in changeIn) error {
 	return nil
 }
 
-func (s *Server) goTo(by int) func(changeIn) error {
-	return func(in changeIn) error {
-		to := s.session.at + by
-		if in.To != nil {
-			to = *in.To
-		}
-		if to < 0 || to >= len(s.session.history) {
-			return cannot("no-such-version", "there is nothing to go to in the history", "")
-		}
-		s.session.goTo(to)
-		return nil
+// goTo undoes changes, or does them again.
+func (s *Server) goTo(in changeIn) error {
+	if in.To < 0 || in.To >= len(s.session.history) {
+		return cannot("no-such-version", "there is nothing to go to in the history", "")
 	}
+	s.session.goTo(in.To)
+	return nil
 }
 
 func (s *Server) reload(changeIn) error {

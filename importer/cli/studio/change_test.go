@@ -15,7 +15,7 @@ func TestOldVersion(t *testing.T) {
 	t.Parallel()
 	b := begin(t, mappingText, sheetText, nil)
 	b.autumn()
-	for path, body := range map[string][]any{"/api/text": {"text", ""}, "/api/undo": nil, "/api/redo": nil, "/api/save": nil, "/api/reload": nil,
+	for path, body := range map[string][]any{"/api/text": {"text", ""}, "/api/history": {"to", 0}, "/api/save": nil, "/api/reload": nil,
 		"/api/decide": {"line", 1}, "/api/ignore": {"column", "F", "ignored", true}, "/api/job": {"kind", "dry-run"},
 		"/api/patch": {"operations", []any{map[string]any{"op": "remove", "path": "/activities/0"}}}} {
 		stale := b.post(path, 409, append(body, "version", 1)...)
@@ -28,7 +28,7 @@ func TestGetChangesNothing(t *testing.T) {
 	t.Parallel()
 	b := begin(t, mappingText, sheetText, func(o *studio.Options) { o.Run = nothing })
 	st := b.judged()
-	for _, path := range []string{"state", "patch", "decide", "text", "undo", "redo", "save", "reload", "ignore", "column?letter=A", "rows", "client?row=2", "preview", "diff", "job", "job/cancel", "job/workbook"} {
+	for _, path := range []string{"state", "patch", "decide", "text", "history", "save", "reload", "ignore", "column?letter=A", "rows", "client?row=2", "preview", "diff", "job", "job/cancel", "job/workbook"} {
 		for _, method := range []string{"GET", "HEAD"} {
 			b.ask(method, "/api/"+path, "")
 		}
@@ -89,7 +89,7 @@ func TestBytesStay(t *testing.T) {
 				}
 				version = int(b.get("/api/state")["version"].(float64))
 			}
-			b.post("/api/undo", 200, "version", version, "to", 0)
+			b.post("/api/history", 200, "version", version, "to", 0)
 			b.post("/api/save", 200, "version", version+1, "overwrite", true)
 			b.holds(b.file, text)
 		})

@@ -32,8 +32,8 @@ func TestDraftOfAnotherFile(t *testing.T) {
 	second.post("/api/save", 409, "version", 1).has(t, "error.code", "changed-on-disk")
 	first.holds(first.file, theirs)
 
-	second.post("/api/undo", 200, "version", 1).has(t, "mapping.draft", false, "mapping.diskNote", "")
-	second.post("/api/redo", 200, "version", 2).has(t, "mapping.diskNote", "another program has written the file meanwhile")
+	second.post("/api/history", 200, "version", 1, "to", 0).has(t, "mapping.draft", false, "mapping.diskNote", "")
+	second.post("/api/history", 200, "version", 2, "to", 1).has(t, "mapping.diskNote", "another program has written the file meanwhile")
 	second.post("/api/save", 200, "version", 3, "overwrite", true)
 	first.holds(first.file, left)
 

@@ -49,7 +49,7 @@ func TestFirstMappingIsProposed(t *testing.T) {
 	st.has(t, "mapping.history", []string{"proposed from the sheet"}, "judgement.clients", 2)
 	expect(t, "the diff", b.get("/api/diff")["lines"], []string{})
 	b.post("/api/patch", 200, "version", 1, "label", "x", "operations", []any{op("replace", "/name", "autumn")})
-	b.post("/api/undo", 200, "version", 2)
+	b.post("/api/history", 200, "version", 2, "to", 0)
 	b.post("/api/save", 200, "version", 3)
 	b.holds(b.file, text)
 	if _, err := os.Stat(draft); !os.IsNotExist(err) {

@@ -210,7 +210,7 @@ func TestChoices(t *testing.T) {
 	b.post("/api/text", 200, "version", 2, "text", "name: \"Lead #\"   # DECIDE: what?\n# DECIDE: and?\n")
 	b.post("/api/decide", 200, "version", 3, "line", 2).has(t, "mapping.text", "name: \"Lead #\"   # DECIDE: what?\n")
 	b.post("/api/decide", 200, "version", 4, "line", 1).has(t, "mapping.text", "name: \"Lead #\"\n")
-	b.post("/api/undo", 200, "version", 5, "to", 1)
+	b.post("/api/history", 200, "version", 5, "to", 1)
 	st := b.post("/api/patch", 200, "version", 6, "label", "x", "operations", []any{op("add", "/sheet/header_row", 2)})
 	st.has(t, "mapping.text", "name: x\nsheet:\n  header_row: 2\n")
 	b.until("the columns", func(st reply) bool { return st.at("columns.1") != nil }).has(t, "columns.1.shared", true)
@@ -242,7 +242,7 @@ func TestSuggestions(t *testing.T) {
 	if taken := st.one("suggestions", "column", "D"); taken != nil {
 		t.Errorf("a column that is left out is suggested: %s", encode(taken))
 	}
-	b.post("/api/undo", 200, "version", 2)
+	b.post("/api/history", 200, "version", 2, "to", 0)
 	var all []any
 	for _, g := range []reply{email, dob, note} {
 		all = append(all, g["operations"].([]any)...)

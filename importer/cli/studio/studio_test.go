@@ -278,11 +278,11 @@ func TestGuard(t *testing.T) {
 		"another port":        {"GET", "/api/state", func(r *http.Request) { r.Host = "127.0.0.1:1" }, 403},
 		"no port":             {"GET", "/api/state", func(r *http.Request) { r.Host = "127.0.0.1" }, 403},
 		"the link, rebound":   {"GET", "/?token=x", func(r *http.Request) { r.Host = "evil.example" + port }, 403},
-		"a foreign page":      {"POST", "/api/undo", func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") }, 403},
+		"a foreign page":      {"POST", "/api/history", func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") }, 403},
 		"a foreign page asks": {"GET", "/api/state", func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") }, 403},
 		"a script of it":      {"GET", "/app.js", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }, 403},
-		"a form of it":        {"POST", "/api/undo", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }, 403},
-		"another local port":  {"POST", "/api/undo", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") }, 403},
+		"a form of it":        {"POST", "/api/history", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }, 403},
+		"another local port":  {"POST", "/api/history", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") }, 403},
 		"a picture of it":     {"GET", "/api/state", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") }, 403},
 		"a link to the page": {"GET", "/", func(r *http.Request) {
 			r.Header.Set("Sec-Fetch-Site", "cross-site")
@@ -292,7 +292,7 @@ func TestGuard(t *testing.T) {
 			r.Header.Set("Sec-Fetch-Site", "cross-site")
 			r.Header.Set("Sec-Fetch-Mode", "navigate")
 		}, 403},
-		"an opaque origin":    {"POST", "/api/undo", func(r *http.Request) { r.Header.Set("Origin", "null") }, 403},
+		"an opaque origin":    {"POST", "/api/history", func(r *http.Request) { r.Header.Set("Origin", "null") }, 403},
 		"no cookie":           {"GET", "/api/state", func(r *http.Request) { r.Header.Del("Cookie") }, 401},
 		"no cookie, the page": {"GET", "/", func(r *http.Request) { r.Header.Del("Cookie") }, 401},
 		"a wrong cookie":      {"GET", "/api/state", func(r *http.Request) { r.Header.Set("Cookie", cookies[0].Name+"=x") }, 401},
@@ -390,11 +390,11 @@ func TestVersions(t *testing.T) {
 	b.post("/api/text", 409, "version", 1, "text", "").has(t, "error.code", "stale", "state.version", 2)
 	b.post("/api/text", 200, "version", 2, "text", "name: [")
 	b.post("/api/ignore", 200, "version", 3, "column", "F", "ignored", true)
-	b.post("/api/undo", 200, "version", 4).has(t, "mapping.text", "name: [")
-	b.post("/api/undo", 200, "version", 5, "to", 0).has(t, "mapping.text", mappingText, "mapping.dirty", false)
-	b.post("/api/undo", 422, "version", 6)
-	b.post("/api/redo", 200, "version", 6, "to", 3).has(t, "mapping.text", "name: [\n# ignored: Notes\n", "mapping.at", 3)
-	b.post("/api/undo", 200, "version", 7)
+	b.post("/api/history", 200, "version", 4, "to", 2).has(t, "mapping.text", "name: [")
+	b.post("/api/history", 200, "version", 5, "to", 0).has(t, "mapping.text", mappingText, "mapping.dirty", false)
+	b.post("/api/history", 422, "version", 6, "to", -1)
+	b.post("/api/history", 200, "version", 6, "to", 3).has(t, "mapping.text", "name: [\n# ignored: Notes\n", "mapping.at", 3)
+	b.post("/api/history", 200, "version", 7, "to", 2)
 	b.post("/api/patch", 422, "version", 8, "label", "x", "operations", []any{op("add", "/a", 1)}).has(t, "error.code", "not-yaml")
 }
 

@@ -111,13 +111,13 @@ export const patch = (label, operations) => submit('patch', Array.isArray(operat
 export const replaceText = (text) => submit('text', { text }, 'The file is taken as you wrote it.', 'the text of the file');
 
 /** @param {number} [to] the place in the history; default one step back */
-export const undo = (to) => submit('undo', () => ({ to }), 'Undone.');
+export const undo = (to) => submit('history', () => ({ to: to ?? current().mapping.at - 1 }), 'Undone.');
 
 /** Takes back the last change; what is being typed is one. */
 export const undoTyped = async () => { if (await takeIn()) undo(); };
 
-/** @param {number} [to] */
-export const redo = (to) => submit('redo', () => ({ to }), 'Done again.');
+/** @param {number} [to] the place in the history; default one step forward */
+export const redo = (to) => submit('history', () => ({ to: to ?? current().mapping.at + 1 }), 'Done again.');
 
 /** Answers a question of a first mapping: its comment goes. @param {import('./types.js').Question} q */
 export const decide = (q) => submit('decide', () => {
