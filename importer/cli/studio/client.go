@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"claimsheet/apiclient"
@@ -87,10 +88,8 @@ func (v view) client(number, of int, records []int) (any, error) {
 		if !request.NoBody {
 			one.Body = request.Body
 		}
-		separator := "?"
-		for name, values := range request.Query {
-			one.Path += separator + name + "=" + strings.Join(values, ",")
-			separator = "&"
+		if query, _ := url.QueryUnescape(request.Query.Encode()); query != "" {
+			one.Path += "?" + query
 		}
 		steps = append(steps, one)
 	}

@@ -153,15 +153,11 @@ func (made *previewJSON) add(record cell.Record, reading mapping.Reading) {
 	}
 }
 
+// complaint returns why the rule at a path cannot be tried: a problem of it, or else the first one of the mapping.
 func (a *analysis) complaint(path string) *problemJSON {
-	shown := a.show(a.problems)
-	for i := range shown {
-		if at := shown[i].Path; at != "" && (at == path || strings.HasPrefix(at, path+"/") || strings.HasPrefix(path, at+"/")) {
-			return &shown[i]
-		}
-	}
-	if len(shown) > 0 {
-		return &shown[0]
-	}
-	return &problemJSON{Code: "not-tried", Message: "this is not read from the rows, so there is nothing to try"}
+	shown := append(a.show(a.problems), problemJSON{Code: "not-tried", Message: "this is not read from the rows, so there is nothing to try"})
+	at := slices.IndexFunc(shown, func(p problemJSON) bool {
+		return p.Path != "" && (strings.HasPrefix(p.Path+"/", path+"/") || strings.HasPrefix(path, p.Path+"/"))
+	})
+	return &shown[max(0, at)]
 }

@@ -265,9 +265,7 @@ func refuse(w http.ResponseWriter, f failure, state any) {
 func write(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(body) // a page that is gone needs no answer
+	_ = json.NewEncoder(w).Encode(body) // a page that is gone needs no answer
 }
 
 func read(r *http.Request, into any) error {

@@ -105,14 +105,12 @@ func (l *lister) scopes() []string {
 		list = append(list, "claim")
 	}
 	for _, c := range l.a.mapping.Claims {
-		if !slices.Contains(list, c.ID.Text) {
-			list = append(list, c.ID.Text)
-		}
+		list = append(list, c.ID.Text)
 	}
 	for _, c := range l.a.mapping.Contacts {
 		list = append(list, c.ID.Text)
 	}
-	return list
+	return slices.Compact(list) // a claim alone is called claim
 }
 
 // activities lists the mapping's activities: how each is sent, its template's attributes, those that only the mapping has; then other
