@@ -46,8 +46,10 @@ func (s *session) open(o Options) (err error) {
 	}
 	s.version = 1
 	s.history = []revision{{label, text}}
-	if left := s.readAutosave(); left != nil { // made of the file of then: if that is another one now, saving asks which to keep
-		s.file, s.at = left.File, 1
+	var left unsaved
+	data, err := safefile.Read(s.autosave, 8*mapping.MaxSize)
+	if err == nil && json.Unmarshal(data, &left) == nil && left.Text != string(text) {
+		s.file, s.at = left.File, 1 // made of the file of then: if that is another one now, saving asks which to keep
 		s.history = append(s.history, revision{leftUnsaved, []byte(left.Text)})
 	}
 	return nil
@@ -144,11 +146,10 @@ func (s *session) noAccess(err error) error {
 		Hinted("nothing was changed; what is here is not lost while this page is open")
 }
 
-// unsaved is the autosaved file: what was not saved, of which mapping file, and what that had when the changes were begun.
+// unsaved is the autosaved file: what was not saved, and what the mapping file had when the changes were begun.
 type unsaved struct {
-	Mapping string `json:"mapping"`
-	Text    string `json:"text"`
-	File    []byte `json:"file"` // null when there was none
+	Text string `json:"text"`
+	File []byte `json:"file"` // null when there was none
 }
 
 // keep writes what is not saved to the autosaved file, and removes that when there is nothing.
@@ -160,28 +161,11 @@ func (s *session) keep() {
 	case isSaved:
 		_ = os.Remove(s.autosave)
 	default:
-		data, err := json.Marshal(unsaved{safefile.Absolute(s.path), string(s.text()), s.file})
-		if err == nil {
-			err = os.MkdirAll(filepath.Dir(s.autosave), 0o700)
+		data, _ := json.Marshal(unsaved{string(s.text()), s.file}) // texts
+		if s.notKept = os.MkdirAll(filepath.Dir(s.autosave), 0o700); s.notKept == nil {
+			s.notKept = safefile.Replace(s.autosave, data, 0o600)
 		}
-		if err == nil {
-			err = safefile.Replace(s.autosave, data, 0o600)
-		}
-		s.notKept = err
 	}
-}
-
-// readAutosave returns what an earlier session left unsaved; nil for nothing.
-func (s *session) readAutosave() *unsaved {
-	if s.autosave == "" {
-		return nil
-	}
-	u := &unsaved{}
-	data, err := safefile.Read(s.autosave, 8*mapping.MaxSize)
-	if err != nil || json.Unmarshal(data, u) != nil || u.Mapping != safefile.Absolute(s.path) || u.Text == string(s.text()) {
-		return nil
-	}
-	return u
 }
 
 // getDiff answers with the lines of a unified diff from the text when the session began.
