@@ -17,7 +17,6 @@ type analysis struct {
 	text     []byte
 	doc      *yamlpatch.Document // nil when the text is not YAML
 	mapping  *mapping.Mapping
-	service  *mapping.Service // with stand-ins for the contacts' ids
 	problems problem.List
 	warnings problem.List
 	book     *book
@@ -27,7 +26,14 @@ type analysis struct {
 func analyse(file string, text []byte, b *book, service *mapping.Service) *analysis {
 	a := &analysis{text: text, book: b}
 	a.mapping, a.problems = mapping.Parse(file, text)
-	a.service = withContacts(service, a.mapping)
+	if service != nil { // with stand-ins for the ids of the environment's contacts: a session sends nothing
+		own := *service
+		own.ContactIDs = map[string]string{}
+		for _, ref := range a.mapping.ContactReferences() {
+			own.ContactIDs[ref.Text] = "«id in " + ref.Text + "»"
+		}
+		service = &own
+	}
 	a.doc, _ = yamlpatch.Read(text)
 	at := func(p problem.Where) []string {
 		if a.doc == nil {
@@ -39,7 +45,7 @@ func analyse(file string, text []byte, b *book, service *mapping.Service) *analy
 	if b.isOpen {
 		tables = []cell.Sheet{b.table}
 	}
-	part, found := mapping.BindPart(a.mapping, a.problems, at, tables, a.service, load.Today(a.mapping))
+	part, found := mapping.BindPart(a.mapping, a.problems, at, tables, service, load.Today(a.mapping))
 	a.problems = append(a.problems, found...)
 	a.problems.Sort()
 	a.problems = slices.Compact(a.problems)
@@ -53,19 +59,6 @@ func analyse(file string, text []byte, b *book, service *mapping.Service) *analy
 		}
 	}
 	return a
-}
-
-// withContacts returns the service with stand-ins for the ids of the environment's contacts: a session sends nothing.
-func withContacts(service *mapping.Service, m *mapping.Mapping) *mapping.Service {
-	if service == nil {
-		return nil
-	}
-	own := *service
-	own.ContactIDs = map[string]string{}
-	for _, ref := range m.ContactReferences() {
-		own.ContactIDs[ref.Text] = "«id in " + ref.Text + "»"
-	}
-	return &own
 }
 
 // read reads the sheet as the text of now says, unless that was done before. The caller holds the lock.

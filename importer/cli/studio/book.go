@@ -209,19 +209,12 @@ func (b *book) close() {
 func (b *book) find(name string) int { return mapping.FindColumn(b.table, name) }
 
 // columnOf returns the column of a cell; -1 for the row as a whole.
-func columnOf(at problem.Where) int {
-	i := slices.IndexFunc([]rune(at.Cell), func(r rune) bool { return r < 'A' })
-	if i <= 0 {
-		return -1
-	}
-	return cell.ColumnAt(at.Cell[:i])
-}
+func columnOf(at problem.Where) int { return cell.ColumnAt(strings.TrimRight(at.Cell, "0123456789")) }
 
 // record returns the place of a row among the records; -1 for none.
 func (b *book) record(row cell.Row) int {
-	i, ok := slices.BinarySearch(b.records, row)
-	if !ok {
-		return -1
+	if i, ok := slices.BinarySearch(b.records, row); ok {
+		return i
 	}
-	return i
+	return -1
 }

@@ -178,8 +178,5 @@ func (s *Server) getDiff(*http.Request) (any, error) {
 }
 
 func lines(text string) []string {
-	if text == "" {
-		return []string{}
-	}
 	return strings.Split(strings.TrimSuffix(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), "\n")
 }
