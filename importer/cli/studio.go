@@ -169,11 +169,11 @@ func (s *studioSession) options() (studio.Options, error) {
 }
 
 // job returns the words of a job's command before the sheets. Without an environment a dry run is one of the job's own sandbox.
-func (s *studioSession) job(kind studio.JobKind, mapping, folder string) []string {
+func (s *studioSession) job(isDryRun bool, mapping, folder string) []string {
 	o := s.given
 	o.where.Mapping, o.sheets = mapping, nil
 	o.where.Environments, _ = environment.Find(s.given.where.Mapping, s.given.where.Environments)
-	if kind == studio.DryRun && s.service != nil {
+	if isDryRun && s.service != nil {
 		o.where.Env, o.where.State = s.service.Env.Name, s.given.where.StateDir(false)
 	} else {
 		o.where.Env, o.where.State = "sandbox", folder
@@ -185,7 +185,7 @@ func (s *studioSession) job(kind studio.JobKind, mapping, folder string) []strin
 		}
 	}
 	words := o.command()[1:]
-	if kind == studio.DryRun {
+	if isDryRun {
 		words = slices.Insert(words, 1, "--dry-run")
 	}
 	return words

@@ -30,7 +30,7 @@ type changeIn struct {
 	Line       int                   `json:"line"`      // of the question that is answered
 	Column     string                `json:"column"`    // that is left out, or no longer
 	Ignored    bool                  `json:"ignored"`
-	Kind       JobKind               `json:"kind"`
+	Kind       string                `json:"kind"` // of a job
 }
 
 func cannot(code, message, hint string) failure {
@@ -47,7 +47,8 @@ func (s *Server) changing(do func(changeIn) error) func(*http.Request) (any, err
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if in.Version != s.session.version {
-			return nil, errStale
+			return nil, failure{http.StatusConflict, "stale", "the mapping has changed meanwhile, perhaps in another tab",
+				"look at it as it is now, and do it again"}
 		}
 		if err := do(in); err != nil {
 			return nil, err

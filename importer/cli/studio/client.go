@@ -39,7 +39,8 @@ type cellJSON struct {
 func getClient(v view, r *http.Request) (any, error) {
 	row, client := number(r, "row"), number(r, "number")
 	if v.bound != nil && v.verdict == nil {
-		return nil, errUnjudged
+		return nil, failure{http.StatusServiceUnavailable, "not-ready", // the page retries
+			"the rows are being judged", "it is shown as soon as that is done"}
 	}
 	if v.verdict == nil || v.verdict.survey == nil {
 		return nil, failure{http.StatusUnprocessableEntity, "not-judged",

@@ -57,7 +57,7 @@ func TestJobOfTheTextShown(t *testing.T) {
 	t.Parallel()
 	used := make(chan string, 1)
 	b := begin(t, mappingText, sheetText, func(o *studio.Options) {
-		o.Job = func(_ studio.JobKind, mapping, _ string) []string {
+		o.Job = func(_ bool, mapping, _ string) []string {
 			data, _ := os.ReadFile(mapping)
 			used <- string(data)
 			return nil

@@ -17,25 +17,16 @@ import (
 	"claimsheet/importer/safefile"
 )
 
-// JobKind is what a job does.
-type JobKind string
-
-// The kinds. Neither sends anything to a real service.
-const (
-	DryRun  JobKind = "dry-run" // the dry run of the environment
-	Sandbox JobKind = "sandbox" // a run into a sandbox of the session's own
-)
+// The kinds of jobs: the dry run of the environment, and a run into a sandbox of the session's own. Neither sends anything to a real
+// service.
+const dryRun, sandbox = "dry-run", "sandbox"
 
 // The states of a job.
-const (
-	running = "running"
-	done    = "done"
-	failed  = "failed"
-)
+const running, done, failed = "running", "done", "failed"
 
 // job is a command that runs, or has run, for the page.
 type job struct {
-	Kind     JobKind         `json:"kind"`
+	Kind     string          `json:"kind"`
 	State    string          `json:"state"`
 	Phase    string          `json:"phase"`
 	Done     int             `json:"done"` // clients
@@ -50,16 +41,13 @@ type job struct {
 	cancel context.CancelFunc
 }
 
-const (
-	jobFolders = "claimsheet-studio-*"
-	leftFor    = 7 * 24 * time.Hour
-)
+const jobFolders = "claimsheet-studio-*"
 
 // removeLeft removes the folders of jobs whose sessions were killed long ago: they hold personal data.
 func removeLeft() {
 	folders, _ := filepath.Glob(filepath.Join(os.TempDir(), jobFolders))
 	for _, folder := range folders {
-		if info, err := os.Lstat(folder); err == nil && info.IsDir() && safefile.Ours(info) && time.Since(info.ModTime()) > leftFor {
+		if info, err := os.Lstat(folder); err == nil && info.IsDir() && safefile.Ours(info) && time.Since(info.ModTime()) > 7*24*time.Hour {
 			_ = os.RemoveAll(folder)
 		}
 	}
@@ -93,7 +81,7 @@ func (s *Server) startJob(in changeIn) (err error) {
 	if len(s.options.Sheets) > 1 {
 		j.file = folder
 	}
-	args := append(s.options.Job(in.Kind, path, folder), "--json", "--log-format", "json", "-o", j.file)
+	args := append(s.options.Job(in.Kind == dryRun, path, folder), "--json", "--log-format", "json", "-o", j.file)
 	s.job = j
 	s.background(func() { s.carryOut(ctx, j, append(args, s.options.Sheets...), folder) })
 	return nil
@@ -154,7 +142,7 @@ func (s *Server) carryOut(ctx context.Context, j *job, args []string, folder str
 	if info, err := os.Stat(j.file); err == nil && !info.IsDir() {
 		j.Workbook = "/api/job/workbook"
 	}
-	if j.State == done && j.Kind == Sandbox {
+	if j.State == done && j.Kind == sandbox {
 		j.Phase = "opening the sandbox"
 		s.background(func() { s.servePages(ctx, j, folder) })
 	}
@@ -180,7 +168,7 @@ func (j *job) follow(text []byte) {
 	switch {
 	case line.Message == "first pass":
 		j.Of, j.Phase = clients, "planning"
-		if j.Kind == Sandbox {
+		if j.Kind == sandbox {
 			j.Phase = "sending to the sandbox"
 		}
 	case line.Message == "progress":
@@ -223,6 +211,6 @@ func (s *Server) getWorkbook(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet")
-	w.Header().Set("Content-Disposition", `attachment; filename="`+string(j.Kind)+`.xlsx"`)
+	w.Header().Set("Content-Disposition", `attachment; filename="`+j.Kind+`.xlsx"`)
 	http.ServeFile(w, r, j.file)
 }

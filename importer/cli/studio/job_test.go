@@ -38,7 +38,7 @@ func TestJobFolders(t *testing.T) {
 	t.Run("a session", func(t *testing.T) {
 		var used string
 		b := begin(t, mappingText, sheetText, func(o *studio.Options) {
-			o.Job = func(_ studio.JobKind, _, folder string) []string {
+			o.Job = func(_ bool, _, folder string) []string {
 				used = filepath.Dir(folder)
 				return nil
 			}
@@ -59,7 +59,7 @@ func TestLongJob(t *testing.T) {
 	t.Parallel()
 	stopped := make(chan struct{}, 2)
 	b := begin(t, mappingText, sheetText, func(o *studio.Options) {
-		o.Job = func(studio.JobKind, string, string) []string { return nil }
+		o.Job = func(bool, string, string) []string { return nil }
 		o.Run = func(ctx context.Context, _ []string, _, log io.Writer) int {
 			_, _ = io.WriteString(log, `{"msg":"first pass","clients":3}`+"\n")
 			<-ctx.Done()

@@ -18,9 +18,6 @@ type view struct {
 	options *Options
 }
 
-// errUnjudged tells the page to retry.
-var errUnjudged = failure{http.StatusServiceUnavailable, "not-ready", "the rows are being judged", "it is shown as soon as that is done"}
-
 func (s *Server) looking(answer func(view, *http.Request) (any, error)) func(*http.Request) (any, error) {
 	return func(r *http.Request) (any, error) {
 		s.mu.Lock()

@@ -60,7 +60,7 @@ type Options struct {
 	Run func(ctx context.Context, args []string, out, err io.Writer) (exitCode int)
 	// Job are the arguments of a job's command before the sheets, with mapping as the file: dry runs have the flags of the environment,
 	// runs those of a sandbox whose state is in folder.
-	Job func(kind JobKind, mapping, folder string) []string
+	Job func(isDryRun bool, mapping, folder string) []string
 
 	Command string // that does the same as the page shows, to copy
 
@@ -218,10 +218,6 @@ type failure struct {
 }
 
 func (f failure) Error() string { return f.message }
-
-// errStale refuses a change that was made for an earlier version.
-var errStale = failure{http.StatusConflict, "stale", "the mapping has changed meanwhile, perhaps in another tab",
-	"look at it as it is now, and do it again"}
 
 // answer writes what a handler returns as JSON. nil is “nothing new”.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, handle func(*http.Request) (any, error)) {
