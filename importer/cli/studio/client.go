@@ -47,35 +47,32 @@ func getClient(v view, r *http.Request) (any, error) {
 			"the mapping does not say yet which rows are one client, or has a mistake there", "choose the client's key, or correct what is marked"}
 	}
 	survey := v.verdict.survey
-	var records []int
+	var places []int64
 	if row > 0 {
 		i := v.book.record(cell.RowOf(0, row))
 		if i < 0 {
 			return nil, failure{http.StatusNotFound, "no-such-row", "the sheet has no such row", ""}
 		}
 		if client = survey.Client(i); client == 0 { // it is a plan of its own
-			records = []int{i}
+			places = v.book.places[i : i+1]
 		}
 	}
 	for i := range v.book.records {
-		if client > 0 && survey.Client(i) == client && len(records) < mostRows {
-			records = append(records, i)
+		if client > 0 && survey.Client(i) == client && len(places) < mostRows {
+			places = append(places, v.book.places[i])
 		}
 	}
-	if len(records) == 0 {
+	if len(places) == 0 {
 		return nil, failure{http.StatusNotFound, "no-such-client", "there is no such client", ""}
 	}
-	return v.client(client, survey.Clients, records)
+	return v.client(client, survey.Clients, places)
 }
 
-func (v view) client(number, of int, records []int) (any, error) {
+func (v view) client(number, of int, places []int64) (any, error) {
 	var leads []mapping.ConvertedRow
-	for _, i := range records {
-		if err := v.book.rows.Read(v.book.places[i:i+1], func(record cell.Record) {
-			leads = append(leads, v.bound.Convert(record))
-		}); err != nil {
-			return nil, err
-		}
+	err := v.book.rows.Read(places, func(record cell.Record) { leads = append(leads, v.bound.Convert(record)) })
+	if err != nil {
+		return nil, err
 	}
 	plan := v.bound.Plan(number, leads)
 	standIns(&plan)

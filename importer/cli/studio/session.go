@@ -63,11 +63,7 @@ func readFile(path string) ([]byte, error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	text, err := safefile.Read(path, mapping.MaxSize)
-	if err == nil && text == nil {
-		text = []byte{}
-	}
-	return text, err
+	return safefile.Read(path, mapping.MaxSize)
 }
 
 // reading returns how the text says that the sheets are read.
