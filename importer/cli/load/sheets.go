@@ -1,7 +1,6 @@
 package load
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -46,16 +45,10 @@ func copyInput(given, folder string) (*Input, error) {
 	defer src.Close()
 	in := &Input{Given: given}
 	if folder == "" {
-		if folder, err = os.MkdirTemp("", "claimsheet-*"); err != nil { // 0700
-			return nil, err
-		}
-		in.remove = func() { _ = os.RemoveAll(folder) }
-		if err = in.copy(src, folder); err != nil {
-			in.remove()
-		}
-		return in, err
+		folder, err = os.MkdirTemp("", "claimsheet-*") // 0700
+	} else {
+		err = os.MkdirAll(folder, 0o700)
 	}
-	err = os.MkdirAll(folder, 0o700)
 	if info, failed := os.Lstat(folder); failed == nil && !info.IsDir() {
 		return nil, problem.At(problem.Where{File: folder}, "state-folder", "this is not a folder; a link could lead the copies elsewhere").
 			Hinted("move it away")
@@ -227,18 +220,13 @@ func (src *Source) mergedCells(filled []string) problem.List {
 	for _, name := range filled {
 		fills = append(fills, mapping.FindColumn(s, name))
 	}
-	count, first := 0, ""
-	for _, area := range src.Merged() {
-		if area.Left != area.Right || !slices.Contains(fills, area.Left) {
-			count, first = count+1, cmp.Or(first, area.String())
-		}
-	}
-	if count == 0 {
+	areas := slices.DeleteFunc(slices.Clone(src.Merged()), func(a cell.Area) bool { return a.Left == a.Right && slices.Contains(fills, a.Left) })
+	if len(areas) == 0 {
 		return nil
 	}
-	where := first
-	if count > 1 {
-		where += fmt.Sprintf(" and %d more", count-1)
+	where := areas[0].String()
+	if more := len(areas) - 1; more > 0 {
+		where += fmt.Sprintf(" and %d more", more)
 	}
 	return problem.List{problem.At(problem.Where{File: s.Book, Table: s.Table, Sheet: s.Name}, "merged-cells",
 		"cells are merged: %s; the value of each belongs to its first cell alone, and the others count as empty", where).
