@@ -8,8 +8,7 @@ import (
 	"claimsheet/reports/xlsx"
 )
 
-// PlanSheet lists the calls that a run would make, client by client. It continues in
-// "Plan 2" and so on when it is full.
+// PlanSheet lists the calls that a run would make, client by client. It continues in "Plan 2" and so on when it is full.
 const PlanSheet = "Plan"
 
 // writePlan writes one line for each client that a run would send something for.

@@ -12,15 +12,13 @@ import (
 	"claimsheet/reports/xlsx"
 )
 
-// Preview is what is known of the sheet Results before it is written: where its cells
-// will be, so that messages can name the cells that the user should correct there, and
-// how wide its columns are. Note the rows in the sheet's order; At knows the noted ones.
-// Both may be called from several goroutines.
+// Preview is what is known of the sheet Results before it is written: where its cells will be, so that messages can name the cells that the
+// user should correct there, and how wide its columns are. Note the rows in the sheet's order; At knows the noted ones. Both may be called
+// from several goroutines.
 type Preview struct {
 	// File is what messages call the workbook; "" in a run of one sheet.
 	File string
-	// Own are the columns that an earlier results workbook added: they are not written
-	// again. 0 is A.
+	// Own are the columns that an earlier results workbook added: they are not written again. 0 is A.
 	Own []int
 
 	mu      sync.RWMutex // the first pass notes rows while it reads those before them
@@ -77,9 +75,8 @@ func (p *Preview) At(column, row int) problem.Copy {
 	return problem.Copy{File: p.File, Sheet: ResultsSheet, Place: place, Row: int(p.rows[i].source)}
 }
 
-// Fits returns a problem if a results workbook has no room for the noted columns and
-// Claimsheet's own beside them; contacts is as in Workbook. The problem names the cell
-// of the last column.
+// Fits returns a problem if a results workbook has no room for the noted columns and Claimsheet's own beside them; contacts is as in
+// Workbook. The problem names the cell of the last column.
 func (p *Preview) Fits(sheet cell.Sheet, contacts bool) error {
 	columns, added := max(len(sheet.Header), len(p.longest)), len(cell.ResultHeaders("", contacts))
 	room := xlsx.MaxColumns - added
@@ -98,8 +95,7 @@ const (
 	widest    = 48
 )
 
-// widths returns widths in which the source's values and headers are readable, for all
-// columns, including those beyond the last header.
+// widths returns widths in which the source's values and headers are readable, for all columns, including those beyond the last header.
 func (p *Preview) widths(header []string) []float64 {
 	widths := make([]float64, max(len(header), len(p.longest)))
 	for i := range widths {

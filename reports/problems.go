@@ -8,8 +8,7 @@ import (
 // ProblemsSheet is the first sheet of a workbook with problems.
 const ProblemsSheet = "Problems"
 
-// writeProblems writes one line per problem, in the given order, and then one line per
-// row that failed or is uncertain.
+// writeProblems writes one line per problem, in the given order, and then one line per row that failed or is uncertain.
 func writeProblems(w *xlsx.Writer, b Workbook) error {
 	t := w.NewSheet(xlsx.Layout{
 		Name:    ProblemsSheet,

@@ -133,9 +133,8 @@ func (s *resultsSheet) write(record cell.Record, r result.Row) {
 
 // writeSource writes a cell of the source: red and with a comment if something is wrong with it.
 //
-// Values, types and number formats are kept, except a formula, whose stored result is
-// written. A formula without a stored result becomes #N/A, "no value is available":
-// an empty cell would count as an answer in a rerun.
+// Values, types and number formats are kept, except a formula, whose stored result is written. A formula without a stored result becomes
+// #N/A, "no value is available": an empty cell would count as an answer in a rerun.
 func (s *resultsSheet) writeSource(in cell.Cell, top bool, found problem.List) {
 	style := xlsx.Style{Top: top}
 	if found != nil {

@@ -20,8 +20,7 @@ const (
 	SettleHeader    = "Settle"
 )
 
-// StepsProperty is the document property with the number of lines of the sheet Steps:
-// it shows whether some were deleted. Write sets it.
+// StepsProperty is the document property with the number of lines of the sheet Steps: it shows whether some were deleted. Write sets it.
 const StepsProperty = "claimsheet.steps"
 
 // writeSteps writes one line per step.

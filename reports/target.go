@@ -25,8 +25,7 @@ import (
 type Placement struct {
 	// Path is where to write.
 	Path string
-	// Aside is where the file at Path is kept because it was edited; "" when there is
-	// nothing to keep.
+	// Aside is where the file at Path is kept because it was edited; "" when there is nothing to keep.
 	Aside string
 }
 
@@ -35,8 +34,7 @@ type Written struct {
 	// Path is where it is: the path asked for, or NAME.2.xlsx and so on beside it
 	// when the older file could not be replaced because a program has it open.
 	Path string
-	// Aside is where the edited workbook that was at the path is kept; "" when there
-	// was none, or when it is still at the path.
+	// Aside is where the edited workbook that was at the path is kept; "" when there was none, or when it is still at the path.
 	Aside string
 	// Digest is the file's SHA-256 in hex.
 	Digest string
@@ -46,10 +44,9 @@ type Written struct {
 // properties were dropped by the program that saved it. What Mark has added is gone too.
 const DroppedProperty = "claimsheet.dropped"
 
-// IsOurs reports whether path is a workbook that Claimsheet wrote, whether or not it
-// was edited since, and returns its binding (with KindProperty). Only the properties
-// are read, so it is fast for any size, unless they were dropped. A file that is not a
-// workbook is not ours; an error means that the file could not be read.
+// IsOurs reports whether path is a workbook that Claimsheet wrote, whether or not it was edited since, and returns its binding (with
+// KindProperty). Only the properties are read, so it is fast for any size, unless they were dropped. A file that is not a workbook is not
+// ours; an error means that the file could not be read.
 func IsOurs(path string) (binding map[string]string, ok bool, err error) {
 	binding, err = sheet.Properties(path)
 	if err != nil || binding == nil || binding[KindProperty] != "" {
@@ -62,8 +59,7 @@ func IsOurs(path string) (binding map[string]string, ok bool, err error) {
 	return binding, false, nil
 }
 
-// repeatedProperties returns what the hidden sheet of the workbook at path says; nil
-// without one.
+// repeatedProperties returns what the hidden sheet of the workbook at path says; nil without one.
 func repeatedProperties(path string) map[string]string {
 	r, err := sheet.Open(path, sheet.Options{Name: xlsx.PropertiesSheet})
 	if err != nil {
@@ -157,9 +153,8 @@ func (p Placement) write(fill func(file io.Writer) (*xlsx.Writer, error)) (w Wri
 	return w, nil
 }
 
-// writeBeside calls write with a file beside path that only its owner can read, and put,
-// which moves it, with the path of the finished file and its SHA-256 in hex. The file and
-// its name are durable then. Nothing else is left behind.
+// writeBeside calls write with a file beside path that only its owner can read, and put, which moves it, with the path of the finished file
+// and its SHA-256 in hex. The file and its name are durable then. Nothing else is left behind.
 func writeBeside(path string, write func(to io.Writer) error, put func(finished, digest string) error) error {
 	file, err := os.CreateTemp(filepath.Dir(path), ".claimsheet-*") // 0600
 	if err != nil {
@@ -179,13 +174,10 @@ func writeBeside(path string, write func(to io.Writer) error, put func(finished,
 	return safefile.SyncFolder(filepath.Dir(path))
 }
 
-// put moves a finished file to its place and returns where it is now. An edited
-// workbook gets its second name before it is replaced, so that there is a workbook at
-// Path at every moment, and a run that is killed here can be repeated; on a file system
-// without links it is renamed. Where Path cannot be
-// replaced, such as a workbook that is open in Excel on Windows, it stays as it is and
-// the file goes to the next free name of NAME.2.xlsx, NAME.3.xlsx …: a finished
-// workbook is never thrown away.
+// put moves a finished file to its place and returns where it is now. An edited workbook gets its second name before it is replaced, so
+// that there is a workbook at Path at every moment, and a run that is killed here can be repeated; on a file system without links it is
+// renamed. Where Path cannot be replaced, such as a workbook that is open in Excel on Windows, it stays as it is and the file goes to the
+// next free name of NAME.2.xlsx, NAME.3.xlsx …: a finished workbook is never thrown away.
 func (p Placement) put(finished string) (Written, error) {
 	var err error
 	if p.Aside != "" {
@@ -210,8 +202,7 @@ func (p Placement) put(finished string) (Written, error) {
 	return Written{}, err
 }
 
-// freeName returns path if nothing is there, else the next free name of NAME.2.xlsx,
-// NAME.3.xlsx …
+// freeName returns path if nothing is there, else the next free name of NAME.2.xlsx, NAME.3.xlsx …
 func freeName(path string) (string, error) {
 	ext := filepath.Ext(path)
 	name := path
@@ -225,10 +216,9 @@ func freeName(path string) (string, error) {
 	}
 }
 
-// Mark sets document properties of a workbook that IsOurs; "" removes one. Its custom
-// properties become texts, and everything else in it stays the same, byte by byte. The
-// file is replaced completely or not at all. Before that, Mark calls replacing with the
-// new SHA-256 in hex; if that returns an error, the file stays as it was.
+// Mark sets document properties of a workbook that IsOurs; "" removes one. Its custom properties become texts, and everything else in it
+// stays the same, byte by byte. The file is replaced completely or not at all. Before that, Mark calls replacing with the new SHA-256 in
+// hex; if that returns an error, the file stays as it was.
 func Mark(path string, properties map[string]string, replacing func(digest string) error) error {
 	all, err := sheet.Properties(path)
 	if err != nil || all[KindProperty] == "" {

@@ -15,11 +15,9 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// NextSteps is what a summary for a terminal needs besides the numbers, to say what
-// to do next.
+// NextSteps is what a summary for a terminal needs besides the numbers, to say what to do next.
 type NextSteps struct {
-	// Stopped is why the run ended before its work was done, without a full stop at
-	// the end; "" when it was not stopped.
+	// Stopped is why the run ended before its work was done, without a full stop at the end; "" when it was not stopped.
 	Stopped string
 	// Interrupted means that a signal stopped the run: there is no cause to fix.
 	Interrupted bool
@@ -27,16 +25,14 @@ type NextSteps struct {
 	Notice string
 	// Command is the command of the run: it does what a dry run planned.
 	Command []string
-	// Settle lists what is uncertain. Rerun does what is missing in a results
-	// workbook, whose path is added to it.
+	// Settle lists what is uncertain. Rerun does what is missing in a results workbook, whose path is added to it.
 	Settle, Rerun []string
 	// Sandbox shows what the sandbox holds; nil for a real service.
 	Sandbox []string
 }
 
-// WriteSummary writes the end of a run in a few plain lines for a terminal: what was
-// done, what needs attention, and the exact next commands. It holds no personal data
-// and no links.
+// WriteSummary writes the end of a run in a few plain lines for a terminal: what was done, what needs attention, and the exact next
+// commands. It holds no personal data and no links.
 func WriteSummary(w io.Writer, s result.Summary, n NextSteps) error {
 	var b strings.Builder
 	if n.Notice != "" {
@@ -79,8 +75,7 @@ func WriteSummary(w io.Writer, s result.Summary, n NextSteps) error {
 	return err
 }
 
-// WriteObject writes v as one JSON object on one line. Control characters in it
-// are escaped, so that the line may go to a terminal.
+// WriteObject writes v as one JSON object on one line. Control characters in it are escaped, so that the line may go to a terminal.
 func WriteObject(w io.Writer, v any) error {
 	var line bytes.Buffer
 	enc := json.NewEncoder(&line)

@@ -1,12 +1,9 @@
-// Package reports shows what happened: it turns the results of a run into a workbook,
-// a summary for a terminal and JSON.
+// Package reports shows what happened: it turns the results of a run into a workbook, a summary for a terminal and JSON.
 //
-// A workbook is a projection: nothing in it is known only there. It holds personal
-// data and redirect urls, so only its owner may read the file. Summaries and errors
-// hold neither.
+// A workbook is a projection: nothing in it is known only there. It holds personal data and redirect urls, so only its owner may read the
+// file. Summaries and errors hold neither.
 //
-// The rows are written while they are read. What is kept in memory is eight bytes for
-// each row, in Preview.
+// The rows are written while they are read. What is kept in memory is eight bytes for each row, in Preview.
 package reports
 
 import (
@@ -22,8 +19,7 @@ import (
 	"claimsheet/reports/xlsx"
 )
 
-// KindProperty is the document property that marks a workbook as ours; its value is a
-// Kind. Write sets it.
+// KindProperty is the document property that marks a workbook as ours; its value is a Kind. Write sets it.
 const KindProperty = "claimsheet.kind"
 
 // Kind is what a workbook of ours is.
@@ -40,16 +36,13 @@ const (
 type Workbook struct {
 	// Sheet is the source sheet. Records may be wider than its header.
 	Sheet cell.Sheet
-	// Records are the source rows in sheet order. A record's cells need to be valid
-	// only until the next record.
+	// Records are the source rows in sheet order. A record's cells need to be valid only until the next record.
 	Records iter.Seq2[cell.Record, error]
 	// Preview has noted all Records in an earlier pass over them.
 	Preview *Preview
-	// Rows are the results by row number, ascending: exactly one for every record.
-	// With problems they are read twice.
+	// Rows are the results by row number, ascending: exactly one for every record. With problems they are read twice.
 	Rows iter.Seq2[result.Row, error]
-	// Steps are what the run asked for, by client: the lines of the sheet Steps, or
-	// of the sheet Plan in a dry run. nil for none.
+	// Steps are what the run asked for, by client: the lines of the sheet Steps, or of the sheet Plan in a dry run. nil for none.
 	Steps    iter.Seq2[result.Step, error]
 	Problems problem.List
 	// Values are the lines of the sheet Values of a plan workbook.
@@ -61,20 +54,17 @@ type Workbook struct {
 	ClientIDHeader string
 	// Contacts adds the column contacts to the sheet Results.
 	Contacts bool
-	// Binding is stored in the workbook's document properties and read by IsOurs.
-	// Empty values are left out. Write sets KindProperty.
+	// Binding is stored in the workbook's document properties and read by IsOurs. Empty values are left out. Write sets KindProperty.
 	Binding map[string]string
 	// Notice is the first line of the sheet Summary when it is not empty.
 	Notice string
 }
 
-// Write writes a workbook to its place. The file appears complete, durable and
-// readable by its owner only. After an error it does not appear at all: an older file
-// stays as it was and nothing else is left behind. Whenever the program is killed,
-// either the older or the new file is at the place.
+// Write writes a workbook to its place. The file appears complete, durable and readable by its owner only. After an error it does not
+// appear at all: an older file stays as it was and nothing else is left behind. Whenever the program is killed, either the older or the new
+// file is at the place.
 //
-// Every row that comes in goes out: a record without a result, or a result without a
-// record, is an error.
+// Every row that comes in goes out: a record without a result, or a result without a record, is an error.
 func (p Placement) Write(b Workbook) (Written, error) {
 	if b.Steps == nil {
 		b.Steps = func(func(result.Step, error) bool) {}

@@ -25,9 +25,8 @@ type Run struct {
 // Run returns a run that another process coordinates, and that may have ended.
 func (b *Broker) Run(id string) *Run { return &Run{broker: b, run: id} }
 
-// Start begins a run, without stop rules yet. id is letters, digits and hyphens; spec is what
-// workers need for all of the run's clients, as JSON. It removes runs whose coordinator has no session any
-// more. ctx limits the call.
+// Start begins a run, without stop rules yet. id is letters, digits and hyphens; spec is what workers need for all of the run's clients, as
+// JSON. It removes runs whose coordinator has no session any more. ctx limits the call.
 func (b *Broker) Start(ctx context.Context, id, queue string, spec any) (*Run, error) {
 	err := b.again(ctx, func(ctx context.Context) error {
 		batch := &pgx.Batch{} // is a transaction
@@ -51,9 +50,8 @@ func (r *Run) Add(ctx context.Context, groups map[int64][]byte) error {
 	})
 }
 
-// Collect calls do with the groups whose jobs are finished, if any, and removes the jobs
-// when that succeeds; do may get a group again that could not be removed. When the run stops,
-// workers begin nothing any more, and do also gets groups that no worker carries out.
+// Collect calls do with the groups whose jobs are finished, if any, and removes the jobs when that succeeds; do may get a group again that
+// could not be removed. When the run stops, workers begin nothing any more, and do also gets groups that no worker carries out.
 func (r *Run) Collect(ctx context.Context, stops bool, do func(groups map[int64][]byte) error) error {
 	states := []rivertype.JobState{rivertype.JobStateCompleted}
 	if stops {
@@ -94,9 +92,8 @@ const collectedAtOnce = 200
 const abandoned = `(j.state = 'running' AND j.attempted_by[array_upper(j.attempted_by, 1)] NOT IN
 	(SELECT s.number::text FROM (` + ledger.Sessions + `) s WHERE s.silent < $2))`
 
-// Check makes jobs available again whose worker is gone, and those that workers have refused
-// because this process was silent; what another worker begins then waits for the locks of the
-// first. It returns how many workers carry jobs out. The error also says that fewer jobs than
+// Check makes jobs available again whose worker is gone, and those that workers have refused because this process was silent; what another
+// worker begins then waits for the locks of the first. It returns how many workers carry jobs out. The error also says that fewer jobs than
 // out are left. Call it every few seconds, and not at the same time as other methods.
 func (r *Run) Check(ctx context.Context, out int) (workers int, err error) {
 	err = r.broker.exec(ctx, `UPDATE river_job j SET state = 'available', finalized_at = NULL WHERE $1 = ANY (j.tags) AND (j.state = 'cancelled' OR `+abandoned+`)

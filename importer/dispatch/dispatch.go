@@ -1,11 +1,9 @@
-// Package dispatch hands the clients of a run over to workers, processes on any machine
-// that use the same ledger in a PostgreSQL database. One process coordinates the run: it
-// inserts the plans, learns which are carried out, and is the only one that knows the sheet.
+// Package dispatch hands the clients of a run over to workers, processes on any machine that use the same ledger in a PostgreSQL database.
+// One process coordinates the run: it inserts the plans, learns which are carried out, and is the only one that knows the sheet.
 //
-// River (riverqueue.com) is the dispatcher: one job for each group of clients, in the ledger's
-// database, with the plans in its args. A job whose worker is gone becomes available again. The
-// ledger has what was done, so a job that is worked twice does no harm. Beside River's tables is
-// one row for each run, with the rules by which it stops.
+// River (riverqueue.com) is the dispatcher: one job for each group of clients, in the ledger's database, with the plans in its args. A job
+// whose worker is gone becomes available again. The ledger has what was done, so a job that is worked twice does no harm. Beside River's
+// tables is one row for each run, with the rules by which it stops.
 //
 // Plans are bytes here; package importer knows what they say.
 package dispatch
@@ -33,8 +31,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Broker is where the coordinators and the workers of runs meet: tables beside a ledger. It
-// is safe for concurrent use, and must be closed.
+// Broker is where the coordinators and the workers of runs meet: tables beside a ledger. It is safe for concurrent use, and must be closed.
 //
 // Its errors are a problem (dispatch-rights) where the user lacks rights, and otherwise
 // ledger.ErrServer. A call waits for up to three minutes for a server that does not answer.
@@ -45,8 +42,7 @@ type Broker struct {
 	river   *river.Client[pgx.Tx]
 }
 
-// Open returns the broker beside the ledger at an address, for the process that has opened l there.
-// It makes River's tables.
+// Open returns the broker beside the ledger at an address, for the process that has opened l there. It makes River's tables.
 func Open(ctx context.Context, a postgres.Address, l *ledger.Ledger) (*Broker, error) {
 	pool, err := a.Pool(ctx)
 	if err != nil {
@@ -70,12 +66,10 @@ func (b *Broker) Close() { b.pool.Close() }
 // quiet is the log of what River does in the coordinator: errors are returned.
 var quiet = slog.New(slog.DiscardHandler)
 
-// tablesLock is the first number of the advisory lock under which the tables are made; the
-// second is that of the ledger's schema.
+// tablesLock is the first number of the advisory lock under which the tables are made; the second is that of the ledger's schema.
 const tablesLock = 0x434C4152
 
-// makeTables makes River's tables, or brings those of an older River to the present version. Those of
-// a newer one stay as they are.
+// makeTables makes River's tables, or brings those of an older River to the present version. Those of a newer one stay as they are.
 func (b *Broker) makeTables(ctx context.Context) error {
 	migrator, err := rivermigrate.New(riverpgxv5.New(b.pool), &rivermigrate.Config{Logger: quiet})
 	if err != nil {
@@ -167,8 +161,7 @@ func (r *Run) Change(update func(*importer.StopRules)) error {
 	})
 }
 
-// groupArgs are the args of a job. The plans are JSON within a text, which the server keeps byte
-// by byte and does not index.
+// groupArgs are the args of a job. The plans are JSON within a text, which the server keeps byte by byte and does not index.
 type groupArgs struct {
 	Run    string `json:"run"`
 	Number int64  `json:"number"`

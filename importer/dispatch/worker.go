@@ -18,12 +18,10 @@ import (
 // with them; after ErrEnded only if the run's coordinator was just silent. Several goroutines call it.
 type Handler func(run string, plans []byte) (done bool, err error)
 
-// Work has handle carry out the plans of a queue, up to most groups at a time, until ctx is done,
-// and waits for what is under way. It returns the cause of ctx, nil for context.Canceled. log gets
-// what River says.
+// Work has handle carry out the plans of a queue, up to most groups at a time, until ctx is done, and waits for what is under way. It
+// returns the cause of ctx, nil for context.Canceled. log gets what River says.
 //
-// The same plans may come twice at once, to two processes; the locks of the ledger keep them
-// apart.
+// The same plans may come twice at once, to two processes; the locks of the ledger keep them apart.
 func (b *Broker) Work(ctx context.Context, queue string, most int, log slog.Handler, handle Handler) error {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, river.WorkFunc(func(_ context.Context, job *river.Job[groupArgs]) error {
@@ -81,15 +79,13 @@ func (b *Broker) Active(ctx context.Context) (runs map[string]bool, err error) {
 	return runs, err
 }
 
-// IsStopped reports whether workers begin nothing of a run any more. The error is ErrEnded when the
-// run is not there.
+// IsStopped reports whether workers begin nothing of a run any more. The error is ErrEnded when the run is not there.
 func (b *Broker) IsStopped(ctx context.Context, run string) (stopped bool, err error) {
 	err = b.read(ctx, &stopped, `SELECT stopped FROM dispatched_runs WHERE run = $1`, run)
 	return stopped, err
 }
 
-// Spec reads what a run's coordinator gives its workers. The error is ErrEnded when the run is not
-// there.
+// Spec reads what a run's coordinator gives its workers. The error is ErrEnded when the run is not there.
 func (b *Broker) Spec(ctx context.Context, run string, spec any) error {
 	return b.read(ctx, spec, `SELECT spec FROM dispatched_runs WHERE run = $1`, run)
 }

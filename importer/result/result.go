@@ -1,7 +1,6 @@
-// Package result holds what a run reports about its rows, clients and steps.
-// It is plain data: the engine fills it, the ledger stores it, and the results
-// workbook, the terminal and --json show it. It imports nothing of ours, so
-// that none of them needs to import another for these types.
+// Package result holds what a run reports about its rows, clients and steps. It is plain data: the engine fills it, the ledger stores it,
+// and the results workbook, the terminal and --json show it. It imports nothing of ours, so that none of them needs to import another for
+// these types.
 package result
 
 import (
@@ -12,8 +11,7 @@ import (
 // Status is the outcome of a row or of a client.
 type Status string
 
-// The statuses, the worst first. The status of a row is the worst of its
-// steps, and the status of a client is the worst of its rows.
+// The statuses, the worst first. The status of a row is the worst of its steps, and the status of a client is the worst of its rows.
 const (
 	Invalid    Status = "invalid"     // a cell cannot be used; nothing was sent for the client
 	Uncertain  Status = "uncertain"   // a step may or may not have been created; a person has to find out
@@ -26,8 +24,7 @@ const (
 	Planned    Status = "planned"   // a dry run: this would be sent
 )
 
-// severity orders the statuses, the worst first. Planned ranks with Done, whose
-// place it takes in a dry run.
+// severity orders the statuses, the worst first. Planned ranks with Done, whose place it takes in a dry run.
 var severity = []Status{Invalid, Uncertain, Failed, NotStarted, Changed, Done, Planned, Unchanged, Skipped}
 
 // Worse returns the worse of two statuses; "" is better than any.
@@ -111,8 +108,7 @@ func (c *Counts) Add(s Status) {
 	}
 }
 
-// Requests are the numbers of calls by kind: those that a run sent, or those
-// that it would send, in a dry run.
+// Requests are the numbers of calls by kind: those that a run sent, or those that it would send, in a dry run.
 type Requests struct {
 	Client    int `json:"client"`    // clients or contacts created
 	Claim     int `json:"claim"`     // claims created
@@ -122,8 +118,7 @@ type Requests struct {
 	Templates int `json:"templates"` // requests for the activity templates
 }
 
-// Summary is the result of a whole run: --json prints it and the sheet Summary
-// shows it.
+// Summary is the result of a whole run: --json prints it and the sheet Summary shows it.
 type Summary struct {
 	Run            string         `json:"run"`              // the run's id
 	Environment    string         `json:"environment"`      // the environment's name
@@ -150,8 +145,7 @@ func (s Summary) Workbooks() []string {
 	return paths
 }
 
-// SheetSummary is the result of one of a run's several sheets. A client with
-// rows in two of them counts in both.
+// SheetSummary is the result of one of a run's several sheets. A client with rows in two of them counts in both.
 type SheetSummary struct {
 	Sheet   string `json:"sheet"`   // the path as given
 	Run     string `json:"run"`     // the sheet's own run id

@@ -9,9 +9,8 @@ import (
 	"os"
 )
 
-// spoolFile is a private temporary file of entries, which are appended one
-// after the other and read back by their place. One goroutine appends; after
-// flush any number of goroutines may read. Before each entry is its length.
+// spoolFile is a private temporary file of entries, which are appended one after the other and read back by their place. One goroutine
+// appends; after flush any number of goroutines may read. Before each entry is its length.
 type spoolFile struct {
 	file    *os.File
 	named   bool   // the system could not remove the file's name while it is open
@@ -26,9 +25,8 @@ const (
 	lengthSize = 4         // bytes of an entry's length
 )
 
-// newSpoolFile creates a file in a folder, with the mode 0600. It removes the
-// file's name at once, so that not even a kill leaves the file behind; where
-// the system does not allow that (Windows), close removes it.
+// newSpoolFile creates a file in a folder, with the mode 0600. It removes the file's name at once, so that not even a kill leaves the file
+// behind; where the system does not allow that (Windows), close removes it.
 func newSpoolFile(folder string) (*spoolFile, error) {
 	f, err := os.CreateTemp(folder, ".claimsheet-*") // 0600
 	if err != nil {
@@ -71,8 +69,7 @@ func (s *spoolFile) close() error {
 	return err
 }
 
-// fileReader reads entries in order, or from a place on. It is for one
-// goroutine.
+// fileReader reads entries in order, or from a place on. It is for one goroutine.
 type fileReader struct {
 	section *io.SectionReader
 	buf     *bufio.Reader
@@ -81,15 +78,13 @@ type fileReader struct {
 	entry   entry
 }
 
-// reader returns a reader of the entries flushed so far, which reads size bytes
-// ahead.
+// reader returns a reader of the entries flushed so far, which reads size bytes ahead.
 func (s *spoolFile) reader(size int) *fileReader {
 	section := io.NewSectionReader(s.file, 0, s.written)
 	return &fileReader{section: section, buf: bufio.NewReaderSize(section, size)}
 }
 
-// next returns the entry behind the last one, valid until the next call, or
-// io.EOF at the end.
+// next returns the entry behind the last one, valid until the next call, or io.EOF at the end.
 func (r *fileReader) next() (*entry, error) {
 	var length [lengthSize]byte
 	if _, err := io.ReadFull(r.buf, length[:]); err != nil {

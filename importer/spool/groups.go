@@ -8,8 +8,7 @@ import (
 	"claimsheet/mapping/cell"
 )
 
-// Groups says which records belong together: the rows of one client. It holds
-// four bytes for each record and for each group.
+// Groups says which records belong together: the rows of one client. It holds four bytes for each record and for each group.
 type Groups struct {
 	numbers []int32 // by record, in the order of the sheets
 	sizes   []int32 // by group number - 1: its records
@@ -31,16 +30,14 @@ func (g *Groups) Add(number int) {
 // Number returns the group of a record, by its place in the sheets from 0.
 func (g *Groups) Number(record int) int { return int(g.numbers[record]) }
 
-// Batch is some records that are worked on together. They are copies in memory
-// that Release gives back for the next batch.
+// Batch is some records that are worked on together. They are copies in memory that Release gives back for the next batch.
 type Batch struct {
 	Records []cell.Record
 	Groups  []Group // divide the records, from the first to the last
 	cells   []cell.Cell
 }
 
-// Group is the records of one group, in the order of the sheets, or a single
-// record that belongs to none and has the number 0.
+// Group is the records of one group, in the order of the sheets, or a single record that belongs to none and has the number 0.
 type Group struct {
 	Number  int
 	Records []cell.Record
@@ -53,8 +50,7 @@ const (
 
 var batches = sync.Pool{New: func() any { return new(Batch) }}
 
-// Release ends the use of the batch, its records and their cells. The texts of
-// the cells stay valid.
+// Release ends the use of the batch, its records and their cells. The texts of the cells stay valid.
 func (b *Batch) Release() {
 	b.Records, b.Groups, b.cells = b.Records[:0], b.Groups[:0], b.cells[:0]
 	batches.Put(b)

@@ -12,9 +12,8 @@ import (
 	"claimsheet/importer/result"
 )
 
-// Results holds results of one sheet: those of a dry run, or those that a run need
-// not read from the ledger again. They are added in any order, by any number of
-// goroutines, and read when all are added. Each entry of the file is a list of texts.
+// Results holds results of one sheet: those of a dry run, or those that a run need not read from the ledger again. They are added in any
+// order, by any number of goroutines, and read when all are added. Each entry of the file is a list of texts.
 type Results struct {
 	mu      sync.Mutex // held by Add
 	file    *spoolFile
@@ -31,8 +30,7 @@ type spooledRow struct {
 	at     int64
 }
 
-// NewResults returns empty results with a file in folder. Call Close at the end
-// of the run.
+// NewResults returns empty results with a file in folder. Call Close at the end of the run.
 func NewResults(folder string) (*Results, error) {
 	file, err := newSpoolFile(folder)
 	if err != nil {
@@ -44,10 +42,8 @@ func NewResults(folder string) (*Results, error) {
 // Close removes the file.
 func (d *Results) Close() error { return d.file.close() }
 
-// Add adds the results of a client's rows in this sheet, and the client's lines in
-// the sheet Steps. The client has a number from 1 and a key; rows without a
-// client have the number 0, and no steps. Number, Client and ClientKey of the steps
-// do not count.
+// Add adds the results of a client's rows in this sheet, and the client's lines in the sheet Steps. The client has a number from 1 and a
+// key; rows without a client have the number 0, and no steps. Number, Client and ClientKey of the steps do not count.
 func (d *Results) Add(client int, key string, rows []result.Row, steps []result.Step) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -88,8 +84,7 @@ func (d *Results) put() (at int64, err error) {
 	return d.file.add(d.encoded)
 }
 
-// Rows are the results of the rows, in the order of the sheet. An error ends
-// them.
+// Rows are the results of the rows, in the order of the sheet. An error ends them.
 func (d *Results) Rows() iter.Seq2[result.Row, error] {
 	return func(yield func(result.Row, error) bool) {
 		slices.SortFunc(d.rows, func(a, b spooledRow) int { return cmp.Compare(a.row, b.row) })

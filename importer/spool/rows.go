@@ -1,15 +1,11 @@
-// Package spool keeps what a run must go through more than once, and must not
-// hold in memory, in private temporary files: the rows of its sheets, and the
-// results of a dry run.
+// Package spool keeps what a run must go through more than once, and must not hold in memory, in private temporary files: the rows of its
+// sheets, and the results of a dry run.
 //
-// Rows reads the sheets once and gives the same records to every pass; Grouped
-// brings the rows of each client together, wherever they are in the sheet.
-// Results holds a dry run's results until its workbook is written. In memory
-// are a few bytes for each row and client.
+// Rows reads the sheets once and gives the same records to every pass; Grouped brings the rows of each client together, wherever they are
+// in the sheet. Results holds a dry run's results until its workbook is written. In memory are a few bytes for each row and client.
 //
-// The files are readable by the user only (0600) and, where the system allows
-// it, have no name: nothing of them is left when the process ends, however it
-// ends.
+// The files are readable by the user only (0600) and, where the system allows it, have no name: nothing of them is left when the process
+// ends, however it ends.
 package spool
 
 import (
@@ -22,9 +18,8 @@ import (
 	"claimsheet/mapping/cell"
 )
 
-// Rows holds the records of a run's sheets. The first complete pass reads the
-// sheets and copies every record to the file; later passes read the file, which
-// takes a tenth of the time and cannot give other rows.
+// Rows holds the records of a run's sheets. The first complete pass reads the sheets and copies every record to the file; later passes read
+// the file, which takes a tenth of the time and cannot give other rows.
 //
 // The first pass must have ended before another begins; later ones may run side
 // by side. The cells of a record are valid until the pass yields the next one.
@@ -34,8 +29,7 @@ type Rows struct {
 	complete bool // a pass has reached the end of the sheets
 }
 
-// NewRows returns the rows of source, with an empty file in folder. It does not
-// read them yet. Call Close at the end of the run.
+// NewRows returns the rows of source, with an empty file in folder. It does not read them yet. Call Close at the end of the run.
 func NewRows(folder string, source iter.Seq2[cell.Record, error]) (*Rows, error) {
 	file, err := newSpoolFile(folder)
 	if err != nil {
@@ -47,8 +41,7 @@ func NewRows(folder string, source iter.Seq2[cell.Record, error]) (*Rows, error)
 // Close removes the file.
 func (r *Rows) Close() error { return r.file.close() }
 
-// Records makes a pass: it yields the records in the order of the sheets. An
-// error ends the pass, and the next one reads the sheets again.
+// Records makes a pass: it yields the records in the order of the sheets. An error ends the pass, and the next one reads the sheets again.
 func (r *Rows) Records() iter.Seq2[cell.Record, error] {
 	return func(yield func(cell.Record, error) bool) {
 		for placed, err := range r.placed() {
@@ -59,8 +52,7 @@ func (r *Rows) Records() iter.Seq2[cell.Record, error] {
 	}
 }
 
-// Places returns where each record is in the file, in the order of the sheets, for
-// Read. It makes a pass.
+// Places returns where each record is in the file, in the order of the sheets, for Read. It makes a pass.
 func (r *Rows) Places() (places []int64, err error) {
 	for placed, err := range r.placed() {
 		if err != nil {
@@ -71,8 +63,7 @@ func (r *Rows) Places() (places []int64, err error) {
 	return places, nil
 }
 
-// Read calls do with the records at some places, each valid during the call. It may
-// only follow a complete pass.
+// Read calls do with the records at some places, each valid during the call. It may only follow a complete pass.
 func (r *Rows) Read(places []int64, do func(cell.Record)) error {
 	return r.reader(lookSize).each(places, do)
 }

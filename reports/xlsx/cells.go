@@ -13,9 +13,8 @@ import (
 // lineHeight is the height of a line of text, in points.
 const lineHeight = 15
 
-// Next begins the next row, in the next sheet when a table's is full. The row is high
-// enough for this many lines of text, because programs do not adjust the height
-// themselves; Lines says how many a text needs.
+// Next begins the next row, in the next sheet when a table's is full. The row is high enough for this many lines of text, because programs
+// do not adjust the height themselves; Lines says how many a text needs.
 func (s *Sheet) Next(lines int, hidden bool) {
 	if s.row == s.w.maxRows {
 		_ = s.Close() // the error stays
@@ -57,8 +56,7 @@ func (s *Sheet) flush() {
 	s.buffer = s.buffer[:0]
 }
 
-// Row writes a whole row of one style. A value is a text, an int or a bool; nil leaves the
-// cell out.
+// Row writes a whole row of one style. A value is a text, an int or a bool; nil leaves the cell out.
 func (s *Sheet) Row(style Style, values ...any) {
 	s.Next(1, false)
 	for _, v := range values {
@@ -95,9 +93,8 @@ func (s *Sheet) Value(style Style, value any) {
 	}
 }
 
-// Text writes a text; an empty one is a cell with a style alone. A text that is too
-// long for a cell is cut and ends in an ellipsis. One that a program would turn into a
-// formula or a number when the cell is edited gets a quote prefix.
+// Text writes a text; an empty one is a cell with a style alone. A text that is too long for a cell is cut and ends in an ellipsis. One
+// that a program would turn into a formula or a number when the cell is edited gets a quote prefix.
 func (s *Sheet) Text(style Style, text string) {
 	if text == "" {
 		if style == (Style{}) {
@@ -128,8 +125,7 @@ func (s *Sheet) Text(style Style, text string) {
 // Number writes a number in exactly this spelling, which must be one of a workbook.
 func (s *Sheet) Number(style Style, literal string) { s.typed(style, "", literal) }
 
-// Error writes an error value such as #N/A; one that programs do not know becomes
-// #VALUE!, because Excel calls a file with it damaged.
+// Error writes an error value such as #N/A; one that programs do not know becomes #VALUE!, because Excel calls a file with it damaged.
 func (s *Sheet) Error(style Style, name string) {
 	if !slices.Contains(errorNames, name) {
 		name = "#VALUE!"
@@ -166,9 +162,8 @@ func isSpecial(r rune) bool {
 	return r < ' ' || r == '&' || r == '<' || r == '>' || r == '_' || r >= '\uFFFE'
 }
 
-// escapes turns a text into XML that every reader turns into the same text. Characters
-// that XML cannot hold, and CR, which its readers turn into LF, are escaped as
-// spreadsheet programs do (_x000D_), and so is what could be read as such an escape.
+// escapes turns a text into XML that every reader turns into the same text. Characters that XML cannot hold, and CR, which its readers turn
+// into LF, are escaped as spreadsheet programs do (_x000D_), and so is what could be read as such an escape.
 var escapes = func() *strings.Replacer {
 	pairs := []string{"&", "&amp;", "<", "&lt;", ">", "&gt;", "_x", "_x005F_x"}
 	for _, c := range "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x0b\x0c\r\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17" +

@@ -12,9 +12,8 @@ import (
 
 const propertiesPart = "docProps/custom.xml"
 
-// PropertiesSheet is a hidden sheet that repeats the custom properties, because some programs
-// drop those when they save. It lacks those that are set in a workbook later, whose names begin
-// with laterPrefix.
+// PropertiesSheet is a hidden sheet that repeats the custom properties, because some programs drop those when they save. It lacks those
+// that are set in a workbook later, whose names begin with laterPrefix.
 const (
 	PropertiesSheet = "Claimsheet"
 	laterPrefix     = "claimsheet.next-"

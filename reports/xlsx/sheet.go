@@ -16,10 +16,8 @@ const (
 	MaxColumns = excelize.MaxColumns
 )
 
-// Layout is how a sheet looks. One with headers is a table: its header stays visible
-// and has the buttons of a filter, and when the sheet is full the table continues in
-// another one of the same name with a number, because 300,000 rows can need more steps
-// than a sheet has rows.
+// Layout is how a sheet looks. One with headers is a table: its header stays visible and has the buttons of a filter, and when the sheet is
+// full the table continues in another one of the same name with a number, because 300,000 rows can need more steps than a sheet has rows.
 type Layout struct {
 	Name    string    // of its first sheet
 	Widths  []float64 // in characters, by column
@@ -137,8 +135,7 @@ func (s *Sheet) Close() error {
 	return s.w.err
 }
 
-// filter writes the buttons of a table. excelize keeps the hidden
-// name that a filter needs in the workbook's own part.
+// filter writes the buttons of a table. excelize keeps the hidden name that a filter needs in the workbook's own part.
 func (s *Sheet) filter() {
 	area := fmt.Sprintf("A1:%s%d", cell.ColumnName(len(s.layout.Widths)-1), s.row)
 	s.w.fail(s.w.file.AutoFilter(s.name, area, nil))
@@ -148,8 +145,7 @@ func (s *Sheet) filter() {
 // maxComments bounds the comments of a sheet: programs become slow with thousands.
 const maxComments = 1000
 
-// Comment puts a comment on the next cell. Comments beyond the first thousand are left
-// out.
+// Comment puts a comment on the next cell. Comments beyond the first thousand are left out.
 func (s *Sheet) Comment(text string) {
 	if s.comments == maxComments {
 		return

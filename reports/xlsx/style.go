@@ -7,8 +7,7 @@ import (
 	"github.com/xuri/excelize/v2"
 )
 
-// Colour is the colour of a cell's text and background. The zero Colour is the
-// program's own.
+// Colour is the colour of a cell's text and background. The zero Colour is the program's own.
 type Colour uint8
 
 // The colours.
@@ -24,8 +23,7 @@ const (
 	AmberText // without a background
 )
 
-// colours are text and background as RRGGBB. The first three are the same as
-// spreadsheet programs' "bad", "neutral" and "good".
+// colours are text and background as RRGGBB. The first three are the same as spreadsheet programs' "bad", "neutral" and "good".
 var colours = [...]struct{ text, ground string }{
 	Red: {"9C0006", "FFC7CE"}, Amber: {"9C5700", "FFEB9C"}, Green: {"006100", "C6EFCE"}, Grey: {"595959", "E7E6E6"},
 	Blue: {"1F4E78", "DDEBF7"}, Plain: {"000000", "D9D9D9"}, Strong: {"FFFFFF", "1F4E78"}, AmberText: {"9C5700", ""},
@@ -38,8 +36,7 @@ type Style struct {
 	Bold   bool
 	Wrap   bool // and at the top
 	Top    bool
-	// quoted keeps a program from reading a text as a formula or a number when
-	// the cell is edited.
+	// quoted keeps a program from reading a text as a formula or a number when the cell is edited.
 	quoted bool
 }
 
@@ -94,8 +91,7 @@ func (s Style) excelize() *excelize.Style {
 	return style
 }
 
-// needsQuote reports whether a program would turn a text into something else when its
-// cell is edited: a formula, a number or a date.
+// needsQuote reports whether a program would turn a text into something else when its cell is edited: a formula, a number or a date.
 func needsQuote(s string) bool {
 	switch c := s[0]; {
 	case 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z':

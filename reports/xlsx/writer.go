@@ -1,10 +1,8 @@
 // Package xlsx writes workbooks, with excelize.
 //
-// excelize makes everything of a workbook but its sheets: styles, comments
-// and the parts around them. A Sheet goes straight into the zip file while its rows
-// are made, so memory does not grow with the rows. excelize's own stream writer takes
-// more than twice as long, keeps the sheet in a temporary file, spells numbers its own
-// way, and has no error values and no control characters.
+// excelize makes everything of a workbook but its sheets: styles, comments and the parts around them. A Sheet goes straight into the zip
+// file while its rows are made, so memory does not grow with the rows. excelize's own stream writer takes more than twice as long, keeps
+// the sheet in a temporary file, spells numbers its own way, and has no error values and no control characters.
 package xlsx
 
 import (
@@ -15,8 +13,7 @@ import (
 	"github.com/xuri/excelize/v2"
 )
 
-// Writer writes a workbook file. Its sheets are written one after another; Close
-// completes the file.
+// Writer writes a workbook file. Its sheets are written one after another; Close completes the file.
 type Writer struct {
 	file    *excelize.File // makes the parts that are not sheets
 	zip     *zip.Writer
