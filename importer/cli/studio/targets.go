@@ -236,7 +236,15 @@ func isValue(path []string) bool {
 
 // columnsOf returns the columns that a rule names.
 func (a *analysis) columnsOf(rule json.RawMessage, path []string) []int {
-	var names []string
+	var list []int
+	add := func(name string) {
+		for i, c := range a.mapping.Claims { // it may be an alias of a claims entry
+			if alias, ok := c.Columns[name]; ok && (path[0] == "activities" || path[0] == "claims" && path[1] == strconv.Itoa(i)) {
+				list = append(list, a.book.find(alias.Text))
+			}
+		}
+		list = append(list, a.book.find(name))
+	}
 	var walk func(value any, key string)
 	walk = func(value any, key string) {
 		switch v := value.(type) {
@@ -250,15 +258,15 @@ func (a *analysis) columnsOf(rule json.RawMessage, path []string) []int {
 			}
 		case string:
 			if !slices.Contains([]string{"when", "expr", "name", "text"}, key) {
-				names = append(names, v)
+				add(v)
 				break
 			}
 			for _, found := range columnName.FindAllStringSubmatch(v, -1) {
 				quoted, _ := strconv.Unquote(found[2])
-				names = append(names, cmp.Or(quoted, strings.TrimSpace(found[1])))
+				add(cmp.Or(quoted, strings.TrimSpace(found[1])))
 			}
 		case json.Number:
-			walk(v.String(), key)
+			add(v.String())
 		}
 	}
 	var value any
@@ -271,17 +279,6 @@ func (a *analysis) columnsOf(rule json.RawMessage, path []string) []int {
 	} else if _, isText := value.(string); key == "resume_at" && !isText ||
 		slices.Contains([]string{"key", "known_id", "when", "name", "fill_down"}, key) {
 		walk(value, key)
-	}
-	var list []int
-	for _, name := range names {
-		if path[0] == "claims" || path[0] == "activities" { // an alias of a claims entry
-			for i, c := range a.mapping.Claims {
-				if alias, ok := c.Columns[name]; ok && (path[0] == "activities" || path[1] == strconv.Itoa(i)) {
-					list = append(list, a.book.find(alias.Text))
-				}
-			}
-		}
-		list = append(list, a.book.find(name))
 	}
 	return slices.DeleteFunc(list, func(i int) bool { return i < 0 })
 }
