@@ -159,18 +159,8 @@ var authHeader = matching("header-name", "a text", yamltree.Text.Schema, headerN
 		}
 	})
 
-// documentedParameters are the query parameters of the service document. A key of
-// one of these names would replace it or be sent beside it.
-var documentedParameters = []string{"leadRedirect", "isAdministrator", "claimId", "contactId"}
-
 // authQuery is the query parameter that carries an API key; it needs no escaping.
-var authQuery = matching("query-name", "a text", yamltree.Text.Schema, `^[A-Za-z0-9._~-]+$`, "the name of a query parameter", "use letters, digits, dots, hyphens and underscores").
-	Then(func(r *yamltree.Reader, n *yamltree.Node, name *string) {
-		if slices.ContainsFunc(documentedParameters, func(one string) bool { return strings.EqualFold(one, *name) }) {
-			r.Wrong(n, "query-name", "%s cannot be “%s”: the service gives that parameter another meaning", n.Name(), *name).
-				Hint = "ask the service's operator for the name of the parameter that carries the key"
-		}
-	})
+var authQuery = matching("query-name", "a text", yamltree.Text.Schema, `^[A-Za-z0-9._~-]+$`, "the name of a query parameter", "use letters, digits, dots, hyphens and underscores")
 
 // authenticate fetches the credentials. Config.Headers get what may be seen; Authorize adds
 // what is secret, so that a Config can be printed. Authorize stays nil when there is
