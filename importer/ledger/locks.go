@@ -82,24 +82,27 @@ const ServerTime = `CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigi
 
 // tryLock locks keys, all or none, unless another caller or another process has one. It gives back in
 // the same statement what it has got, unless that is all: the server writes a warning where something
-// is given back that is not locked.
+// is given back that is not locked. With the locks come numbers for events, which are higher than all
+// that the steps of those who are locked have.
 func (t *transaction) tryLock(keys []int64) (bool, error) {
 	if slices.ContainsFunc(keys, func(k int64) bool { return t.held[k] }) {
 		return false, nil
 	}
 	var locked bool
-	var givenBack int
-	_, err := first(context.Background(), t, []any{&locked, &givenBack}, `WITH
+	var givenBack, lowest, backend int64
+	_, err := first(context.Background(), t, []any{&locked, &givenBack, &lowest, &backend}, `WITH
 		tried AS MATERIALIZED (SELECT k, pg_try_advisory_lock(k) AS locked FROM unnest(?::bigint[]) k),
 		verdict AS (SELECT bool_and(locked) AS locked FROM tried)
-		SELECT v.locked, count(CASE WHEN t.locked AND NOT v.locked THEN pg_advisory_unlock(t.k) END)
+		SELECT v.locked, count(CASE WHEN t.locked AND NOT v.locked THEN pg_advisory_unlock(t.k) END),
+			CASE WHEN v.locked THEN nextval('versions') ELSE 0 END, pg_backend_pid()
 		FROM tried t, verdict v GROUP BY v.locked`, keys)
-	if locked {
-		for _, k := range keys {
-			t.held[k] = true
-		}
+	if !locked || err != nil {
+		return false, err
 	}
-	return locked, err
+	for _, k := range keys {
+		t.held[k] = true
+	}
+	return true, t.reserved(lowest, backend)
 }
 
 func (t *transaction) unlock(keys []int64) error {

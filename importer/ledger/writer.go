@@ -304,7 +304,9 @@ func (t *transaction) begin() error {
 		_, err := t.exec(`BEGIN IMMEDIATE`)
 		return err
 	}
-	t.counted = t.version // numbers are reserved again: those of a process that began later are higher
+	if !t.server.Shared { // numbers are reserved again, and with them the session is seen to be the one that has the lock; see also tryLock
+		t.counted = t.version
+	}
 	_, err := t.exec(`BEGIN`)
 	return err
 }
@@ -332,6 +334,11 @@ func (t *transaction) reserve() error {
 	if _, err := first(context.Background(), t, []any{&lowest, &backend}, `SELECT nextval('versions'), pg_backend_pid()`); err != nil {
 		return err
 	}
+	return t.reserved(lowest, backend)
+}
+
+// reserved takes the numbers that a server has reserved, from the lowest on, for a session of the process backend.
+func (t *transaction) reserved(lowest, backend int64) error {
 	if backend != t.server.backend {
 		return problem.At(problem.Where{File: t.path}, "ledger-server",
 			"the session with the ledger's server is another one than before, and has not its lock").
