@@ -101,7 +101,7 @@ type workerRun struct {
 	join    func() error // opens what follows, once
 	session *load.Session
 	job     *importer.Job
-	silent  atomic.Bool  // its coordinator is, and nothing of it is begun
+	silent  atomic.Bool  // its coordinator is silent, so nothing of the run is begun
 	clients atomic.Int64 // groups that were carried out
 }
 
@@ -199,7 +199,7 @@ func (w *worker) watch() {
 // environment goes to another base url: this worker never gets any of its clients.
 func (w *worker) checkRuns(elsewhere map[string]bool) error {
 	w.mu.Lock()
-	joined := maps.Clone(w.runs) // before the question: a run that is joined meanwhile may be missing in the answer
+	joined := maps.Clone(w.runs) // before the broker is asked, because its answer may lack a run that is joined later
 	w.mu.Unlock()
 	active, err := w.broker.Active(w.ctx)
 	if err != nil {
@@ -246,6 +246,9 @@ func (w *worker) carryOut(run string, plans []byte) (done bool, err error) {
 		return false, nil
 	}
 	stopped, err := w.broker.IsStopped(w.ctx, run)
+	if stopped {
+		err = dispatch.ErrEnded
+	}
 	if err != nil {
 		return false, err
 	}
@@ -257,7 +260,7 @@ func (w *worker) carryOut(run string, plans []byte) (done bool, err error) {
 		w.runs[run] = r
 	}
 	w.mu.Unlock()
-	if stopped || r.silent.Load() {
+	if r.silent.Load() {
 		return false, dispatch.ErrEnded
 	}
 	if err := r.join(); isTransient(err) {

@@ -82,8 +82,8 @@ const ServerTime = `CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigi
 
 // tryLock locks keys, all or none, unless another caller or another process has one. It gives back in
 // the same statement what it has got, unless that is all: the server writes a warning where something
-// is given back that is not locked. With the locks come numbers for events, which are higher than all
-// that the steps of those who are locked have.
+// is given back that is not locked. It also reserves numbers for events: they are higher than those of
+// all events of the locked clients so far.
 func (t *transaction) tryLock(keys []int64) (bool, error) {
 	if slices.ContainsFunc(keys, func(k int64) bool { return t.held[k] }) {
 		return false, nil

@@ -46,8 +46,8 @@ func (l *Ledger) BriefStepsOfClients(ctx context.Context, environment, mapping s
 	return l.stepsOfClients(ctx, briefStepsOf, func(rows *sql.Rows) (row, error) { return scanBrief(rows, mapping) }, environment, mapping, owners)
 }
 
-// stepsOfClients asks for the clients first and then for their steps: in a join a server may read all of either for some,
-// by a plan that it made when there were few.
+// stepsOfClients reads the numbers of the clients first and then their steps. For a join of both, a server may keep a plan
+// that it made while the tables were small, and that reads one of them whole.
 func (l *Ledger) stepsOfClients(ctx context.Context, columns string, scan func(*sql.Rows) (row, error), environment, mapping string, owners []ClientKey) ([]map[string]Step, error) {
 	all := make([]map[string]Step, len(owners))
 	for i, chunk := range slices.Collect(slices.Chunk(owners, clientsAtOnce)) {

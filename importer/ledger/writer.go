@@ -304,7 +304,7 @@ func (t *transaction) begin() error {
 		_, err := t.exec(`BEGIN IMMEDIATE`)
 		return err
 	}
-	if !t.server.Shared { // numbers are reserved again, and with them the session is seen to be the one that has the lock; see also tryLock
+	if !t.server.Shared { // reserving numbers again also checks that the session still has the lock; where it is shared, tryLock does both
 		t.counted = t.version
 	}
 	_, err := t.exec(`BEGIN`)
@@ -337,7 +337,8 @@ func (t *transaction) reserve() error {
 	return t.reserved(lowest, backend)
 }
 
-// reserved takes the numbers that a server has reserved, from the lowest on, for a session of the process backend.
+// reserved stores which numbers a server has reserved, numbersAtOnce from the lowest on. It fails if backend, the server's process that has
+// reserved them, is not the one that has the locks of this process.
 func (t *transaction) reserved(lowest, backend int64) error {
 	if backend != t.server.backend {
 		return problem.At(problem.Where{File: t.path}, "ledger-server",

@@ -117,8 +117,9 @@ type rowJSON struct {
 
 const mostRows = 1000
 
-// getRows answers with some rows of those that are asked for, how many these are, and the place of the first among them. They begin at the
-// place from, or at the first one, from a row on, which find shows too; where there is none, the place is that of the last one.
+// getRows answers with up to count of the rows that show selects, with the total of the selected rows, and with the place of the first
+// row of the answer among them. The answer begins at the place from, or later: at the first selected row with at least the number row that
+// find selects too. If no row is found, rows is empty, and place is that of the last selected row.
 func getRows(v view, r *http.Request) (any, error) {
 	from, row, count := number(r, "from"), cell.RowOf(0, number(r, "row")), min(cmp.Or(number(r, "count"), 100), mostRows)
 	isShown, isFound := v.filter(r, r.URL.Query().Get("show")), v.filter(r, cmp.Or(r.URL.Query().Get("find"), "all"))

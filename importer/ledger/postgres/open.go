@@ -93,7 +93,7 @@ func Parse(url string) (Address, error) {
 		"tcp_keepalives_idle": "15", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3", "tcp_user_timeout": "60000", // the lock of a machine that is gone ends within about a minute
 		"idle_in_transaction_session_timeout": "120s",
 		"enable_seqscan":                      "off", // else the server keeps a plan that it made while the tables were empty
-		"jit":                                 "off", // it pays for long queries only
+		"jit":                                 "off", // compiling a query takes longer than these queries do
 	} {
 		config.RuntimeParams[name] = value
 	}

@@ -21,7 +21,8 @@ CREATE TABLE clients (
     environment integer NOT NULL,
     client      text COLLATE "C" NOT NULL,
     space       text COLLATE "C" NOT NULL,
-    UNIQUE (client, environment, space) -- behind the environment, without statistics, a few clients cost as much as all
+    -- The client is first: with the environment first, a server without statistics reads all clients of an environment to find a few.
+    UNIQUE (client, environment, space)
 );
 
 -- Each step is written twice, so its row is narrow: the wide numbers are first, because PostgreSQL leaves gaps
