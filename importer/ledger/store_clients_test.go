@@ -129,9 +129,14 @@ func (s store) testStepsOfClientsAreSteps(t *testing.T) {
 		if owners = append(owners, of(client, "", "").ClientKey); i%7 == 3 {
 			continue
 		}
-		for _, id := range []ledger.StepID{of(client, "", "client"), of(client, "m", "claim/c/1"), of(client, "other", "claim/c/2")} {
-			do(t, l.Append(ledger.Event{StepID: id, To: ledger.Sent, At: noon, Kind: "claim", Data: []byte(client), Digest: "d"}))
+		for kind, id := range map[string]ledger.StepID{"client": of(client, "", "client"), "claim": of(client, "m", "claim/c/1"), "link": of(client, "other", "link")} {
+			do(t, l.Append(ledger.Event{StepID: id, To: ledger.Sent, At: noon, Kind: kind, Data: []byte(client), Digest: "d"}))
 		}
+		id := of(client, "", "client")
+		for range i % 3 {
+			do(t, l.Append(ledger.Event{StepID: id, To: ledger.Refused, At: noon, Status: 503, Reason: "busy"}, ledger.Event{StepID: id, To: ledger.Sent, At: noon}))
+		}
+		do(t, l.Append(ledger.Event{StepID: id, To: ledger.Uncertain, At: noon, Status: 500, Answer: []byte("{}"), NotFound: i%2 == 0}))
 	}
 	owners = append(owners, owners[2])
 	var want []map[string]ledger.Step
@@ -150,6 +155,10 @@ func (s store) testStepsOfClientsAreSteps(t *testing.T) {
 			got, err := l.StepsOfClients(t.Context(), service, "m", owners)
 			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
+			}
+			brief, err := l.BriefStepsOfClients(t.Context(), service, "m", owners)
+			if diff := cmp.Diff(want, brief, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(ledger.Event{}, "Data", "Answer")); err != nil || diff != "" {
+				t.Errorf("brief: %v (-want +got):\n%s", err, diff)
 			}
 		})
 	}
