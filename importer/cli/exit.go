@@ -74,7 +74,7 @@ func endProblems(err error) problem.List {
 	}
 	p := problem.New("", "%s", err.Error())
 	if errors.Is(err, context.Canceled) {
-		p.Message = "stopped by a signal; nothing was sent"
+		p.Message = "stopped by a signal"
 	}
 	if _, ok := errors.AsType[*apiclient.Failure](err); ok {
 		p = problem.New("no-service", "%s", err.Error())

@@ -2,6 +2,7 @@ package probe_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"maps"
@@ -65,8 +66,12 @@ func newPlace(t *testing.T, environments string) place {
 }
 
 func (p place) claimsheet(args ...string) (code int, out, said string) {
+	return p.claimsheetIn(p.t.Context(), args...)
+}
+
+func (p place) claimsheetIn(ctx context.Context, args ...string) (code int, out, said string) {
 	var o, e bytes.Buffer
-	code = cli.Main(p.t.Context(), args, cli.IO{In: strings.NewReader(""), Out: &o, Err: &e, Env: os.Getenv})
+	code = cli.Main(ctx, args, cli.IO{In: strings.NewReader(""), Out: &o, Err: &e, Env: os.Getenv})
 	return code, o.String(), e.String()
 }
 
@@ -434,5 +439,24 @@ func TestFieldsOfTheMapping(t *testing.T) {
 	must(t, os.WriteFile(mapping, []byte("name: m\napi: v2\nclient: {key: E-mail, lookup: {email: E-mail}, fields: {person.mail: {column: E-mail, type: Email}, born: {column: DOB, type: Date}}}\n"), 0o600))
 	if code, report, said := p.probe(append(sending, "-m", mapping)...); code != 0 || s.created.Load() != 6 {
 		t.Errorf("with the mapping: exit code %d, %d were created\n%s\n%s", code, s.created.Load(), said, report.Text())
+	}
+}
+
+// TestStopped: a probe that a signal stops says what it has created.
+func TestStopped(t *testing.T) {
+	t.Parallel()
+	service, err := sandbox.New(sandbox.Options{})
+	must(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			stop()
+		}
+		service.ServeHTTP(w, r)
+	}))
+	p := newPlace(t, entry(s.url, "v2"))
+	code, out, said := p.claimsheetIn(ctx, append([]string{"doctor", "--environments", p.file, "-e", "uat", "--probe"}, sending...)...)
+	if created := strings.Count(out, "created now"); code != 130 || int64(created) != s.created.Load() || created != 1 || strings.Contains(said, "nothing was sent") {
+		t.Errorf("exit code %d, %d were created\n%s\n%s", code, s.created.Load(), out, said)
 	}
 }

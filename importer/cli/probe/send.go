@@ -187,12 +187,16 @@ func (p *prober) carryOutAll(ctx context.Context, binding *mapping.Binding, plan
 	left, linkTried := plan, false
 	for {
 		stopped := p.carryOut(ctx, binding, left) // perhaps because a place is wrong that the answers show
-		if stopped != nil && (!errors.Is(stopped, importer.ErrStopped) || ctx.Err() != nil) {
+		if stopped != nil && !errors.Is(stopped, importer.ErrStopped) {
 			return stopped
 		}
-		known, err := p.Sender.Ledger.Steps(ctx, p.owner(plan), MappingName)
+		known, err := p.Sender.Ledger.Steps(context.WithoutCancel(ctx), p.owner(plan), MappingName)
 		if err != nil {
 			return err
+		}
+		if ctx.Err() != nil {
+			p.judgeSteps(plan, known, linkTried)
+			return ctx.Err()
 		}
 		p.Created, p.accepted = []Created{}, nil
 		again, gone := false, ""
@@ -352,7 +356,7 @@ func (p *prober) judgeSteps(plan mapping.Plan, known map[string]ledger.Step, lin
 		at, answered := p.asked[s.Key]
 		switch was.To {
 		case ledger.Done:
-			p.Created = append(p.Created, Created{nameOf(s), was.ID, answered && was.Run == p.Sender.Run})
+			p.Created = append(p.Created, Created{nameOf(s), was.ID, was.Run == p.Sender.Run && was.Via == ledger.ViaAnswer})
 			so = "created"
 			for _, key := range p.keysOf(s) {
 				if place := *p.wire(key); key != "activity_id" || place != "" {
