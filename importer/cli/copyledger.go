@@ -54,8 +54,8 @@ func (p *program) copyLedger(c *cli.Context) error {
 			Hinted("the next run records them before anything else; claimsheet settle records them, too, and sends nothing; then copy the ledger")
 	}
 	var steps int
-	source, _, _ := strings.Cut(to, ":")
-	if !postgres.IsAddress(to) && !slices.Contains([]string{"env", "file", "cmd"}, source) {
+	source, _, cut := strings.Cut(to, ":")
+	if isReference := cut && slices.Contains([]string{"env", "file", "cmd"}, source); !postgres.IsAddress(to) && !isReference {
 		steps, err = ledger.Save(c.Context, l.ledger, to)
 	} else {
 		var place ledgerPlace

@@ -389,6 +389,7 @@ func joined(texts ...string) string {
 // purge removes personal data that is older than some days from the state folder.
 func (l *ledgerSession) purge(ctx context.Context, days int, yes bool) error {
 	if l.ledger.Path() == "" {
+		l.object = historyJSON{Environment: l.session.Env.Name, Purged: &removedJSON{}}
 		fmt.Fprintln(l.Out, "nothing to purge: nothing was ever run here")
 		return nil
 	}

@@ -88,7 +88,7 @@ type runOptions struct {
 	sheets      []string
 	workbook    *workbook.Binding // the sheet of a rerun; nil for a run
 	password    string            // opens an encrypted workbook
-	passwordRef string            // as the user gave it
+	repeated    []string          // flags as given, for the commands that are proposed
 	workers     bool              // hand the plans over to workers
 	yes         bool              // do not ask before a first run, or before a rerun takes over what the ledger does not know
 	out         string
@@ -139,7 +139,7 @@ func (p *program) runOptions(c *cli.Context, noSheet, example string) (o runOpti
 	if o.maxFailures, err = parseMaxFailures(c.String("max-failures")); err != nil {
 		return o, err
 	}
-	o.passwordRef = c.String("password")
+	o.repeated = given(c, "password", "only", "limit", "concurrency", "rate", "min-rows", "max-failures")
 	if o.password, err = passwordOf(c); err != nil {
 		return o, err
 	}
@@ -151,20 +151,26 @@ func (o runOptions) isOfRerun(path string) bool {
 	return o.workbook != nil && safefile.Absolute(o.workbook.Path) == safefile.Absolute(path)
 }
 
+// given returns the flags that the user has set, with their values.
+func given(c *cli.Context, names ...string) (words []string) {
+	for _, name := range names {
+		if c.IsSet(name) {
+			words = append(words, "--"+name, c.String(name))
+		}
+	}
+	return words
+}
+
 // command returns the command of the run, without --dry-run.
 func (o runOptions) command() []string {
 	words := []string{"run"}
 	if o.workbook != nil {
 		words[0] = "rerun"
 	}
-	for _, flag := range [][2]string{{"--templates", o.where.Templates}, {"--password", o.passwordRef}, {"--only", o.only}} {
-		if flag[1] != "" {
-			words = append(words, flag[0], flag[1])
-		}
+	if o.where.Templates != "" {
+		words = append(words, "--templates", o.where.Templates)
 	}
-	if o.limit > 0 {
-		words = append(words, "--limit", fmt.Sprint(o.limit))
-	}
+	words = append(words, o.repeated...)
 	if o.out != "" && !o.dryRun {
 		words = append(words, "-o", o.out)
 	}

@@ -57,7 +57,7 @@ func (p *program) studio(c *cli.Context) error {
 	if !c.Args().Present() {
 		return problem.New("no-sheet", "no sheet is given").Hinted("claimsheet studio leads.xlsx")
 	}
-	s := &studioSession{program: p, given: runOptions{where: p.where(c), passwordRef: c.String("password")}}
+	s := &studioSession{program: p, given: runOptions{where: p.where(c), repeated: given(c, "password")}}
 	if s.given.where.Mapping == "" {
 		s.given.where.Mapping = usualMapping
 	}
