@@ -138,8 +138,8 @@ type Rule struct {
 	Hint    string // shown as what to do
 }
 
-// dataTypes are our names of the document's attribute data types, in its order.
-var dataTypes = []string{"Text", "TextArea", "DropDown", "Checkbox", "Date", "DateTime", "Number", "Currency"}
+// DataTypes are our names of the document's attribute data types, in its order.
+var DataTypes = []string{"Text", "TextArea", "DropDown", "Checkbox", "Date", "DateTime", "Number", "Currency"}
 
 // check returns the base url of a Config, or says what no Config may have. The reader of environments files
 // checks everything, with the places in the file.

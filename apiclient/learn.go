@@ -278,7 +278,7 @@ func LearnDataTypes(a Answer, list string) (pointer string, named int, others []
 				text, ok := stringOf(l.value)
 				switch isName := func(t string) bool { return strings.EqualFold(t, text) }; {
 				case !ok || !plainCode.MatchString(text) || !typeWords.MatchString(l.words):
-				case slices.ContainsFunc(dataTypes, isName):
+				case slices.ContainsFunc(DataTypes, isName):
 					known[l.pointer]++
 				default:
 					known[l.pointer] += 0
@@ -333,7 +333,7 @@ var tellingHeader = regexp.MustCompile(`(?i)location|redirect|magic|(client|cont
 
 func outline(value []byte, code string) string {
 	text, ok := scalar(value)
-	isWord := form(value) == "string" && (isVerdict(text) || slices.Contains(dataTypes, text))
+	isWord := form(value) == "string" && (isVerdict(text) || slices.Contains(DataTypes, text))
 	if !ok || form(value) == "boolean" || text == "0" || isWord || text != "" && text == code {
 		return string(bytes.TrimSpace(value))
 	}

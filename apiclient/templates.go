@@ -203,7 +203,7 @@ func dataType(w Wire, item json.RawMessage) (ours, theirs string) {
 		theirs = article(form(f.value))
 	}
 	ours = w.DataTypes[theirs]
-	for _, name := range dataTypes {
+	for _, name := range DataTypes {
 		if ours == "" && strings.EqualFold(name, theirs) {
 			ours = name
 		}

@@ -21,7 +21,7 @@ func wireKeys(k *yamltree.Keys, w *apiclient.Wire) {
 	yamltree.To(k, "templates", &w.Templates, optionalPointer,
 		"the array of activity templates, such as /items; default \"\": the answer itself")
 	yamltree.To(k, "data_type", &w.DataType, optionalPointer, "the data type of an attribute template; default /dataType; absent is fine")
-	yamltree.To(k, "data_types", &w.DataTypes, yamltree.Map(yamltree.OneOf("Text", "TextArea", "DropDown", "Checkbox", "Date", "DateTime", "Number", "Currency")),
+	yamltree.To(k, "data_types", &w.DataTypes, yamltree.Map(yamltree.OneOf(apiclient.DataTypes...)),
 		"the service's names of data types and ours")
 	yamltree.To(k, "options", &w.Options, optionalPointer, "the texts that a DropDown takes, on an attribute template; default /options; absent is fine")
 	yamltree.ToNew(k, "lookup_client_id", &w.LookupClientID, place, "the client's id in a look-up's answer; default: as client_id")
