@@ -349,7 +349,7 @@ func (j *Job) withoutSteps(plan mapping.Plan, known map[string]ledger.Step) (*cl
 		}
 		if s, ok := steps[string(mapping.ClientStep)]; ok {
 			ids[c.Client] = s.ID
-			o.Lines = append(o.Lines, lineOf(ledger.ContactStep(s.ClientKey), ledger.KindContact, s))
+			o.Lines = append(o.Lines, lineOf(wanted.Key, ledger.KindContact, s))
 		}
 	}
 	showContacts(j.Binding, plan, o.Rows, ids)

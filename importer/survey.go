@@ -145,7 +145,7 @@ func (s *Survey) PlansSeen(b *mapping.Binding, rows *spool.Rows, see func(cell.R
 
 // RowProblems returns what is wrong with the rows of a plan, as a dry run reports it of a
 // client for whom nothing is done yet. It needs neither ledger nor service.
-func (s *Survey) RowProblems(b *mapping.Binding, plan mapping.Plan) problem.List {
+func RowProblems(b *mapping.Binding, plan mapping.Plan) problem.List {
 	if len(plan.Problems) > 0 {
 		return plan.Problems
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/importer/cli/console"
+	"claimsheet/importer"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
@@ -176,7 +177,7 @@ func (k *check) survey(ctx context.Context, s *load.Session) (notes mapping.Cell
 		if err != nil {
 			return notes, err
 		}
-		k.noteProblems(sheets, survey.RowProblems(s.Binding, plan))
+		k.noteProblems(sheets, importer.RowProblems(s.Binding, plan))
 	}
 	for i, sheet := range sheets {
 		k.warn(sheet.warnings()...)

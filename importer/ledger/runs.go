@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"iter"
-	"strings"
 	"time"
 )
 
@@ -81,15 +80,7 @@ func (l *Ledger) Flush() error {
 	return l.submit(func(*transaction) error { return nil })
 }
 
-// ContactStep is the name of the step of a client for one of its contacts: contact,
-// the contact's key space, in which a slash is written %2F, and its key.
-func ContactStep(contact ClientKey) string {
-	return contactPrefix + strings.NewReplacer("%", "%25", "/", "%2F").Replace(contact.Space) + "/" + contact.Client
-}
-
-const contactPrefix = KindContact + "/"
-
-// Runs yields the runs in these environments, the newest first. It reads like Rows.
+// Runs yields the runs in these environments, the newest first. They are read as they are yielded.
 func (l *Ledger) Runs(ctx context.Context, environments []string) iter.Seq2[Run, error] {
 	args := []any{""}
 	for _, environment := range environments {

@@ -131,7 +131,7 @@ func (v *verdict) plan(ctx context.Context, done *atomic.Int64) (err error) {
 			return err
 		}
 		if !bound.Keyless {
-			v.addTogether(plan.Rows[0], survey.RowProblems(bound.Binding, plan))
+			v.addTogether(plan.Rows[0], importer.RowProblems(bound.Binding, plan))
 		}
 	}
 	return nil
