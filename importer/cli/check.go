@@ -10,8 +10,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"claimsheet/importer/cli/console"
 	"claimsheet/importer"
+	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
