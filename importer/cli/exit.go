@@ -21,7 +21,7 @@ import (
 	"claimsheet/reports"
 )
 
-// The exit codes. When several apply, the first in this list counts.
+// The exit codes. When several apply, exitCode says which counts.
 const (
 	exitInterrupted = 130 // SIGINT
 	exitTerminated  = 143 // SIGTERM, or SIGHUP: the terminal is gone

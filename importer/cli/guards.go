@@ -70,8 +70,8 @@ var planGuards = []guardRule{
 	{"claims-moved", func(r *importRun, ctx context.Context) error { return r.job.CheckMovedClaims(ctx, r.plans()) }},
 }
 
-// pass asks guards in their order.
-func (r *importRun) pass(ctx context.Context, guards []guardRule) error {
+// checkGuards asks guards in their order.
+func (r *importRun) checkGuards(ctx context.Context, guards []guardRule) error {
 	for _, g := range guards {
 		if !r.options.accept[g.code] {
 			if err := g.check(r, ctx); err != nil {
@@ -82,7 +82,7 @@ func (r *importRun) pass(ctx context.Context, guards []guardRule) error {
 	return nil
 }
 
-// settleScope returns the ledger's name for the environment of what sends. After a change of its base url the user says whether it leads to
+// settleScope returns the ledger's name for the environment of a command that sends. After a change of its base url the user says whether it leads to
 // the same service.
 func (l *ledgerSession) settleScope(ctx context.Context, dryRun bool) (string, error) {
 	env := l.session.Env
@@ -94,9 +94,9 @@ func (l *ledgerSession) settleScope(ctx context.Context, dryRun bool) (string, e
 	if !l.accept["same-service"] {
 		return "", serviceChanged(env.Name, then, now, movedHint)
 	}
-	if any, err := hasClients(ctx, l.ledger, now); err != nil {
+	if known, err := hasClients(ctx, l.ledger, now); err != nil {
 		return "", err
-	} else if any {
+	} else if known {
 		return "", problem.New("service-known", "the ledger knows clients of %s already: it cannot be the service that was at %s", now, then).
 			Hinted("put the base url back, or give --accept new-service instead")
 	}
@@ -109,10 +109,10 @@ func (l *ledgerSession) settleScope(ctx context.Context, dryRun bool) (string, e
 	return scope, err
 }
 
-// guardNewLedger: does the ledger know the run whose results workbook is where the new one goes?
-// Else it is new, or older than that run, and everything done since would be done again. The workbook
-// that a rerun is given is not meant, because each of its lines is compared with the ledger, and none of
-// the sandbox's, whose data and ledger are in one folder: neither is lost alone.
+// guardNewLedger refuses a run whose workbook would replace that of a run which the ledger does not know to
+// its end: the ledger is new, or older than that run, and everything done since would be done again. Two
+// workbooks are left out: the one that a rerun is given, because each of its lines is compared with the
+// ledger, and one of the sandbox, whose data and ledger are in one folder and are not lost one by one.
 func (r *importRun) guardNewLedger(ctx context.Context) error {
 	for _, path := range r.resultsPaths() {
 		b, err := r.findOwn(path)
@@ -145,10 +145,10 @@ func (r *importRun) resultsPaths() (paths []string) {
 	return paths
 }
 
-// guardLostRun: does the ledger know every run that began after the workbook of a rerun, those
-// that new ones would replace, and those of the mapping's latest run? Else it was restored from before
-// that run; where the whole state folder was, nothing else shows that. A rerun is refused for the last
-// only once the ids of its own workbook are recorded, because the workbooks are run again newest first.
+// guardLostRun refuses a ledger that was restored from before a run: from before one that began after the
+// workbook of a rerun, after a workbook that would be replaced, or after those of the mapping's latest run.
+// Where the whole state folder was restored, nothing else shows that. A rerun is refused for the last only
+// once the ids of its own workbook are recorded, because the workbooks are run again newest first.
 func (r *importRun) guardLostRun(ctx context.Context) error {
 	book := r.options.workbook
 	if r.session.Env.Sandbox {
@@ -184,10 +184,9 @@ func (r *importRun) guardLostRun(ctx context.Context) error {
 	return nil
 }
 
-// checkNextRun refuses a workbook after which a run began that the ledger does not know to its end:
-// what it did would be done again. A run that the ledger knows to have begun was killed, and the ledger has
-// all that it did, unless its workbook is there. Of a run that is not known, those results are enough
-// that have replaced its own, once they were run again.
+// checkNextRun refuses a workbook whose next run the ledger does not know to its end: what that did would be
+// done again. Two cases pass: the ledger knows that the next run began, and it was killed and wrote no
+// workbook; or the ledger knows the later workbook that stands in the place of the next run's now.
 func (r *importRun) checkNextRun(ctx context.Context, b *workbook.Binding) error {
 	if b.NextRun == "" {
 		return nil
@@ -242,7 +241,7 @@ func (l *ledgerSession) knowsWorkbook(ctx context.Context, b *workbook.Binding) 
 	return by == b.Run, err
 }
 
-// guardIdentity: would changed keys, a renamed mapping or a new id of an activity have things done again under new names?
+// guardIdentity refuses changed keys, a renamed mapping and a new id of an activity: done steps would be done again under new names.
 func (r *importRun) guardIdentity(ctx context.Context) error {
 	err := r.checkVersion(ctx)
 	if err == nil {

@@ -211,19 +211,18 @@ type importRun struct {
 	options runOptions
 	started time.Time
 
-	// load fills these,
+	// Set by load.
 	session *load.Session
 	ledger  *ledgerSession
 	scope   string // the ledger's name for the environment
 	sheets  []*sheetRun
-	// look these,
+	// Set by surveySheets.
 	rows   *spool.Rows // of all sheets
 	survey *importer.Survey
 	job    *importer.Job
-	// guard this, in a rerun,
-	lost error // a run that the ledger does not know began after the mapping's latest
-	// and execute this.
-	stopped error // why the run had to stop before its end
+
+	lost    error // set by guardLostRun: the refusal of a rerun, which is returned once the ids of its own workbook are recorded
+	stopped error // set by execute: why the run had to stop before its end
 }
 
 // sheetRun is what a run does with one of its sheets. The ledger has each as a run of its own; a client in several sheets is one client.
@@ -280,7 +279,7 @@ func (r *importRun) load(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return r.pass(ctx, ledgerGuards)
+	return r.checkGuards(ctx, ledgerGuards)
 }
 
 // open loads the session, prints its warnings, and makes a sheetRun for each sheet.
@@ -360,7 +359,7 @@ func (r *importRun) open(ctx context.Context) (err error) {
 
 // look is the first pass: it reads, converts and groups every row, and refuses a sheet whose form is wrong. Rows and results are kept in
 // private files, which hold personal data: in the state folder or, in a dry run, which leaves that unchanged, beside the workbook.
-func (r *importRun) look(ctx context.Context) (err error) {
+func (r *importRun) surveySheets(ctx context.Context) (err error) {
 	s, o, folder := r.session, r.options, r.session.State
 	r.observer.Started(thisVersion(), s.Mapping.File, o.sheets)
 	if o.dryRun {
@@ -445,7 +444,7 @@ func (r *importRun) guard(ctx context.Context) error {
 		}
 		r.takeTracked(ctx)
 	}
-	if err := r.pass(ctx, planGuards); err != nil {
+	if err := r.checkGuards(ctx, planGuards); err != nil {
 		return err
 	}
 	grown, err := r.job.Growth(ctx, r.plans())
