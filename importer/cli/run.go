@@ -239,7 +239,7 @@ type sheetRun struct {
 // importSheets is the way from sheet to workbook. Nothing is sent before execute.
 func (p *program) importSheets(ctx context.Context, o runOptions) error {
 	r := &importRun{program: p, started: time.Now(), options: o}
-	for _, phase := range []func(context.Context) error{r.load, r.look, r.guard, r.execute, r.report} {
+	for _, phase := range []func(context.Context) error{r.load, r.surveySheets, r.guard, r.execute, r.report} {
 		if err := phase(ctx); err != nil {
 			return err
 		}
