@@ -504,6 +504,10 @@ var (
 	saysSharedAddress = regexp.MustCompile(`has the same (e-mail address|phone number)|the service has one client for this key and for the key`)
 )
 
+// withdrawnLater is said of a step that a worker withdrew when it had lost its session: another worker took the intent for one in doubt and
+// left it, and then the first one's journal came into the ledger.
+const withdrawnLater = "it was not sent"
+
 // unexplained says why an exit code is not explained; "" when it is. p.mu is held.
 func (p *group) unexplained(m *member) string {
 	cut := m.counts[terminated]+m.counts[reset]+m.counts[restarted]+m.counts[crashed] > 0
@@ -539,7 +543,7 @@ func (p *group) unlikeRows(m *member) string {
 	counts, taken := map[string]int{}, 0
 	for _, r := range rows {
 		counts[r["Import status"]]++
-		if saysSharedAddress.MatchString(r["Error"]) {
+		if saysSharedAddress.MatchString(r["Error"]) || m.coordinates && p.touched > 0 && r["Error"] == withdrawnLater {
 			taken++
 		}
 	}
