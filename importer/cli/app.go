@@ -41,6 +41,7 @@ type program struct {
 	said     bool              // the command has printed itself how it ended
 	object   any               // what --json prints, without its ending; nil if the command failed earlier
 	summary  *result.Summary   // of the run that the command made, nil for none
+	counts   result.Counts     // of the rows of a run, or of what another command found: exitCode goes by them
 	run      string            // the run's id
 	observer *console.Observer // of a run; nil for other commands
 	trace    *console.Trace    // nil for none
@@ -83,11 +84,11 @@ func start(ctx context.Context, args []string, stdio IO, pace pace) int {
 	if err != nil && !p.said {
 		printError(p.Err, err)
 	}
-	code := exitCode(ctx, err, p.summary)
+	code := exitCode(ctx, err, p.counts)
 	if asJSON && !p.said {
 		if lost := p.printObject(code, err); lost != nil && err == nil {
 			printError(p.Err, lost)
-			code, err = exitCode(ctx, lost, p.summary), lost
+			code, err = exitCode(ctx, lost, p.counts), lost
 		}
 	}
 	if p.observer != nil {

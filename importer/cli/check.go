@@ -13,7 +13,6 @@ import (
 	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
-	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/draft"
@@ -217,8 +216,7 @@ func (k *check) noteProblems(sheets []*checkedSheet, list problem.List) {
 // finish prints what was found, and returns the error that decides the exit code.
 func (k *check) finish(ctx context.Context, err error) error {
 	if k.report.Checked.InvalidRows > 0 && k.rows {
-		k.summary = &result.Summary{}
-		k.summary.Rows.Invalid = k.report.Checked.InvalidRows
+		k.counts.Invalid = k.report.Checked.InvalidRows
 	}
 	failure := k.errors.Collect(err) // what is no problem of the files
 	if !k.json {
@@ -227,7 +225,7 @@ func (k *check) finish(ctx context.Context, err error) error {
 		return err
 	}
 	k.errors = append(k.errors, endProblems(failure)...)
-	k.report.ExitCode = exitCode(ctx, err, k.summary)
+	k.report.ExitCode = exitCode(ctx, err, k.counts)
 	failed := k.writeJSON()
 	k.said = failed == nil
 	return errors.Join(failed, err)

@@ -17,7 +17,6 @@ import (
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/probe"
 	"claimsheet/importer/ledger/postgres"
-	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
@@ -297,8 +296,7 @@ func (p *program) probe(c *cli.Context, s *load.Session, version apiclient.Versi
 	if failed == nil || len(report.Asked) > 0 {
 		fmt.Fprint(p.Out, report.Text())
 	}
-	p.summary = &result.Summary{}
-	p.summary.Rows.Failed = len(report.Unknown) // exit code 1
+	p.counts.Failed = len(report.Unknown) // exit code 1
 	return failed
 }
 

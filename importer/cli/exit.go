@@ -33,8 +33,8 @@ const (
 	exitDone        = 0   // every row done, unchanged, changed or skipped
 )
 
-// exitCode returns the exit code of a command. ctx is the context that a signal ends.
-func exitCode(ctx context.Context, err error, s *result.Summary) int {
+// exitCode returns the exit code of a command. ctx is the context that a signal ends; rows are those of a run, or what another command found.
+func exitCode(ctx context.Context, err error, rows result.Counts) int {
 	switch {
 	case ctx.Err() != nil && terminated(ctx):
 		return exitTerminated
@@ -50,11 +50,9 @@ func exitCode(ctx context.Context, err error, s *result.Summary) int {
 		return exitUsage
 	case err != nil:
 		return exitStopped
-	case s == nil:
-		return exitDone
-	case s.Rows.Uncertain > 0:
+	case rows.Uncertain > 0:
 		return exitUncertain
-	case s.Rows.Failed+s.Rows.Invalid+s.Rows.NotStarted > 0:
+	case rows.Failed+rows.Invalid+rows.NotStarted > 0:
 		return exitRows
 	}
 	return exitDone

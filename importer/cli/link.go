@@ -64,7 +64,6 @@ func (p *program) link(c *cli.Context) error {
 	if err := l.session.Connect(ctx, apiclient.V2, connection); err != nil {
 		return err
 	}
-	p.summary = &result.Summary{}
 	for i, link := range links {
 		err := ctx.Err()
 		if err == nil {
@@ -161,7 +160,7 @@ func (p *program) freshLink(ctx context.Context, l *ledgerSession, number int, l
 	if err := errors.Join(unread, l.ledger.Append(event)); err != nil {
 		return err
 	}
-	p.summary.Rows.Add(outcome)
+	p.counts.Add(outcome)
 	if created {
 		fmt.Fprintf(p.Out, "%s\t%s\n", problem.OneLine(link.step.Client), v.URL)
 		return nil

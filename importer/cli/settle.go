@@ -189,9 +189,8 @@ func (l *ledgerSession) listDoubts(doubts []settle.UncertainStep) {
 	}
 	fmt.Fprintf(l.Out, "%s in the environment “%s”: %s may or may not have been created.\n", stepsAre(len(doubts), "uncertain"), l.session.Env.Name, who)
 	fmt.Fprintf(l.Out, "Look for %s in the service, then decide it with one of its command lines.\n", look)
-	l.summary = &result.Summary{}
 	for _, doubt := range doubts {
-		l.summary.Rows.Add(result.Uncertain)
+		l.counts.Add(result.Uncertain)
 		fmt.Fprintln(l.Out)
 		l.describe(doubt)
 	}
