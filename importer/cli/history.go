@@ -17,6 +17,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
@@ -325,12 +326,13 @@ func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey) (cli
 
 func (c clientJSON) print(l *ledgerSession) {
 	w := l.Out
-	who, in, url := "The client "+problem.OneLine(c.Key), "", false
+	who, url := "The client "+problem.OneLine(c.Key), false
 	if c.ErasedAt != nil {
 		who = "A client who was erased on " + moment(*c.ErasedAt)
 	}
-	if _, caseID, v1 := strings.Cut(c.Scope, " case "); v1 {
-		in = ", case " + caseID
+	_, in := environment.ServiceOf(c.Scope)
+	if in != "" {
+		in = "," + in
 	}
 	fmt.Fprintf(w, "%s (kind of key: %s%s) in the environment “%s”\n", who, problem.OneLine(c.Space), in, l.session.Env.Name)
 	for _, s := range c.Steps {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"claimsheet/apiclient/environment"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/importer/settle"
@@ -207,8 +208,8 @@ func (l *ledgerSession) describe(doubt settle.UncertainStep) {
 	if doubt.Mapping != "" {
 		from = "mapping " + doubt.Mapping + ", "
 	}
-	if _, caseID, v1 := strings.Cut(doubt.Environment, " case "); v1 {
-		from += "case " + caseID + ", "
+	if _, in := environment.ServiceOf(doubt.Environment); in != "" {
+		from += strings.TrimPrefix(in, " ") + ", "
 	}
 	fmt.Fprintf(l.Out, "   %ssince %s: %s\n", problem.OneLine(from), moment(doubt.At), problem.OneLine(whyUncertain(doubt)))
 	fmt.Fprintf(l.Out, "   %s\n", problem.OneLine(whatToLookFor(doubt)))
