@@ -41,12 +41,6 @@ type reading struct {
 	fillDown string // the columns of sheet.fill_down, each with a line feed before it
 }
 
-// column is what the rows of the sheet have in one column.
-type column struct {
-	columnJSON
-	texts map[string]bool // the distinct texts, at most mostDistinct
-}
-
 const (
 	mostDistinct = 2000
 	mostSamples  = 5
@@ -82,8 +76,8 @@ func (b *book) open(ctx context.Context, path string, r draft.Request) error {
 	for i, header := range b.table.Header {
 		isSame := func(other string) bool { return convert.FoldHeader(other) == convert.FoldHeader(header) }
 		isShared := header != "" && (slices.ContainsFunc(b.table.Header[:i], isSame) || slices.ContainsFunc(b.table.Header[i+1:], isSame))
-		b.columns = append(b.columns, &column{texts: map[string]bool{}, columnJSON: columnJSON{Letter: cell.ColumnName(i),
-			Header: header, Shared: isShared, Samples: []string{}, tallyJSON: tallyJSON{Problems: []errorJSON{}}}})
+		b.columns = append(b.columns, &column{Letter: cell.ColumnName(i), Header: header, Shared: isShared, Samples: []string{},
+			tallyJSON: tallyJSON{Problems: []errorJSON{}}, texts: map[string]bool{}})
 	}
 	if b.rows, err = spool.NewRows("", func(yield func(cell.Record, error) bool) { b.readRows(ctx, reader, yield) }); err != nil {
 		return err

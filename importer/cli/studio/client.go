@@ -14,27 +14,6 @@ import (
 	"claimsheet/mapping/cell"
 )
 
-// stepJSON is a step with its values; Method, Path and Body are those of the request.
-type stepJSON struct {
-	Title  string          `json:"title"`
-	Values []sentJSON      `json:"values"`
-	Method string          `json:"method"`
-	Path   string          `json:"path"`
-	Body   json.RawMessage `json:"body"` // null for a request without one
-}
-
-// sentJSON is a value as it is sent, and the cells that it comes from.
-type sentJSON struct {
-	Name  string     `json:"name"`
-	Value string     `json:"value"` // "" for a value that is left out, because its cells are empty
-	Cells []cellJSON `json:"cells"`
-}
-
-type cellJSON struct {
-	Cell string `json:"cell"` // E5
-	Text string `json:"text"`
-}
-
 // getClient answers with what would be sent for the client of a row, or of a number.
 func getClient(v view, r *http.Request) (any, error) {
 	row, client := number(r, "row"), number(r, "number")
@@ -76,20 +55,19 @@ func (v view) client(number, of int, places []int64) (any, error) {
 	}
 	plan := v.bound.Plan(number, leads)
 	standIns(&plan)
-	steps := []stepJSON{}
+	steps := []map[string]any{}
 	routes := v.options.Routes
 	routes.Version = apiclient.Version(v.mapping.API.Text)
 	for i, request := range importer.Preview(plan, routes, v.options.LinkBody) {
-		step := plan.Steps[i]
-		one := stepJSON{Title: step.Title, Values: v.values(&step, request.Body),
-			Method: request.Method, Path: "/" + strings.Join(request.Path, "/")}
-		if !request.NoBody {
-			one.Body = request.Body
+		step, path, body := plan.Steps[i], "/"+strings.Join(request.Path, "/"), json.RawMessage(request.Body)
+		if request.NoBody {
+			body = nil
 		}
 		if query, _ := url.QueryUnescape(request.Query.Encode()); query != "" {
-			one.Path += "?" + query
+			path += "?" + query
 		}
-		steps = append(steps, one)
+		steps = append(steps, map[string]any{"title": step.Title, "values": v.values(&step, request.Body),
+			"method": request.Method, "path": path, "body": body})
 	}
 	rows := []int{}
 	for _, row := range plan.Rows {
@@ -99,17 +77,18 @@ func (v view) client(number, of int, places []int64) (any, error) {
 		"problems": v.show(plan.Problems), "steps": steps}, nil
 }
 
-// values are those of a step with the cells that they come from: first what every claim or activity has, then its payload.
-func (v view) values(step *mapping.Step, body json.RawMessage) []sentJSON {
-	list := []sentJSON{}
+// values are those of a step as they are sent, with the cells that they come from: first what every claim or activity has, then its payload.
+// A value is "" when it is left out, because its cells are empty.
+func (v view) values(step *mapping.Step, body json.RawMessage) []map[string]any {
+	list := []map[string]any{}
 	add := func(name, value string, from mapping.Source) {
-		one := sentJSON{name, value, []cellJSON{}}
+		cells := []map[string]string{}
 		for i, column := range from.Columns {
 			if i < len(from.Texts) && from.Texts[i] != "" && from.Row != 0 {
-				one.Cells = append(one.Cells, cellJSON{v.bound.At(column, from.Row).Cell, from.Texts[i]})
+				cells = append(cells, map[string]string{"cell": v.bound.At(column, from.Row).Cell, "text": from.Texts[i]})
 			}
 		}
-		list = append(list, one)
+		list = append(list, map[string]any{"name": name, "value": value, "cells": cells})
 	}
 	if a := step.Activity; a != nil {
 		add("Status", string(a.Status), a.StatusSource)

@@ -22,7 +22,7 @@ const (
 // previewJSON is what a rule makes of the rows.
 type previewJSON struct {
 	Format   string           `json:"format,omitempty"` // of a reading
-	Rows     []previewRowJSON `json:"rows"`
+	Rows     []map[string]any `json:"rows"`
 	Usable   int              `json:"usable"`
 	Errors   int              `json:"errors"`
 	Empty    int              `json:"empty"`
@@ -30,13 +30,6 @@ type previewJSON struct {
 	Error    *problemJSON     `json:"error,omitempty"`    // why the rule cannot be tried
 
 	typ convert.Type
-}
-
-type previewRowJSON struct {
-	Row     int          `json:"row"`
-	Source  string       `json:"source"`
-	Result  *string      `json:"result"`
-	Problem *problemJSON `json:"problem"`
 }
 
 // dateFormats are the formats that a date in a text is tried with.
@@ -109,7 +102,7 @@ func withFormat(rule json.RawMessage, format string) json.RawMessage {
 
 // preview tries the rule of the first operation on the first rows. Rules that it does not need may have mistakes.
 func (v view) preview(operations ...yamlpatch.Operation) (previewJSON, error) {
-	made := previewJSON{Rows: []previewRowJSON{}}
+	made := previewJSON{Rows: []map[string]any{}}
 	text, err := apply(v.text, operations)
 	if err != nil {
 		return made, err
@@ -137,16 +130,16 @@ func (v view) preview(operations ...yamlpatch.Operation) (previewJSON, error) {
 
 // add counts a reading, and shows it when it is among the first.
 func (made *previewJSON) add(record cell.Record, reading mapping.Reading) {
-	one := previewRowJSON{Row: record.Row, Source: strings.Join(reading.Source.Texts, " | ")}
+	one := map[string]any{"row": record.Row, "source": strings.Join(reading.Source.Texts, " | "), "result": nil, "problem": nil}
 	switch {
 	case reading.Wrong != nil:
 		made.Errors++
-		one.Problem = new(inPage(*reading.Wrong))
+		one["problem"] = inPage(*reading.Wrong)
 	case reading.Value.IsZero():
 		made.Empty++
 	default:
 		made.Usable++
-		one.Result = &reading.Value.Literal
+		one["result"] = reading.Value.Literal
 	}
 	if len(made.Rows) < previewShown {
 		made.Rows = append(made.Rows, one)

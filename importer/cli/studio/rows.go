@@ -108,13 +108,6 @@ func (v view) addMeaning(value *valueJSON, record cell.Record, target, column in
 	}
 }
 
-type rowJSON struct {
-	Row      int           `json:"row"`
-	Skipped  string        `json:"skipped,omitempty"`
-	Cells    []string      `json:"cells"`
-	Problems []problemJSON `json:"problems"`
-}
-
 const mostRows = 1000
 
 // getRows answers with up to count of the rows that show selects, with the total of the selected rows, and with the place of the first
@@ -123,7 +116,7 @@ const mostRows = 1000
 func getRows(v view, r *http.Request) (any, error) {
 	from, row, count := number(r, "from"), cell.RowOf(0, number(r, "row")), min(cmp.Or(number(r, "count"), 100), mostRows)
 	isShown, isFound := v.filter(r, r.URL.Query().Get("show")), v.filter(r, cmp.Or(r.URL.Query().Get("find"), "all"))
-	rows, total, place := []rowJSON{}, 0, 0
+	rows, total, place := []map[string]any{}, 0, 0
 	for i, at := range v.book.records {
 		if !isShown(i) {
 			continue
@@ -161,26 +154,26 @@ func (v view) filter(r *http.Request, show string) func(record int) bool {
 	}
 }
 
-func (v view) row(i int) (rowJSON, error) {
-	one := rowJSON{Cells: []string{}, Problems: []problemJSON{}}
-	err := v.book.rows.Read(v.book.places[i:i+1], func(record cell.Record) {
-		one.Row = record.Row
+func (v view) row(i int) (shown map[string]any, err error) {
+	cells, problems := []string{}, []problemJSON{}
+	err = v.book.rows.Read(v.book.places[i:i+1], func(record cell.Record) {
 		for i := range v.book.columns {
-			one.Cells = append(one.Cells, record.Cell(i).Shown)
+			cells = append(cells, record.Cell(i).Shown)
 		}
 		var row mapping.ConvertedRow
 		if v.bound != nil {
 			row = v.bound.Convert(record)
 		}
 		found := row.Problems
-		if one.Skipped = string(row.Skipped); v.verdict != nil {
+		if v.verdict != nil {
 			found = append(found, v.verdict.together[i]...)
 		}
 		for _, p := range found {
 			if !v.bound.Keyless || p.Code != "empty-key" {
-				one.Problems = append(one.Problems, inPage(p))
+				problems = append(problems, inPage(p))
 			}
 		}
+		shown = map[string]any{"row": record.Row, "skipped": row.Skipped, "cells": cells, "problems": problems}
 	})
-	return one, err
+	return shown, err
 }

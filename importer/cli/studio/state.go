@@ -13,35 +13,6 @@ import (
 	"claimsheet/mapping/yamlpatch"
 )
 
-type stateJSON struct {
-	Version     int              `json:"version"`
-	Progress    int              `json:"progress"`
-	Mapping     mappingJSON      `json:"mapping"`
-	Environment string           `json:"environment"` // "" for none
-	Sheet       sheetJSON        `json:"sheet"`
-	Columns     []columnJSON     `json:"columns"`
-	Targets     []targetJSON     `json:"targets"`
-	Suggestions []suggestionJSON `json:"suggestions"`
-	Judgement   judgementJSON    `json:"judgement"`
-	Command     string           `json:"command"`
-	Job         *job             `json:"job"`
-}
-
-type mappingJSON struct {
-	Path     string        `json:"path"`
-	Exists   bool          `json:"exists"`
-	Dirty    bool          `json:"dirty"`
-	DiskNote string        `json:"diskNote"` // what has happened to the file; "" for nothing
-	Text     string        `json:"text"`
-	Problems []problemJSON `json:"problems"`
-	Warnings []problemJSON `json:"warnings"`
-	History  []string      `json:"history"` // what was done, the beginning first
-	At       int           `json:"at"`
-
-	Questions []questionJSON `json:"questions"` // of a first mapping, not answered yet
-	Draft     bool           `json:"draft"`     // the text is what an earlier session left unsaved
-}
-
 // questionJSON is a comment that asks for a decision, and the rule that it is about.
 type questionJSON struct {
 	Line int    `json:"line"`
@@ -78,7 +49,8 @@ type tallyJSON struct {
 	Problems []errorJSON `json:"problems"`
 }
 
-type columnJSON struct {
+// column is what the rows of the sheet have in one column, and what becomes of it.
+type column struct {
 	Letter       string   `json:"letter"`
 	Header       string   `json:"header"`
 	Shared       bool     `json:"shared"`
@@ -89,6 +61,8 @@ type columnJSON struct {
 	Targets      []string `json:"targets"`
 	Ignored      bool     `json:"ignored"`
 	tallyJSON
+
+	texts map[string]bool // the distinct texts, at most mostDistinct
 }
 
 type errorJSON struct {
@@ -114,16 +88,6 @@ type targetJSON struct {
 	Columns  []string        `json:"columns"`
 	Line     int             `json:"line,omitempty"`
 	tallyJSON
-}
-
-type suggestionJSON struct {
-	Path       string                `json:"path"`
-	Operations []yamlpatch.Operation `json:"operations"`
-	Column     string                `json:"column"` // its letter; "" for several
-	Certainty  string                `json:"certainty"`
-	Reason     string                `json:"reason"`
-	Ask        string                `json:"ask"`
-	Sure       bool                  `json:"sure"`
 }
 
 type judgementJSON struct {
@@ -163,47 +127,49 @@ func (s *Server) judgedBy() *verdict {
 }
 
 // state is what the page shows. The caller holds the lock.
-func (s *Server) state() stateJSON {
+func (s *Server) state() map[string]any {
 	a, v := s.now, s.judgedBy()
-	st := stateJSON{
-		Version: s.session.version, Progress: s.news(), Command: s.options.Command, Mapping: s.mapping(),
-		Sheet: a.book.sheet, Targets: a.targets(s.options.Service, v), Judgement: s.judgement(v),
-	}
-	st.Sheet.Others = len(s.options.Sheets) - 1
+	sheet, targets, environment := a.book.sheet, a.targets(s.options.Service, v), ""
+	sheet.Others = len(s.options.Sheets) - 1
 	if service := s.options.Service; service != nil {
-		st.Environment = service.Environment
+		environment = service.Environment
 	}
-	st.Columns, st.Suggestions = a.columnList(st.Targets, v), s.suggestions(st.Targets)
+	var latest *job
 	if s.job != nil {
 		copied := *s.job
 		copied.Problems = slices.Clone(copied.Problems)
-		st.Job = &copied
+		latest = &copied
 	}
-	return st
+	return map[string]any{
+		"version": s.session.version, "progress": s.news(), "command": s.options.Command, "mapping": s.mapping(), "environment": environment,
+		"sheet": sheet, "columns": a.columnList(targets, v), "targets": targets, "suggestions": s.suggestions(targets),
+		"judgement": s.judgement(v), "job": latest,
+	}
 }
 
-func (s *Server) mapping() mappingJSON {
+func (s *Server) mapping() map[string]any {
 	a := s.now
 	problems, warnings := a.problems, a.warnings
 	if v := s.judgedBy(); v != nil {
 		problems, warnings = slices.Concat(problems, v.found), slices.Concat(warnings, v.warnings)
 	}
-	m := mappingJSON{
-		Path: s.session.path, Exists: s.session.file != nil, DiskNote: s.session.onDisk(), Dirty: s.session.dirty(), Text: string(s.session.text()),
-		Problems: a.show(problems), Warnings: a.show(warnings),
-		At: s.session.at, Questions: questions(a.doc, a.text), Draft: s.session.dirty() && s.session.history[s.session.at].label == leftUnsaved,
-	}
-	for _, r := range s.session.history {
-		m.History = append(m.History, r.label)
-	}
+	shown := a.show(warnings)
 	if err := s.session.notKept; err != nil {
-		m.Warnings = append(m.Warnings, problemJSON{Code: "not-kept", Where: s.session.autosave, Hint: "save before the page is closed",
+		shown = append(shown, problemJSON{Code: "not-kept", Where: s.session.autosave, Hint: "save before the page is closed",
 			Message: "what is not saved cannot be kept for the next time: " + whyNot(err)})
 	}
-	return m
+	var history []string // what was done, the beginning first
+	for _, r := range s.session.history {
+		history = append(history, r.label)
+	}
+	return map[string]any{
+		"path": s.session.path, "exists": s.session.file != nil, "diskNote": s.session.onDisk(), "dirty": s.session.dirty(),
+		"text": string(s.session.text()), "problems": a.show(problems), "warnings": shown, "history": history, "at": s.session.at,
+		"questions": questions(a.doc, a.text), "draft": s.session.dirty() && s.session.history[s.session.at].label == leftUnsaved,
+	}
 }
 
-// questions returns the questions of a first mapping. One that has a line of its own is about the next line.
+// questions returns the questions of a first mapping that are not answered yet. One that has a line of its own is about the next line.
 func questions(doc *yamlpatch.Document, text []byte) []questionJSON {
 	list := []questionJSON{}
 	isComment := func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "#") }
@@ -255,10 +221,10 @@ func (a *analysis) show(list problem.List) []problemJSON {
 	return shown
 }
 
-func (a *analysis) columnList(targets []targetJSON, v *verdict) []columnJSON {
-	list := make([]columnJSON, 0, len(a.book.columns))
+func (a *analysis) columnList(targets []targetJSON, v *verdict) []column {
+	list := make([]column, 0, len(a.book.columns))
 	for i, c := range a.book.columns {
-		one := c.columnJSON
+		one := *c
 		one.Targets, one.Ignored = []string{}, a.ignores(i)
 		for _, t := range targets {
 			if t.Rule != nil && slices.Contains(t.Columns, one.Letter) {
@@ -283,17 +249,16 @@ func (s *Server) judgement(v *verdict) judgementJSON {
 }
 
 // suggestions returns what is proposed for what is not filled yet.
-func (s *Server) suggestions(targets []targetJSON) []suggestionJSON {
-	list := []suggestionJSON{}
+func (s *Server) suggestions(targets []targetJSON) []map[string]any {
+	list := []map[string]any{}
 	for _, g := range s.now.book.suggestions {
-		one := suggestionJSON{Path: yamlpatch.Pointer(g.Path...), Certainty: string(g.Certainty), Reason: g.Reason,
-			Ask: g.Ask, Sure: g.Ask == ""}
-		if c := s.now.book.find(g.Column); c >= 0 {
-			one.Column = cell.ColumnName(c)
+		path, column := yamlpatch.Pointer(g.Path...), ""
+		if c := s.now.book.find(g.Column); c >= 0 { // it is one alone
+			column = cell.ColumnName(c)
 		}
 		at := slices.IndexFunc(targets, func(t targetJSON) bool {
 			if g.Path != nil {
-				return t.Path == one.Path
+				return t.Path == path
 			}
 			return t.Group == "activity" && t.Of == g.Template && t.Title == g.Attribute
 		})
@@ -303,13 +268,13 @@ func (s *Server) suggestions(targets []targetJSON) []suggestionJSON {
 		case at >= 0 && (targets[at].Rule != nil || targets[at].Status == string(mapping.Open)):
 			continue
 		case at >= 0:
-			one.Path = targets[at].Path
+			path = targets[at].Path
 		}
-		if slices.ContainsFunc(s.now.columnsOf(g.Value, tokens(one.Path)), s.now.ignores) {
+		if slices.ContainsFunc(s.now.columnsOf(g.Value, tokens(path)), s.now.ignores) {
 			continue
 		}
-		one.Operations = []yamlpatch.Operation{{Op: "add", Path: one.Path, Value: g.Value}}
-		list = append(list, one)
+		list = append(list, map[string]any{"path": path, "column": column, "certainty": g.Certainty, "reason": g.Reason, "ask": g.Ask,
+			"sure": g.Ask == "", "operations": []yamlpatch.Operation{{Op: "add", Path: path, Value: g.Value}}})
 	}
 	return list
 }

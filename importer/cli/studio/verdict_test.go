@@ -29,7 +29,7 @@ func TestRowThatPanics(t *testing.T) {
 		s.work.Wait()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return s.state().Judgement
+		return s.judgement(s.judgedBy())
 	}
 	all := s.now.book.records
 	s.now.book.records = all[:1] // the wrong address has no place to be marked
