@@ -45,18 +45,16 @@ func (c *Client) Reserve(ctx context.Context) (*Slot, error) {
 	return s, nil
 }
 
-type slotOfContext struct{}
-
 // WithSlot returns a context whose look-ups leave in a slot's place in the queue,
 // until the slot is used or released. So a look-up and the request that rests on it leave one
 // after the other, however many requests wait. slot may be nil.
 func WithSlot(ctx context.Context, slot *Slot) context.Context {
-	return context.WithValue(ctx, slotOfContext{}, slot)
+	return context.WithValue(ctx, (*Slot)(nil), slot)
 }
 
 // slot is the Slot of a request of ctx. guard is as in Slot.Guard.
 func (c *Client) slot(ctx context.Context, guard func() bool) *Slot {
-	other, _ := ctx.Value(slotOfContext{}).(*Slot)
+	other, _ := ctx.Value((*Slot)(nil)).(*Slot)
 	return &Slot{client: c, guard: guard, ticket: rate.Ticket{Ahead: other != nil && !other.over}}
 }
 

@@ -24,12 +24,9 @@ type Proxy struct {
 	Credentials func() (username, password string)
 }
 
-// dialFunc opens a connection to an address, host:port.
-type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
-
-// through returns a function that opens tunnels. The dialer opens the connections
-// to the proxy, and its Timeout limits each step.
-func (p *Proxy) through(dialer *net.Dialer) dialFunc {
+// through returns a function that opens a tunnel to an address, host:port. The dialer opens the
+// connections to the proxy, and its Timeout limits each step.
+func (p *Proxy) through(dialer *net.Dialer) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		u, err := url.Parse(p.URL)
 		if err != nil {

@@ -60,7 +60,9 @@ type Attribute struct {
 // Routes makes the requests of the service document's section "Endpoints", one
 // method for each line of its tables. The zero CaseID is right for v2.
 //
-// The methods check nothing: Client.Do refuses a request whose path or body cannot be sent as it is.
+// The methods check nothing: Client.Do refuses a request whose path or body cannot be sent as it is. The keys of the
+// bodies are in the order of the document's section "Resources and their fields", so that the same step always has the
+// same bytes.
 type Routes struct {
 	Version Version
 	CaseID  string // v1: part of every path
@@ -100,7 +102,11 @@ func (r Routes) Find(by By, value string) Request {
 
 // CreateClaim creates a claim with a contact as administrator and contacts as claimants. Only v2 has claims.
 func (r Routes) CreateClaim(administratorID string, claimants []string, name string) Request {
-	return r.post(CreateClaim, "/claims", encode(claim{administratorID, claimants, name}), "claims")
+	return r.post(CreateClaim, "/claims", encode(struct {
+		AdministratorID string   `json:"administratorId"`
+		Claimants       []string `json:"claimants"`
+		ClaimName       string   `json:"claimName"`
+	}{administratorID, claimants, name}), "claims")
 }
 
 // CreateActivity creates an activity: of the client (v1), of the claim (v2) or,
@@ -155,35 +161,22 @@ func (r Routes) post(kind Kind, pattern string, body json.RawMessage, segments .
 	return req
 }
 
-// The keys of the bodies are in the order of the document's section "Resources
-// and their fields", so that the same step always has the same bytes.
-
-type claim struct {
-	AdministratorID string   `json:"administratorId"`
-	Claimants       []string `json:"claimants"`
-	ClaimName       string   `json:"claimName"`
-}
-
-type activityBody struct {
-	IDV1   string `json:"activityTemplateId,omitempty"`
-	IDV2   string `json:"templateId,omitempty"`
-	Status string `json:"status"`
-	*workflowBody
-	Attributes []json.RawMessage `json:"attributes,omitzero"`
-}
-
-type workflowBody struct {
-	Name       string `json:"workflowName"`
-	Identifier string `json:"workflowTemplateIdentifier"`
-}
-
 // body returns an activity as it is written: the version decides the keys of template ids and
 // whether there is a workflow, the data type the key of a value.
 func (a Activity) body(v Version) json.RawMessage {
-	body, idKey := activityBody{IDV1: a.TemplateID, Status: a.Status}, `{"activityAttributeTemplateId":`
+	var body struct {
+		IDV1       string            `json:"activityTemplateId,omitempty"`
+		IDV2       string            `json:"templateId,omitempty"`
+		Status     string            `json:"status"`
+		Workflow   *string           `json:"workflowName,omitempty"`
+		Identifier *string           `json:"workflowTemplateIdentifier,omitempty"`
+		Attributes []json.RawMessage `json:"attributes,omitzero"`
+	}
+	body.IDV1, body.Status = a.TemplateID, a.Status
+	idKey := `{"activityAttributeTemplateId":`
 	if v == V2 {
 		body.IDV1, body.IDV2, idKey = "", a.TemplateID, `{"templateId":`
-		body.workflowBody = &workflowBody{a.WorkflowName, a.WorkflowTemplateIdentifier}
+		body.Workflow, body.Identifier = &a.WorkflowName, &a.WorkflowTemplateIdentifier
 	}
 	if a.Attributes != nil { // the field is left out for an Open activity
 		body.Attributes = []json.RawMessage{}

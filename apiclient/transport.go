@@ -77,7 +77,7 @@ func NewTransport(cfg Config) *http.Transport {
 
 // counted counts what is written to connections: above TLS, so that handshakes and alerts
 // do not count as parts of a request.
-func counted(open dialFunc) dialFunc {
+func counted(open func(context.Context, string, string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := open(ctx, network, address)
 		if err != nil {

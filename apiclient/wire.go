@@ -48,12 +48,9 @@ func CheckPlace(place string) error {
 // errCut is for half a word or half a number, which looks like a whole one; half an object is no JSON.
 var errCut = errors.New("was cut, or does not say how long it is")
 
-// walker follows a JSON Pointer into a document, as follow and followMatch do.
-type walker func(doc []byte, pointer string) found
-
-// locate returns what an answer holds at the place of an id. In a header that is defined to hold a url, the id is the last
-// segment of its path, but no part of own, the url of the request.
-func locate(a Answer, place string, walk walker, own *url.URL) (found, error) {
+// locate returns what an answer holds at the place of an id; walk is follow or followMatch. In a header that is defined to hold a
+// url, the id is the last segment of its path, but no part of own, the url of the request.
+func locate(a Answer, place string, walk func(doc []byte, pointer string) found, own *url.URL) (found, error) {
 	f, err := valueAt(a, place, walk)
 	if err != nil || !holdsURL(place) || f.value == nil {
 		return f, err
@@ -71,7 +68,7 @@ func holdsURL(place string) bool {
 }
 
 // valueAt returns what an answer holds at a place, as it is.
-func valueAt(a Answer, place string, walk walker) (found, error) {
+func valueAt(a Answer, place string, walk func(doc []byte, pointer string) found) (found, error) {
 	if name, ok := strings.CutPrefix(place, placeHeader); ok {
 		values := a.Header.Values(name)
 		if len(values) == 0 {
