@@ -304,7 +304,7 @@ func (j *Job) Growth(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) 
 		if clients[i] == 1 {
 			receivers = "1 known client"
 		}
-		p := problem.At(m.At(g.At), "grown", "the activity “%s” is new since the mapping last ran: it will be sent for %s", g.ID, receivers)
+		p := problem.At(m.At(g.At), "grown", "the activity “%s” is new since the mapping last ran: it will be sent for %s", g.Now, receivers)
 		if open[i] {
 			p = p.Hinted("it is opened for clients that have finished their earlier activities too; they get no new link")
 		}

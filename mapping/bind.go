@@ -36,8 +36,13 @@ type Binding struct {
 	client     boundPerson
 	contacts   []boundPerson
 	claims     []boundClaim
-	resume     boundResume
 	activities []boundActivity
+	resume     struct {
+		isSet  bool
+		order  int            // of the activity that the mapping names
+		column int            // the column that names the activity; -1 for none
+		orders map[string]int // by the template's name
+	}
 }
 
 // boundPart is the client, an entry of contacts or claims, or an activity on one of these.
@@ -99,13 +104,6 @@ type boundActivity struct {
 	rule     *ActivityRule
 	template Template
 	order    int // position among the workflow's activities; -1 when assigned
-}
-
-type boundResume struct {
-	isSet  bool
-	order  int            // of the activity that the mapping names
-	column int            // the column that names the activity; -1 for none
-	orders map[string]int // by the template's name
 }
 
 // Target is a value that the mapping takes from the rows, and the rule that says how. An
@@ -514,7 +512,8 @@ func (b *binder) bindResume() {
 	if rule == nil {
 		return
 	}
-	r := boundResume{isSet: true, column: -1, orders: map[string]int{}}
+	r := &b.resume
+	r.isSet, r.column, r.orders = true, -1, map[string]int{}
 	for _, a := range b.activities {
 		if _, twice := r.orders[a.rule.Template.Text]; a.order >= 0 && !twice {
 			r.orders[a.rule.Template.Text] = a.order
@@ -524,5 +523,4 @@ func (b *binder) bindResume() {
 	if rule.Column.Text != "" {
 		r.column, _ = b.column(rule.Column)
 	}
-	b.resume = r
 }

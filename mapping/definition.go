@@ -12,16 +12,16 @@ import (
 // and the activities. The ledger keeps it for each mapping, as JSON.
 type definition struct {
 	definedKey
-	Claims     []definedClaim    `json:"claims,omitempty"`
+	Claims     []definedKey      `json:"claims,omitempty"`
 	Contacts   []definedKey      `json:"contacts,omitempty"`
 	Activities []definedActivity `json:"activities,omitempty"`
 }
 
-// definedKey is how clients, or the claims or contacts of an entry, are told apart.
+// definedKey is how clients, or the claims or contacts of an entry, are told apart. Several entries of claims may have one id.
 type definedKey struct {
 	ID       string   `json:"id,omitempty"`
 	Key      []string `json:"key"`
-	Space    string   `json:"space,omitempty"`
+	Space    string   `json:"space,omitempty"`    // of people; claims have the id of their entry in its place
 	Verbatim bool     `json:"verbatim,omitempty"` // phone numbers are compared as texts
 }
 
@@ -41,23 +41,12 @@ const onContact = "contact"
 
 // makesSameSteps reports whether the keys of two entries give people or claims the same names.
 func (k definedKey) makesSameSteps(other definedKey) bool {
-	return slices.Equal(k.Key, other.Key) && k.Space == other.Space && k.Verbatim == other.Verbatim
+	return slices.Equal(k.Key, other.Key) && k.Space == other.Space && k.Verbatim == other.Verbatim && (k.Space != "" || k.ID == other.ID)
 }
 
-func (k definedKey) equal(other definedKey) bool { return k.ID == other.ID && k.makesSameSteps(other) }
-
-// isForSame reports whether two contacts entries are for the same people.
+// isForSame reports whether two entries are for the same people or claims.
 func (k definedKey) isForSame(other definedKey) bool {
 	return k.ID == other.ID || slices.Equal(k.Key, other.Key)
-}
-
-// definedClaim is a claims entry. Several entries may have one id.
-type definedClaim struct{ definedKey }
-
-func (c definedClaim) makesSameSteps(other definedClaim) bool { return c.equal(other.definedKey) }
-
-func (c definedClaim) isForSame(other definedClaim) bool {
-	return c.definedKey.isForSame(other.definedKey)
 }
 
 // overlaps reports whether two activities can be on the same client, claim or contact.
@@ -140,7 +129,7 @@ func (b *Binding) definition() definition {
 				key[i] = alias.Text
 			}
 		}
-		d.Claims = append(d.Claims, definedClaim{definedKey{ID: c.ID.Text, Key: key}})
+		d.Claims = append(d.Claims, definedKey{ID: c.ID.Text, Key: key})
 	}
 	for i, c := range b.contacts {
 		d.Contacts = append(d.Contacts, definedPerson(c.id, m.Contacts[i].Key, &c))
@@ -192,7 +181,7 @@ func (b *Binding) SameAs(recorded, name string) (space string, same bool) {
 		then.Space = now.Space
 	}
 	activities := slices.DeleteFunc(then.Activities, func(a definedActivity) bool { return a.Gone })
-	return space, then.equal(now.definedKey) && within(then.Claims, now.Claims) && within(activities, now.Activities)
+	return space, then.makesSameSteps(now.definedKey) && within(then.Claims, now.Claims) && within(activities, now.Activities)
 }
 
 // within reports whether one of two lists has all parts of the other. An empty list is within another empty one only.
@@ -211,40 +200,33 @@ func (a definedActivity) steps() string {
 	return "activity/" + a.ID + "@"
 }
 
-// Renaming is an activity that would send again, under another id, what was sent.
-type Renaming struct {
-	Was, Now string // the ids
-	Steps    string // how the keys of the steps begin that would be sent again
+// ActivityChange is an activity that is not as it was in a recorded definition.
+type ActivityChange struct {
+	Was, Now string // the ids; Was is "" for an activity that is new
+	Steps    string // how the keys of the steps begin: of those that would be sent again, else of its own
 	At       yamltree.Place
 }
 
 // Renamed returns the activities that have another id than an activity of the same
 // template and scope in a recorded definition, even if neither was in the mapping for
-// a time. Whether anything was sent only the ledger knows.
-func (b *Binding) Renamed(recorded string) []Renaming {
+// a time: they would send again what was sent. Whether anything was sent only the ledger knows.
+func (b *Binding) Renamed(recorded string) []ActivityChange {
 	then, now := recordedDefinition(recorded).Activities, b.definition().Activities
-	var list []Renaming
+	var list []ActivityChange
 	for _, pair := range replacements(then, now) {
 		was, is := then[pair[0]], now[pair[1]]
-		list = append(list, Renaming{was.ID, is.ID, was.steps(), b.activities[pair[1]].rule.Template.At})
+		list = append(list, ActivityChange{was.ID, is.ID, was.steps(), b.activities[pair[1]].rule.Template.At})
 	}
 	return list
 }
 
-// Growth is an activity that is new in a mapping, or on other claims than before.
-type Growth struct {
-	ID    string
-	Steps string // how the keys of its steps begin
-	At    yamltree.Place
-}
-
 // Grown returns the activities that a recorded definition did not have, or had on other claims, in the mapping's order.
-func (b *Binding) Grown(recorded string) []Growth {
+func (b *Binding) Grown(recorded string) []ActivityChange {
 	then := recordedDefinition(recorded)
-	var list []Growth
+	var list []ActivityChange
 	for i, is := range b.definition().Activities {
 		if !slices.ContainsFunc(then.Activities, func(was definedActivity) bool { return was.ID == is.ID && was.On == is.On && !was.Gone }) {
-			list = append(list, Growth{is.ID, is.steps(), b.activities[i].rule.Template.At})
+			list = append(list, ActivityChange{"", is.ID, is.steps(), b.activities[i].rule.Template.At})
 		}
 	}
 	return list

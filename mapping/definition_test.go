@@ -79,7 +79,7 @@ func TestRenamed(t *testing.T) {
 				renamed += r.Steps
 			}
 			for _, g := range activities(tc.now).Grown(then) {
-				grown += g.ID
+				grown += g.Now
 			}
 			if renamed != tc.want || grown != tc.grown {
 				t.Errorf("renamed %q, want %q; grown %q, want %q", renamed, tc.want, grown, tc.grown)

@@ -265,13 +265,6 @@ func (m *Meter) isStale() bool {
 	return m.limiter != nil && (len(m.news) > 0 || m.read.IsZero() || m.now().Sub(m.read) >= maxAge)
 }
 
-// reading is what a process learns from the limiter.
-type reading struct {
-	state       State
-	read, shown time.Time
-	granted     []time.Time
-}
-
 // ask tells the limiter the news and learns the state, or takes departures if the state is known.
 func (m *Meter) ask(ctx context.Context, within time.Duration) error {
 	limited, cancel := context.WithTimeout(ctx, within)
@@ -312,9 +305,11 @@ func (m *Meter) exchange(ctx context.Context, last time.Time) error {
 	}
 	m.mu.Unlock()
 	sent := m.now()
-	var got reading
+	var state State
+	var read, shown time.Time
+	var granted []time.Time
 	change := func(s *State, now time.Time) {
-		read := m.now()
+		read, shown = m.now(), now
 		s.resume(now)
 		for i := 0; i < good && s.Cuts == cuts; i++ {
 			s.accepted(now, m.limits)
@@ -322,16 +317,16 @@ func (m *Meter) exchange(ctx context.Context, last time.Time) error {
 		for _, r := range news {
 			s.refused(now, r, m.limits)
 		}
-		granted := s.give(now, m.limits, n, read.Sub(sent))
-		got = reading{*s, read, now, granted}
+		granted = s.give(now, m.limits, n, read.Sub(sent))
+		state = *s
 	}
 	if n == 0 && len(news) == 0 {
 		good = 0
-		state, now, err := m.limiter.Read(ctx)
+		kept, now, err := m.limiter.Read(ctx)
 		if err != nil {
 			return err
 		}
-		change(&state, now)
+		change(&kept, now)
 	} else if err := m.limiter.Change(ctx, change); err != nil {
 		return err
 	}
@@ -340,12 +335,12 @@ func (m *Meter) exchange(ctx context.Context, last time.Time) error {
 	if m.news = m.news[len(news):]; len(m.news) > 0 {
 		return nil // the state here has the rest of the news already
 	}
-	if m.good -= min(good, m.good); got.state.Cuts != m.state.Cuts {
+	if m.good -= min(good, m.good); state.Cuts != m.state.Cuts {
 		m.granted, m.good = nil, 0
 	}
-	m.state, m.read, m.shown = got.state, got.read, got.shown
-	if n := len(got.granted); n > 0 {
-		m.granted, m.want = append(m.granted, got.granted...), 2*n
+	m.state, m.read, m.shown = state, read, shown
+	if n := len(granted); n > 0 {
+		m.granted, m.want = append(m.granted, granted...), 2*n
 	}
 	return nil
 }
