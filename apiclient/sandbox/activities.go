@@ -70,7 +70,7 @@ func (s *Service) addActivity(in *input, d dialect, owner string) (answer, error
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	act.ID, act.Created = uuid.NewString(), s.clock()
-	return s.create(in, record{Activity: &act, Owner: owner}, ids{"activityId": act.ID, "status": act.Status})
+	return s.create(in, record{Activity: &act, Owner: owner}, map[string]string{"activityId": act.ID, "status": act.Status})
 }
 
 // readActivity reads the body of an activity.
@@ -87,7 +87,7 @@ func (ref *reference) readActivity(body object, d dialect) activityRecord {
 	}
 	if d.workflow {
 		act.WorkflowName, act.WorkflowTemplateIdentifier = body.text("workflowName"), body.text("workflowTemplateIdentifier")
-		body.in.note(ref.workflows.check(act.WorkflowTemplateIdentifier))
+		body.in.note(ref.checkWorkflow(act.WorkflowTemplateIdentifier))
 	}
 	act.Attributes = readAttributes(body, d, t, act.Status)
 	return act

@@ -17,7 +17,7 @@ import (
 // createClient answers POST …/clients of version 1. Only with leadRedirect=true
 // the answer has a redirect url.
 func (s *Service) createClient(in *input) (answer, error) {
-	c, body := clientRecord{Version: "v1", CaseID: in.caseID()}, ids{}
+	c, body := clientRecord{Version: "v1", CaseID: in.caseID()}, map[string]string{}
 	if in.flag("leadRedirect") {
 		c.RedirectURL = s.newRedirectURL()
 		body["redirectUrl"] = c.RedirectURL
@@ -27,13 +27,13 @@ func (s *Service) createClient(in *input) (answer, error) {
 
 // createContact answers POST …/contacts of version 2.
 func (s *Service) createContact(in *input) (answer, error) {
-	return s.addClient(in, clientRecord{Version: "v2", Administrator: in.flag("isAdministrator")}, ids{}, "contactId")
+	return s.addClient(in, clientRecord{Version: "v2", Administrator: in.flag("isAdministrator")}, map[string]string{}, "contactId")
 }
 
 // addClient reads the create payload and stores the client. The document does not
 // show the field names, so all are accepted. Two clients may share an e-mail
 // address: the document does not forbid it.
-func (s *Service) addClient(in *input, c clientRecord, body ids, idName string) (answer, error) {
+func (s *Service) addClient(in *input, c clientRecord, body map[string]string, idName string) (answer, error) {
 	payload := in.body()
 	if len(payload.values) == 0 {
 		in.note(bad("empty-payload", "", "the body is an empty object: expected the client's data"))
@@ -67,7 +67,7 @@ func (s *Service) find(version, field string, fold func(string) string) func(*in
 			in.note(absent("not-found", field, "no client was created with this value in the field %q", field))
 			return answer{}, in.err
 		}
-		return answer{status: http.StatusOK, body: ids{idName: c.ID}}, in.err
+		return answer{status: http.StatusOK, body: map[string]string{idName: c.ID}}, in.err
 	}
 }
 
@@ -104,7 +104,7 @@ func (s *Service) createClaim(in *input) (answer, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.create(in, record{Claim: c, Owner: c.AdministratorID}, ids{"claimId": c.ID})
+	return s.create(in, record{Claim: c, Owner: c.AdministratorID}, map[string]string{"claimId": c.ID})
 }
 
 // readClaimants reads the ids of the claimants; none may be repeated.
@@ -140,7 +140,7 @@ func (s *Service) createLink(in *input) (answer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := &linkRecord{RedirectURL: s.newRedirectURL(), Created: s.clock()}
-	return s.create(in, record{Link: l, Owner: contactID}, ids{"redirectUrl": l.RedirectURL})
+	return s.create(in, record{Link: l, Owner: contactID}, map[string]string{"redirectUrl": l.RedirectURL})
 }
 
 // contact returns the id of a contact, who must exist.
@@ -170,5 +170,5 @@ func (s *Service) start(in *input) (answer, error) {
 	if !ok {
 		return answer{}, absent("unknown-link", "", "there is no such redirect url")
 	}
-	return answer{status: http.StatusOK, body: ids{"startsAt": cmp.Or(c.startsAt(), "step 1")}}, nil
+	return answer{status: http.StatusOK, body: map[string]string{"startsAt": cmp.Or(c.startsAt(), "step 1")}}, nil
 }

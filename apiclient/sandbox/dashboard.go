@@ -12,34 +12,21 @@ import (
 // maxRows is how many clients the list shows.
 const maxRows = 1000
 
-// dashboard is the page with the list of clients.
-type dashboard struct {
-	Path  string // of the list
-	Found int    // clients
-	Rows  []*client
-}
-
-// list shows the newest clients first; a browser's own search finds one of them.
+// list is the dashboard. It shows the newest clients first; a browser's own search finds one of them.
 func (s *Service) list(*http.Request) page {
-	d := &dashboard{Path: s.dashboard, Found: len(s.state.clients)}
-	for _, c := range slices.Backward(s.state.clients[max(0, d.Found-maxRows):]) {
-		d.Rows = append(d.Rows, c)
-	}
-	return page{http.StatusOK, "dashboard", d}
+	found := len(s.state.clients)
+	rows := slices.Clone(s.state.clients[max(0, found-maxRows):])
+	slices.Reverse(rows)
+	return page{http.StatusOK, "dashboard", map[string]any{"Path": s.dashboard, "Found": found, "Rows": rows}}
 }
 
 // file is the page of one client.
-type file struct {
-	*client
-	Path string // of the list
-}
-
 func (s *Service) file(r *http.Request) page {
 	c := s.state.byID[r.PathValue("id")]
 	if c == nil {
 		return says(http.StatusNotFound, "There is no such client", "The sandbox holds other data now. Go back to the list.")(r)
 	}
-	return page{http.StatusOK, "client", file{c, s.dashboard}}
+	return page{http.StatusOK, "client", map[string]any{"Path": s.dashboard, "Client": c}}
 }
 
 // field is one value of a create payload; the name of a nested one is dotted.

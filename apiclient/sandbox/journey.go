@@ -27,8 +27,9 @@ type journey struct {
 // formInput is a field of the form.
 type formInput struct {
 	attributeTemplate
-	Kind string // of the element: text, textarea, number, date, datetime-local, checkbox or select
-	Hint string
+	Kind    string   // of the element: text, textarea, number, date, datetime-local, checkbox or select
+	Options []string // that a DropDown takes
+	Hint    string
 }
 
 func (s *Service) journey(r *http.Request) page {
@@ -83,7 +84,7 @@ func (s *Service) complete(r *http.Request) page {
 	}
 	if wrong == "" {
 		e := entryRecord{ActivityID: at.ID, Attributes: values, Created: s.clock()}
-		if id := s.reference.workflows.next(c, at); id != "" {
+		if id := s.reference.next(c, at); id != "" {
 			e.Next = &activityRecord{ID: uuid.NewString(), TemplateID: id, Template: s.reference.byID[id].Name, Status: "Open",
 				WorkflowName: at.WorkflowName, WorkflowTemplateIdentifier: at.WorkflowTemplateIdentifier, Created: e.Created}
 		}
@@ -138,10 +139,10 @@ func newInput(a attributeTemplate) formInput {
 	case "Currency":
 		in.Kind, in.Hint = "number", "An amount in digits, such as 1234.50."
 	case "DropDown":
-		if len(a.Options) > 0 {
+		if err := json.Unmarshal(a.Options, &in.Options); err == nil && len(in.Options) > 0 {
 			in.Kind = "select"
 		} else {
-			in.Hint = "The reference data list no options, so any text can be entered."
+			in.Options, in.Hint = nil, "The reference data list no options, so any text can be entered."
 		}
 	}
 	return in

@@ -41,7 +41,7 @@ func fieldOf(dataType string) string {
 type reference struct {
 	raw       json.RawMessage
 	byID      map[string]activityTemplate
-	workflows workflows
+	workflows map[string][]string // the template ids of each in their order, by its identifier
 }
 
 // activityTemplate is an activity template.
@@ -54,23 +54,12 @@ type activityTemplate struct {
 // attributeTemplate is an attribute template. A DataType of "" accepts any value
 // field.
 type attributeTemplate struct {
-	ID       string  `json:"id"`
-	Name     string  `json:"name"`
-	DataType string  `json:"dataType,omitempty"`
-	Options  options `json:"options,omitempty"`
-}
-
-// options are the texts that a DropDown takes. The document does not show whether there
-// are any: what is not a list of texts counts for nothing.
-type options []string
-
-// UnmarshalJSON reads a list of texts.
-func (o *options) UnmarshalJSON(raw []byte) error {
-	var texts []string
-	if json.Unmarshal(raw, &texts) == nil {
-		*o = texts
-	}
-	return nil
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	DataType string `json:"dataType,omitempty"`
+	// Options are the texts that a DropDown takes. The document does not show whether there
+	// are any: what is not a list of texts counts for nothing.
+	Options json.RawMessage `json:"options,omitempty"`
 }
 
 // attribute returns the attribute template with that id.

@@ -131,7 +131,7 @@ func (s *Service) store(r record) error {
 
 // create stores a record and answers with ids, unless something is wrong with the request.
 // The caller holds mu.
-func (s *Service) create(in *input, r record, body ids) (answer, error) {
+func (s *Service) create(in *input, r record, body map[string]string) (answer, error) {
 	if in.err != nil {
 		return answer{}, in.err
 	}
@@ -241,9 +241,6 @@ func (a answer) write(w http.ResponseWriter) {
 	w.WriteHeader(a.status)
 	w.Write(b.Bytes()) // fails only when the client has gone away
 }
-
-// ids is the body of an answer with ids.
-type ids map[string]string
 
 // refusal is the response to a request that fails: nothing was created. It is an
 // error, and its text never repeats a value that was sent.

@@ -37,12 +37,9 @@ func ParseWorkflow(text string) (Workflow, error) {
 	return w, nil
 }
 
-// workflows are the orders of template ids, by the identifier of the workflow.
-type workflows map[string][]string
-
-// newWorkflows finds the templates of workflows in the reference data.
-func newWorkflows(list []Workflow, templates []activityTemplate) (workflows, error) {
-	all := workflows{}
+// newWorkflows finds the templates of workflows in the reference data. It returns their ids, by the identifier of the workflow.
+func newWorkflows(list []Workflow, templates []activityTemplate) (map[string][]string, error) {
+	all := map[string][]string{}
 	for _, w := range list {
 		for _, name := range w.Templates {
 			named := slices.DeleteFunc(slices.Clone(templates), func(t activityTemplate) bool { return t.Name != name })
@@ -55,10 +52,10 @@ func newWorkflows(list []Workflow, templates []activityTemplate) (workflows, err
 	return all, nil
 }
 
-// check refuses the identifier of an unknown workflow (v2). Without workflows of
+// checkWorkflow refuses the identifier of an unknown workflow (v2). Without workflows of
 // version 2, the sandbox takes any.
-func (all workflows) check(identifier string) error {
-	known := slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(one string) bool { return one == "" })
+func (ref *reference) checkWorkflow(identifier string) error {
+	known := slices.DeleteFunc(slices.Sorted(maps.Keys(ref.workflows)), func(one string) bool { return one == "" })
 	if len(known) == 0 || slices.Contains(known, identifier) {
 		return nil
 	}
@@ -68,12 +65,12 @@ func (all workflows) check(identifier string) error {
 // next returns the template of the activity that follows a completed one of a client or
 // claim; "" when the workflow places none: the order is at its end or has no such template,
 // or the next step is there already.
-func (all workflows) next(c *client, after *activity) (templateID string) {
+func (ref *reference) next(c *client, after *activity) (templateID string) {
 	beside := c.Activities
 	if after.Claim != nil {
 		beside = after.Claim.Activities
 	}
-	order := all[after.WorkflowTemplateIdentifier]
+	order := ref.workflows[after.WorkflowTemplateIdentifier]
 	at := slices.Index(order, after.TemplateID)
 	if at < 0 {
 		return ""

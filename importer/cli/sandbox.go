@@ -26,7 +26,7 @@ const (
 
 func sandboxHelp() string {
 	var kinds strings.Builder // a line for each kind of fault
-	for _, k := range fault.Kinds() {
+	for _, k := range fault.Kinds {
 		word := string(k.Kind)
 		if k.Usual > 0 {
 			word += "=" + k.Usual.String()

@@ -46,26 +46,21 @@ const (
 	Slow         Kind = "slow"
 )
 
-// KindInfo describes a kind.
-type KindInfo struct {
+// Kinds lists the kinds, in the order of the help.
+var Kinds = []struct {
 	Kind  Kind
 	About string        // what the service does
 	Usual time.Duration // the time of a rule without one; 0 for a kind that takes none
-}
-
-// Kinds lists the kinds, in the order of the help.
-func Kinds() []KindInfo {
-	return []KindInfo{
-		{LoseAnswer, "creates, and closes the connection without an answer", 0},
-		{CutAnswer, "creates, and breaks off in the middle of the answer", 0},
-		{NotJSON, "creates, and answers success with a web page", 0},
-		{NoID, "creates, and answers success without an id or url", 0},
-		{FailBefore, "answers HTTP 500 and creates nothing", 0},
-		{FailAfter, "creates, and answers HTTP 500", 0},
-		{Busy, "answers HTTP 429 with that Retry-After; creates nothing", time.Second},
-		{ExpiredLogin, "answers HTTP 401 and creates nothing", 0},
-		{Slow, "creates, and answers that much later", time.Second},
-	}
+}{
+	{LoseAnswer, "creates, and closes the connection without an answer", 0},
+	{CutAnswer, "creates, and breaks off in the middle of the answer", 0},
+	{NotJSON, "creates, and answers success with a web page", 0},
+	{NoID, "creates, and answers success without an id or url", 0},
+	{FailBefore, "answers HTTP 500 and creates nothing", 0},
+	{FailAfter, "creates, and answers HTTP 500", 0},
+	{Busy, "answers HTTP 429 with that Retry-After; creates nothing", time.Second},
+	{ExpiredLogin, "answers HTTP 401 and creates nothing", 0},
+	{Slow, "creates, and answers that much later", time.Second},
 }
 
 var (
@@ -100,15 +95,15 @@ func Parse(text string, endpoints []string) (Rule, error) {
 		return Rule{}, wrong("“%s” is not a share", problem.Shorten(parts[3])).
 			Hinted("expected a percentage such as 5%%, more than 0%% and at most 100%%, or one request by its number, such as 3rd")
 	}
-	i := slices.IndexFunc(Kinds(), func(k KindInfo) bool { return k.Kind == r.Kind })
+	var words []string
+	for _, k := range Kinds {
+		words = append(words, string(k.Kind))
+	}
+	i := slices.Index(words, string(r.Kind))
 	if i < 0 {
-		var words []string
-		for _, k := range Kinds() {
-			words = append(words, string(k.Kind))
-		}
 		return Rule{}, wrong("there is no kind “%s”", problem.Shorten(parts[4])).Hinted("%s", problem.Suggestion(parts[4], words))
 	}
-	r.Time = Kinds()[i].Usual
+	r.Time = Kinds[i].Usual
 	if value, given := strings.CutPrefix(parts[5], "="); given {
 		if hint := r.readTime(value); hint != "" {
 			return Rule{}, wrong("“%s” is not a time of %s", problem.Shorten(value), r.Kind).Hinted("%s", hint)
