@@ -140,7 +140,7 @@ func (r *Reader) open(o Options) error {
 }
 
 func (r *Reader) openWorkbook(file io.ReaderAt, size int64, o Options) error {
-	w, err := xlsx.Open(file, size, xlsx.Options{Name: o.Name, HeaderRow: o.HeaderRow})
+	w, err := xlsx.Open(file, size, o.Name, o.HeaderRow)
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func open(data []byte, o options) (*xlsx.Sheet, error) {
 			return nil, err
 		}
 	}
-	return xlsx.Open(bytes.NewReader(data), int64(len(data)), xlsx.Options{Name: o.Name, HeaderRow: max(o.HeaderRow, 1)})
+	return xlsx.Open(bytes.NewReader(data), int64(len(data)), o.Name, max(o.HeaderRow, 1))
 }
 
 // read opens a workbook and returns all of its records, in a pass that is not the first.

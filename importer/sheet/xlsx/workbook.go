@@ -22,12 +22,6 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Options say which sheet of a workbook is read.
-type Options struct {
-	Name      string // of the sheet, exact or else ignoring case; "" for the first visible one
-	HeaderRow int    // from 1
-}
-
 // Sheet is a sheet of a workbook. Passes over its rows are independent of each
 // other and may run side by side.
 type Sheet struct {
@@ -46,10 +40,11 @@ type Sheet struct {
 	merges    []cell.Area
 }
 
-// Open reads all of a workbook but the rows below the header. The sheet's part is
-// unpacked to its end, so that damage shows here. An error is a problem.Problem
-// without a place, or an error of the disk.
-func Open(file io.ReaderAt, size int64, o Options) (*Sheet, error) {
+// Open reads the sheet with a name, exact or else ignoring case, or for "" the first
+// visible one: all but the rows below the header, which is in headerRow, from 1. The
+// sheet's part is unpacked to its end, so that damage shows here. An error is a
+// problem.Problem without a place, or an error of the disk.
+func Open(file io.ReaderAt, size int64, name string, headerRow int) (*Sheet, error) {
 	a, err := openArchive(file, size)
 	if err != nil {
 		return nil, err
@@ -58,11 +53,11 @@ func Open(file io.ReaderAt, size int64, o Options) (*Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := b.choose(o.Name)
+	chosen, err := b.choose(name)
 	if err != nil {
 		return nil, err
 	}
-	s := &Sheet{Name: chosen.name, Date1904: b.date1904, headerRow: o.HeaderRow, archive: a, part: chosen.part, strings: &sharedStrings{}}
+	s := &Sheet{Name: chosen.name, Date1904: b.date1904, headerRow: headerRow, archive: a, part: chosen.part, strings: &sharedStrings{}}
 	for _, e := range b.sheets {
 		if !e.hidden {
 			s.Visible = append(s.Visible, e.name)
