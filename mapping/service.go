@@ -20,21 +20,21 @@ type Service struct {
 
 // Template is an activity template of the service's reference data (service document, "Activity template").
 type Template struct {
-	ID         string
-	Name       string
-	Attributes []AttributeTemplate
+	ID         string              `json:"id"`   // in the environment
+	Name       string              `json:"name"` // which mappings use
+	Attributes []AttributeTemplate `json:"attributes"`
 }
 
 // AttributeTemplate is an attribute template, nested in an activity template.
 type AttributeTemplate struct {
-	ID   string
-	Name string
+	ID   string `json:"id"`   // in the environment
+	Name string `json:"name"` // which mappings use
 	// Type is the data type that the environment's answers give; "" when they give
 	// none. (The service document shows no such field.)
-	Type convert.Type
+	Type convert.Type `json:"type"`
 	// Options are the texts that a DropDown takes, for first mappings and for studio, when the
 	// environment's answers give them; else nil. (The service document shows no such field.)
-	Options []string
+	Options []string `json:"options,omitempty"`
 }
 
 // Templates returns how many activity templates the mapping names.

@@ -80,7 +80,10 @@ func asAnswer(raw []byte) ([]byte, error) {
 	var printed struct {
 		Templates []*struct {
 			ID, Name   string
-			Attributes []struct{ ID, Name, Type string }
+			Attributes []struct {
+				ID, Name, Type string
+				Options        json.RawMessage
+			}
 		}
 	}
 	if err := json.Unmarshal(raw, &printed); err != nil || printed.Templates == nil || slices.Contains(printed.Templates, nil) {
@@ -90,7 +93,7 @@ func asAnswer(raw []byte) ([]byte, error) {
 	for _, t := range printed.Templates {
 		attributes := []attributeTemplate{}
 		for _, a := range t.Attributes {
-			attributes = append(attributes, attributeTemplate{ID: a.ID, Name: a.Name, DataType: a.Type})
+			attributes = append(attributes, attributeTemplate{a.ID, a.Name, a.Type, a.Options})
 		}
 		list = append(list, activityTemplate{t.ID, t.Name, attributes})
 	}

@@ -10,6 +10,7 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
+	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -71,35 +72,14 @@ func (p *program) readTemplates(ctx context.Context, s *load.Session, version ap
 
 // templatesJSON is the object of claimsheet templates.
 type templatesJSON struct {
-	Environment string         `json:"environment"` // the environment's name
-	API         string         `json:"api"`         // the version of the interface: v1 or v2
-	Templates   []templateJSON `json:"templates"`   // the activity templates, as the service lists them
-}
-
-// templateJSON is a template in the output of --json.
-type templateJSON struct {
-	ID         string          `json:"id"`         // its id in this environment
-	Name       string          `json:"name"`       // its name, which mappings use
-	Attributes []attributeJSON `json:"attributes"` // its attributes
-}
-
-type attributeJSON struct {
-	ID   string `json:"id"`   // its id in this environment
-	Name string `json:"name"` // its name, which mappings use
-	Type string `json:"type"` // its data type; empty when the service reports none
+	Environment string             `json:"environment"` // the environment's name
+	API         string             `json:"api"`         // the version of the interface: v1 or v2
+	Templates   []mapping.Template `json:"templates"`   // the activity templates, as the service lists them
 }
 
 // templatesOf returns what --json prints, which the sandbox takes as its reference data.
 func templatesOf(s *load.Session) templatesJSON {
-	listed := []templateJSON{}
-	for _, t := range s.Service.Templates {
-		one := templateJSON{ID: t.ID, Name: t.Name, Attributes: []attributeJSON{}}
-		for _, at := range t.Attributes {
-			one.Attributes = append(one.Attributes, attributeJSON{at.ID, at.Name, string(at.Type)})
-		}
-		listed = append(listed, one)
-	}
-	return templatesJSON{s.Env.Name, string(s.Client.Routes().Version), listed}
+	return templatesJSON{s.Env.Name, string(s.Client.Routes().Version), s.Service.Templates}
 }
 
 func (p *program) printTemplates(object templatesJSON, xlsx string) error {
@@ -109,7 +89,7 @@ func (p *program) printTemplates(object templatesJSON, xlsx string) error {
 		for _, t := range object.Templates {
 			rows = append(rows, []string{t.Name, "", "", t.ID})
 			for _, at := range t.Attributes {
-				rows = append(rows, []string{t.Name, at.Name, at.Type, at.ID})
+				rows = append(rows, []string{t.Name, at.Name, string(at.Type), at.ID})
 			}
 		}
 		if err := reports.WriteList(xlsx, "Templates", []string{"Template", "Attribute", "Data type", "Id"}, rows); err != nil {

@@ -182,7 +182,7 @@ func (s *Session) ListTemplates(ctx context.Context) (*mapping.Service, error) {
 	}
 	listed := []mapping.Template{}
 	for _, t := range templates {
-		one := mapping.Template{ID: t.ID, Name: t.Name}
+		one := mapping.Template{ID: t.ID, Name: t.Name, Attributes: []mapping.AttributeTemplate{}}
 		for _, a := range t.Attributes {
 			one.Attributes = append(one.Attributes, mapping.AttributeTemplate{ID: a.ID, Name: a.Name, Type: convert.Type(a.DataType), Options: a.Options})
 		}
