@@ -107,20 +107,20 @@ func DefaultWire() Wire {
 	}
 }
 
-// NotFound describes the answer of a look-up that finds nobody: any of these.
+// NotFound describes the answer of a look-up that finds nobody: any of these. As JSON, one rule of it is as an environments file has it.
 type NotFound struct {
-	Stated  bool  // the environment says so: nothing is looked up to learn it
-	Status  []int // 404 by default
-	Empty   bool  // a 2xx answer of null, {} or []; true by default
-	Content []NotFoundContent
+	Stated  bool              `json:"stated,omitempty"` // the environment says so: nothing is looked up to learn it
+	Status  []int             `json:"status,omitempty"` // 404 by default
+	Empty   bool              `json:"empty,omitempty"`  // a 2xx answer of null, {} or []; true by default
+	Content []NotFoundContent `json:"content,omitempty"`
 }
 
 // NotFoundContent describes an answer that means nobody by the value at a place.
 type NotFoundContent struct {
-	Status []int           // of the answer; nil = any 2xx
-	Place  string          // as in Wire, for ids
-	Equals json.RawMessage // null, a boolean, a number or a string; nil for Empty
-	Empty  bool            // null, {}, [] or an empty text; for "text" also no body
+	Status []int           `json:"status,omitempty"` // of the answer; nil = any 2xx
+	Place  string          `json:"pointer"`          // as in Wire, for ids
+	Equals json.RawMessage `json:"equals,omitempty"` // null, a boolean, a number or a string; nil for Empty
+	Empty  bool            `json:"empty,omitempty"`  // null, {}, [] or an empty text; for "text" also no body
 }
 
 // DefaultNotFound reads a 404 and an empty 2xx answer as nobody.
@@ -131,11 +131,11 @@ func DefaultNotFound() NotFound {
 // Rule says what an answer means that the document does not show. Rules are
 // tried in order, before the built-in meaning of the status.
 type Rule struct {
-	Status  int    // 0 = any
-	Pointer string // JSON Pointer into the answer's body; "" = the whole body as text
-	Matches string // regular expression; "" = any
-	Means   string // retry, failed, done, stop or uncertain
-	Hint    string // shown as what to do
+	Status  int    `json:"status"`  // 0 = any
+	Pointer string `json:"pointer"` // JSON Pointer into the answer's body; "" = the whole body as text
+	Matches string `json:"matches"` // regular expression; "" = any
+	Means   string `json:"means"`   // retry, failed, done, stop or uncertain
+	Hint    string `json:"hint"`    // shown as what to do
 }
 
 // DataTypes are our names of the document's attribute data types, in its order.

@@ -25,10 +25,10 @@ const (
 // Finding is what one check of Examine found. It may name the service's host,
 // and holds no personal data and no credentials.
 type Finding struct {
-	Check string
-	Grade Grade
-	Text  string // one line
-	Hint  string // what to do; "" for nothing
+	Check string `json:"check"` // what was tried
+	Grade Grade  `json:"grade"`
+	Text  string `json:"text"` // what was found, one line
+	Hint  string `json:"hint"` // what to do; "" for nothing
 }
 
 // Examine checks the service and yields what each check found: the

@@ -16,6 +16,7 @@ import (
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/probe"
+	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger/postgres"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
@@ -75,7 +76,8 @@ func (p *program) doctorCommand() *cli.Command {
 
 // doctor tries an environment. file has the problems of the mapping file.
 func (p *program) doctor(ctx context.Context, where load.Where, s *load.Session, version apiclient.Version, file problem.List) error {
-	d := &diagnosis{p: p, found: doctorJSON{Environment: s.Env.Name, Findings: []findingJSON{}}}
+	d := &diagnosis{p: p}
+	d.found.Environment = s.Env.Name
 	defer func() { p.object = d.found }()
 	d.say(apiclient.OK, "environment", "", "%s, version %s, %s", s.Env.Name, strings.TrimPrefix(string(version), "v"), s.Env.BaseURL)
 	if err := d.connect(ctx, s, version); err != nil {
@@ -176,20 +178,10 @@ func (d *diagnosis) mapping(ctx context.Context, s *load.Session, file problem.L
 type diagnosis struct {
 	p             *program
 	failed, warns int
-	found         doctorJSON
-}
-
-// doctorJSON is the object of claimsheet doctor.
-type doctorJSON struct {
-	Environment string        `json:"environment"` // the environment's name
-	Findings    []findingJSON `json:"findings"`    // one for each line, in their order
-}
-
-type findingJSON struct {
-	Check string `json:"check"` // what was tried
-	Grade string `json:"grade"` // ok, warn or fail
-	Text  string `json:"text"`  // what was found, one line
-	Hint  string `json:"hint"`  // what to do; may be empty
+	found         struct { // the object of claimsheet doctor
+		Environment string              `json:"environment"` // the environment's name
+		Findings    []apiclient.Finding `json:"findings"`    // one for each line, in their order; at least that of the environment
+	}
 }
 
 func (d *diagnosis) say(grade apiclient.Grade, check, hint, format string, args ...any) {
@@ -209,10 +201,11 @@ func (d *diagnosis) print(f apiclient.Finding) {
 	case apiclient.Warn:
 		d.warns++
 	}
-	d.found.Findings = append(d.found.Findings, findingJSON{f.Check, string(f.Grade), problem.OneLine(f.Text), problem.OneLine(f.Hint)})
-	fmt.Fprintf(d.p.Out, "%-4s  %s: %s\n", f.Grade, f.Check, problem.OneLine(f.Text))
+	f.Text, f.Hint = problem.OneLine(f.Text), problem.OneLine(f.Hint)
+	d.found.Findings = append(d.found.Findings, f)
+	fmt.Fprintf(d.p.Out, "%-4s  %s: %s\n", f.Grade, f.Check, f.Text)
 	if f.Hint != "" {
-		fmt.Fprintf(d.p.Out, "      %s\n", problem.OneLine(f.Hint))
+		fmt.Fprintf(d.p.Out, "      %s\n", f.Hint)
 	}
 }
 
@@ -280,10 +273,10 @@ func (p *program) probe(c *cli.Context, s *load.Session, version apiclient.Versi
 	p.closers = append(p.closers, l.close)
 	options := probe.Options{Session: s, API: version, Connection: p.connection(l.run), Email: c.String("client")}
 	if c.Bool("send") {
-		if options.Sender, err = l.sender(c.Context); err != nil {
+		if options.Scope, options.Journal, err = l.forProbe(c.Context); err != nil {
 			return err
 		}
-		options.Connection.Share = l.share
+		options.Ledger, options.RunID, options.Folder, options.Connection.Share = l.ledger, l.run, s.State, l.share
 	}
 	options.Confirm = func(ctx context.Context, creates string) error {
 		if c.Bool("yes") {
@@ -300,21 +293,17 @@ func (p *program) probe(c *cli.Context, s *load.Session, version apiclient.Versi
 	return failed
 }
 
-// sender opens the ledger, as a run does.
-func (l *ledgerSession) sender(ctx context.Context) (*probe.Sender, error) {
+// forProbe opens the ledger, as a run does, and its journal. It returns the ledger's name for the environment too.
+func (l *ledgerSession) forProbe(ctx context.Context) (scope string, outcomes *journal.File, err error) {
 	if err := l.find(ctx); err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	if err := l.take(); err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	scope, err := l.settleScope(ctx, false)
-	if err != nil {
-		return nil, err
+	if scope, err = l.settleScope(ctx, false); err != nil {
+		return "", nil, err
 	}
-	outcomes, err := l.openJournal()
-	if err != nil {
-		return nil, err
-	}
-	return &probe.Sender{Ledger: l.ledger, Journal: outcomes, Scope: scope, Run: l.run, Folder: l.session.State}, nil
+	outcomes, err = l.openJournal()
+	return scope, outcomes, err
 }

@@ -42,7 +42,7 @@ func Commands() []string {
 // Objects has what --json prints: the part of each command, and the ending that all but check have.
 func Objects() (commands map[string]any, end any) {
 	return map[string]any{
-		"run, rerun": result.Summary{}, "doctor": doctorJSON{}, "doctor --probe": probe.Report{}, "settle": settleJSON{}, "history": historyJSON{},
+		"run, rerun": result.Summary{}, "doctor": diagnosis{}.found, "doctor --probe": probe.Report{}, "settle": settleJSON{}, "history": historyJSON{},
 		"templates": templatesJSON{}, "check": checkJSON{},
 	}, ending{}
 }

@@ -19,6 +19,8 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/cli/load"
+	"claimsheet/importer/journal"
+	"claimsheet/importer/ledger"
 	"claimsheet/importer/retry"
 	"claimsheet/mapping"
 )
@@ -29,7 +31,13 @@ type Options struct {
 	API        apiclient.Version
 	Connection load.Connection
 	Email      string // of the test client; "" for none: then no client is looked up but invented ones
-	Sender     *Sender
+
+	// What it takes to create things; without a ledger nothing is created.
+	Ledger  *ledger.Ledger // locked
+	Journal *journal.File
+	Scope   string // the ledger's name for the environment
+	RunID   string
+	Folder  string // of the ledger, for private files
 	// Confirm is asked before anything is created; its error ends the probe.
 	Confirm func(ctx context.Context, creates string) error
 }
@@ -127,7 +135,7 @@ func (p *prober) connect(ctx context.Context) error {
 	}
 	p.Session.Close()
 	connection := p.Connection
-	connection.ReadOnly = p.Sender == nil
+	connection.ReadOnly = p.Ledger == nil
 	return p.Session.Connect(ctx, p.API, connection)
 }
 
@@ -250,7 +258,11 @@ func (p *prober) learnNotFound(ctx context.Context) error {
 		if !asked || why != "" {
 			continue
 		}
-		data, _ := json.Marshal(notFoundOf(rule)) // plain data
+		var one any = rule
+		if len(rule.Content) > 0 {
+			one = rule.Content[0]
+		}
+		data, _ := json.Marshal(one) // plain data
 		if right = right && env.NotFound.Describes(a.Answer); !slices.ContainsFunc(rules,
 			func(r any) bool { return string(r.(json.RawMessage)) == string(data) }) {
 			rules, evidence = append(rules, json.RawMessage(data)), append(evidence, a.evidence)
@@ -266,22 +278,6 @@ func (p *prober) learnNotFound(ctx context.Context) error {
 		value = rules[0]
 	}
 	return p.set(ctx, "not_found", value, strings.Join(evidence, "\n"))
-}
-
-// notFoundRule is a rule of not_found, as the file has it.
-type notFoundRule struct {
-	Status  []int           `json:"status,omitempty"`
-	Pointer *string         `json:"pointer,omitempty"`
-	Equals  json.RawMessage `json:"equals,omitempty"`
-	Empty   bool            `json:"empty,omitempty"`
-}
-
-func notFoundOf(n apiclient.NotFound) notFoundRule {
-	if len(n.Content) > 0 {
-		c := n.Content[0]
-		return notFoundRule{c.Status, &c.Place, c.Equals, c.Empty}
-	}
-	return notFoundRule{Status: n.Status, Empty: n.Empty}
 }
 
 // judgeNotFound says which look-ups have no answer that is known to mean “not found”.
@@ -309,7 +305,7 @@ func (p *prober) askTestClient(ctx context.Context) error {
 		return err
 	}
 	if p.Session.Env.NotFound.Describes(a.Answer) {
-		if p.so("the service does not know it"); p.Sender == nil {
+		if p.so("the service does not know it"); p.Ledger == nil {
 			p.unknown("where a look-up has the client's id", "the service does not know the client that --client names",
 				"name one that exists, or let the probe create it: --send")
 		}

@@ -10,22 +10,12 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer"
-	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/spool"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
-
-// Sender is what it takes to create things: the ledger, locked. A nil Sender creates nothing.
-type Sender struct {
-	Ledger  *ledger.Ledger
-	Journal *journal.File
-	Scope   string // the ledger's name for the environment
-	Run     string
-	Folder  string // of the ledger, for private files
-}
 
 // MappingName is the name under which the ledger has what a probe sends.
 const MappingName = "probe"
@@ -37,7 +27,7 @@ const noTemplate = "b7e1c1d6-4f0a-4d3c-9a55-0e5f3f1d7c02"
 func (p *prober) create(ctx context.Context) error {
 	blocked, do := p.blocked, "ask the service's operator"
 	switch {
-	case p.Sender == nil:
+	case p.Ledger == nil:
 		blocked, do = "only GETs were sent", "let the probe create one test client: --send --client E-MAIL"
 	case blocked == "" && !p.Session.Env.NotFound.Describes(p.invented[apiclient.ByEmail].Answer):
 		blocked, do = "whether the service knows a client cannot be told, so nothing is created", "set not_found"
@@ -190,7 +180,7 @@ func (p *prober) carryOutAll(ctx context.Context, binding *mapping.Binding, plan
 		if stopped != nil && !errors.Is(stopped, importer.ErrStopped) {
 			return stopped
 		}
-		known, err := p.Sender.Ledger.Steps(context.WithoutCancel(ctx), p.owner(plan), MappingName)
+		known, err := p.Ledger.Steps(context.WithoutCancel(ctx), p.owner(plan), MappingName)
 		if err != nil {
 			return err
 		}
@@ -235,18 +225,18 @@ func (p *prober) carryOutAll(ctx context.Context, binding *mapping.Binding, plan
 }
 
 func (p *prober) owner(plan mapping.Plan) ledger.ClientKey {
-	return ledger.ClientKey{Environment: p.Sender.Scope, Space: plan.Client.Space, Client: plan.Client.Key}
+	return ledger.ClientKey{Environment: p.Scope, Space: plan.Client.Space, Client: plan.Client.Key}
 }
 
 // carryOut has the engine carry out a plan, as in a run.
 func (p *prober) carryOut(ctx context.Context, binding *mapping.Binding, plan mapping.Plan) error {
-	draft, err := spool.NewResults(p.Sender.Folder)
+	draft, err := spool.NewResults(p.Folder)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = draft.Close() }()
-	job := &importer.Job{Runs: []string{p.Sender.Run}, Environment: p.Sender.Scope, Binding: binding, Service: p.Session.Client,
-		Ledger: p.Sender.Ledger, Drafts: []*spool.Results{draft}, Journal: p.Sender.Journal, Concurrency: 1, NewLedger: true,
+	job := &importer.Job{Runs: []string{p.RunID}, Environment: p.Scope, Binding: binding, Service: p.Session.Client,
+		Ledger: p.Ledger, Drafts: []*spool.Results{draft}, Journal: p.Journal, Concurrency: 1, NewLedger: true,
 		MaxFailures: importer.MaxFailures{Percent: 100}}
 	return job.Do(ctx, func(yield func(mapping.Plan, error) bool) { yield(plan, nil) })
 }
@@ -356,7 +346,7 @@ func (p *prober) judgeSteps(plan mapping.Plan, known map[string]ledger.Step, lin
 		at, answered := p.asked[s.Key]
 		switch was.To {
 		case ledger.Done:
-			p.Created = append(p.Created, Created{nameOf(s), was.ID, was.Run == p.Sender.Run && was.Via == ledger.ViaAnswer})
+			p.Created = append(p.Created, Created{nameOf(s), was.ID, was.Run == p.RunID && was.Via == ledger.ViaAnswer})
 			so = "created"
 			for _, key := range p.keysOf(s) {
 				if place := *p.wire(key); key != "activity_id" || place != "" {
@@ -409,7 +399,7 @@ func (p *prober) provoke(ctx context.Context, binding *mapping.Binding, plan map
 	if err := p.carryOut(ctx, binding, refused); err != nil {
 		return err
 	}
-	known, err := p.Sender.Ledger.Steps(ctx, p.owner(plan), MappingName)
+	known, err := p.Ledger.Steps(ctx, p.owner(plan), MappingName)
 	if err != nil {
 		return err
 	}
@@ -419,15 +409,6 @@ func (p *prober) provoke(ctx context.Context, binding *mapping.Binding, plan map
 		return nil
 	}
 	return p.learnRefusal(ctx, about, p.request(step), apiclient.StoredAnswer(was.Event.Status, was.Answer))
-}
-
-// errorsRule is a rule of errors, as the file has it.
-type errorsRule struct {
-	Status  int    `json:"status"`
-	Pointer string `json:"pointer"`
-	Matches string `json:"matches"`
-	Means   string `json:"means"`
-	Hint    string `json:"hint"`
 }
 
 // learnRefusal proposes a rule of errors for a refusal that Claimsheet does not take for one.
@@ -445,7 +426,7 @@ func (p *prober) learnRefusal(ctx context.Context, about string, r apiclient.Req
 		return nil
 	}
 	p.so("a refusal, by its code; claimsheet settle --not-created decides the step that it left uncertain")
+	rule.Hint = "the service refuses it"
 	p.Session.Env.Rules = append(slices.Clone(p.Session.Env.Rules), rule)
-	line := errorsRule{rule.Status, rule.Pointer, rule.Matches, rule.Means, "the service refuses it"}
-	return p.set(ctx, "errors", []errorsRule{line}, s.evidence)
+	return p.set(ctx, "errors", []apiclient.Rule{rule}, s.evidence)
 }
