@@ -42,7 +42,7 @@ func (p *program) checkCommand() *cli.Command {
 			switchFlag("rows", "name every cell of the SHEET that cannot be imported")),
 		func(c *cli.Context) error {
 			k := &check{program: p, rows: c.Bool("rows"), json: c.Bool("json"), where: withUsualMapping(p.where(c))}
-			k.report.Checked = checkedJSON{Mapping: k.where.Mapping, Sheets: []string{}}
+			k.report.Checked.Mapping, k.report.Checked.Sheets = k.where.Mapping, []string{}
 			err := k.run(c)
 			k.errors = append(k.errors, k.cells...)
 			return k.finish(c.Context, err)
@@ -64,22 +64,19 @@ type check struct {
 
 // checkJSON is what --json prints. Its fields are part of what users rely on.
 type checkJSON struct {
-	Checked  checkedJSON `json:"checked"`
+	Checked struct { // what the check looked at
+		Mapping     string   `json:"mapping"`
+		Environment string   `json:"environment"` // "" when the service was not asked
+		Sheets      []string `json:"sheets"`
+		Columns     int      `json:"columns"`     // that the mapping names; 0 when it cannot be bound
+		Templates   int      `json:"templates"`   // that the mapping names
+		Rows        int      `json:"rows"`        // that were read
+		InvalidRows int      `json:"invalidRows"` // that cannot be imported as they are
+	} `json:"checked"`
 	Errors   int         `json:"errors"`
 	Warnings int         `json:"warnings"`
 	Problems []foundJSON `json:"problems"`
 	ExitCode int         `json:"exitCode"`
-}
-
-// checkedJSON is what a check looked at.
-type checkedJSON struct {
-	Mapping     string   `json:"mapping"`
-	Environment string   `json:"environment"` // "" when the service was not asked
-	Sheets      []string `json:"sheets"`
-	Columns     int      `json:"columns"`     // that the mapping names; 0 when it cannot be bound
-	Templates   int      `json:"templates"`   // that the mapping names
-	Rows        int      `json:"rows"`        // that were read
-	InvalidRows int      `json:"invalidRows"` // that cannot be imported as they are
 }
 
 type foundJSON struct {

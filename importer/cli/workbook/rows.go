@@ -16,9 +16,6 @@ import (
 	"claimsheet/reports"
 )
 
-// Opener opens one of the sheets of a workbook.
-type Opener func(sheet.Options) (*sheet.Reader, error)
-
 // Table reads a lead sheet, or the sheet Results of a workbook as the sheet that it was made from: the columns that Claimsheet added are
 // empty, wherever they are, so every other cell keeps its address.
 type Table struct {
@@ -29,7 +26,8 @@ type Table struct {
 }
 
 // Open opens a sheet as a mapping reads it or, if b is not nil, the results workbook of b: its sheet Results, with the header in row 1.
-func Open(open Opener, m *mapping.Mapping, b *Binding) (*Table, error) {
+// open opens one of the sheets of the file.
+func Open(open func(sheet.Options) (*sheet.Reader, error), m *mapping.Mapping, b *Binding) (*Table, error) {
 	o := Options(m)
 	if b != nil {
 		o = sheet.Options{Name: reports.ResultsSheet, HeaderRow: 1}
@@ -145,7 +143,7 @@ func count(text string) int {
 }
 
 // Steps returns the lines of a results workbook's sheets Steps, none when they were deleted. Each range over it is a new pass.
-func Steps(open Opener) iter.Seq2[rerun.Step, error] {
+func Steps(open func(sheet.Options) (*sheet.Reader, error)) iter.Seq2[rerun.Step, error] {
 	return func(yield func(rerun.Step, error) bool) {
 		for n := 1; ; n++ {
 			name := reports.StepsSheet
