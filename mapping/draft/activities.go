@@ -202,7 +202,7 @@ func (p *proposer) scope(t template, onClaim string) (on, why, ask string) {
 	isOfClient := p.wide != nil
 	for _, c := range columns {
 		switch {
-		case c.isWide:
+		case c.each != nil:
 			return onClaim, "it holds columns of each claim", ""
 		case p.varies(c):
 			return onClaim, oneLine(c.name) + " differs between rows of one client", ""

@@ -66,17 +66,10 @@ func isQuotable(header string) bool {
 // has returns the expression that is true where a column is filled.
 func has(c *column) string { return fmt.Sprintf(`has("%s")`, c.name) }
 
-// member is what a wide sheet repeats for each claim of a row, such as Lender 1 and Lender 2: the column of every claim, and an alias
-// for all of them.
-type member struct {
-	alias   *column   // its cells are those of all claims, one claim behind the other
-	columns []*column // in the order of their numbers
-}
-
 // wideClaims proposes an entry for each claim of a wide sheet.
 func (p *proposer) wideClaims() (claims []claim, id string) {
 	find := func(name string) int {
-		return slices.IndexFunc(p.wide, func(m member) bool { return compareNames(name, meaningOf(name), m.alias) >= likely })
+		return slices.IndexFunc(p.wide, func(c *column) bool { return compareNames(name, meaningOf(name), c) >= likely })
 	}
 	key, ask := 0, "which of the columns tells a client's claims apart?"
 	for _, name := range claimNumbers {
@@ -86,17 +79,17 @@ func (p *proposer) wideClaims() (claims []claim, id string) {
 		}
 	}
 	lender := find("lender")
-	for i, c := range p.wide[key].columns {
+	for i, c := range p.wide[key].each {
 		made := claim{id: "agreement", key: c.name, name: fmt.Sprintf("Claim %d {%s}", i+1, c.name), ask: ask}
 		made.why = fmt.Sprintf("%d of %s have it", c.filled, rowsInWords(len(c.cells)))
 		if lender >= 0 {
-			made.name = "{" + p.wide[lender].columns[i].name + "} {" + c.name + "}"
+			made.name = "{" + p.wide[lender].each[i].name + "} {" + c.name + "}"
 		}
 		if i > 0 || c.filled < len(c.cells) {
 			made.when = has(c)
 		}
-		for _, m := range p.wide {
-			made.columns = append(made.columns, m.alias.name, m.columns[i].name)
+		for _, alias := range p.wide {
+			made.columns = append(made.columns, alias.name, alias.each[i].name)
 		}
 		claims = append(claims, made)
 	}
@@ -121,9 +114,9 @@ func numbered(header string) (stem string, number int) {
 	return strings.Join(without(words, []string{"st", "nd", "rd", "th"}), " "), number
 }
 
-// findWide finds the columns that a wide sheet repeats for each claim, and takes them out of the ordinary ones; nil when there are
-// none. At least two claims and two columns of each are a pattern; one column, such as Note 1 and Note 2, is not.
-func findWide(columns []*column) (wide []member, ordinary []*column) {
+// findWide finds the columns that a wide sheet repeats for each claim, such as Lender 1 and Lender 2, and takes them out of the ordinary
+// ones. It returns one for each of these that stands for those of all claims; nil when there are none. At least two claims and two columns of each are a pattern; one column, such as Note 1 and Note 2, is not.
+func findWide(columns []*column) (wide, ordinary []*column) {
 	var stems []string
 	of := map[string]map[int]*column{} // the columns of a stem, by number
 	var numbers []int                  // of the stem with the most
@@ -149,13 +142,13 @@ func findWide(columns []*column) (wide []member, ordinary []*column) {
 		if slices.ContainsFunc(columns, func(c *column) bool { return convert.FoldHeader(c.name) == stem }) { // an alias is no column's name
 			name = "each " + stem
 		}
-		m := member{alias: &column{name: name, meaning: meaningOf(stem), isWide: true}}
+		alias := &column{name: name, meaning: meaningOf(stem)}
 		for _, n := range numbers {
-			m.columns = append(m.columns, of[stem][n])
-			m.alias.cells = append(m.alias.cells, of[stem][n].cells...)
+			alias.each = append(alias.each, of[stem][n])
+			alias.cells = append(alias.cells, of[stem][n].cells...)
 		}
-		wide = append(wide, m)
-		ordinary = slices.DeleteFunc(ordinary, func(c *column) bool { return slices.Contains(m.columns, c) })
+		wide = append(wide, alias)
+		ordinary = slices.DeleteFunc(ordinary, func(c *column) bool { return slices.Contains(alias.each, c) })
 	}
 	if len(numbers) < 2 || len(wide) < 2 {
 		return nil, columns

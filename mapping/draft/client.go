@@ -10,23 +10,10 @@ import (
 	"claimsheet/mapping/convert"
 )
 
-// client is the client section.
-type client struct {
-	key    *column
-	keyWhy string
-	lookup []link // by email and phone
-	fields []link
-}
-
-// person holds the columns that say who a client is; nil where the sheet has none. found says why they were taken.
-type person struct {
-	email, first, last, full, phone *column
-	found                           map[*column]link
-}
-
 // findPerson finds the columns of the client's fields. The service document gives no names of fields, but speaks of e-mail and
 // name.
-func (p *proposer) findPerson() (w person) {
+func (p *proposer) findPerson() {
+	w := &p.person
 	w.found = map[*column]link{}
 	find := func(count func(*column) int, names ...string) *column {
 		c, l := p.find(count, names...)
@@ -49,7 +36,6 @@ func (p *proposer) findPerson() (w person) {
 	if w.last != nil {
 		w.full = nil
 	}
-	return w
 }
 
 // find returns the ordinary column that a name means most likely; the likeliest name comes first. count counts the cells of the
@@ -88,7 +74,7 @@ func (p *proposer) find(count func(*column) int, names ...string) (*column, link
 }
 
 // proposeClient proposes the client section.
-func (p *proposer) proposeClient() (made client) {
+func (p *proposer) proposeClient(made *Proposal) {
 	w := p.person
 	made.key, made.keyWhy = p.findKey()
 	p.key = made.key
@@ -130,7 +116,6 @@ func (p *proposer) proposeClient() (made client) {
 	if len(made.fields) == 0 { // a client needs one
 		made.fields = append(made.fields, link{to: "reference", value: value{column: made.key, typ: convert.Text}})
 	}
-	return made
 }
 
 // keyOf returns the text by which rows with the same key are found.

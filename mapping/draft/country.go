@@ -14,19 +14,14 @@ import (
 // zones are the time zones of most sheets of a region.
 var zones = map[string]string{"GB": "Europe/London", "DE": "Europe/Berlin", "US": "America/New_York"}
 
-// country is what a sheet shows about where it is from.
-type country struct {
-	region string // "" when nothing shows it
-	why    string // what shows it
-}
-
 var (
 	britishPostcode = regexp.MustCompile(`(?i)^[a-z]{1,2}[0-9][0-9a-z]? ?[0-9][a-z]{2}$`)
 	fiveDigits      = regexp.MustCompile(`^[0-9]{5}(-[0-9]{4})?$`)
 )
 
-// findCountry finds the country of a sheet by its post codes, pound signs and +44; none where they disagree.
-func (p *proposer) findCountry() (from country) {
+// findCountry finds the region that a sheet is from by its post codes, pound signs and +44, and which of them show it; "" where they
+// disagree.
+func (p *proposer) findCountry() (from, shownBy string) {
 	for _, c := range p.ordinary {
 		fits := func(pattern *regexp.Regexp) bool {
 			return slices.Contains(c.meaning, "postcode") && c.isMostly(c.count(func(v cell.Cell) bool { return pattern.MatchString(textOf(v)) }))
@@ -47,14 +42,14 @@ func (p *proposer) findCountry() (from country) {
 			region, why = "GB", "pound signs or +44"
 		}
 		switch {
-		case region == "" || region == from.region && why != "post codes":
-		case from.region == "" || region == from.region:
-			from = country{region, why}
+		case region == "" || region == from && why != "post codes":
+		case from == "" || region == from:
+			from, shownBy = region, why
 		default: // they disagree
-			return country{}
+			return "", ""
 		}
 	}
-	return from
+	return from, shownBy
 }
 
 // isPhone reports whether a cell is written like a phone number.
@@ -77,7 +72,7 @@ func isPhone(v cell.Cell) bool {
 // is set; the numbers cannot be read until a person adds the region.
 func (p *proposer) region(c *column) (name, why, ask string) {
 	const most = 300 // texts, each of which is compared with the numbering plan
-	name = p.country.region
+	name = p.country
 	local, fit := 0, 0
 	for _, t := range c.texts[:min(len(c.texts), most)] {
 		if strings.HasPrefix(t.text, "+") {
@@ -94,7 +89,7 @@ func (p *proposer) region(c *column) (name, why, ask string) {
 	case local == 0:
 		return "", "", ""
 	case name != "" && float64(fit) >= enough*float64(local):
-		return name, fmt.Sprintf("%d of %s without + fit %s; the %s show it", fit, inWords(local, "number"), name, p.country.why), ""
+		return name, fmt.Sprintf("%d of %s without + fit %s; the %s show it", fit, inWords(local, "number"), name, p.countryWhy), ""
 	}
 	return "", "", "which country are the numbers without + of? Until you add region: and the country's two letters, they are invalid"
 }

@@ -50,7 +50,7 @@ func TestRegion(t *testing.T) {
 				number := strings.Replace(one, "dd", fmt.Sprintf("%02d", i), 1)
 				records = append(records, cell.Record{Row: i + 2, Cells: cellsOf([]any{"Ann", "Lee", number, fmt.Sprintf("A%d", i), c.other[1]})})
 			}
-			for _, f := range proposeFor(t, Request{Name: "x", API: "v2"}, headers, records).client.fields {
+			for _, f := range proposeFor(t, Request{Name: "x", API: "v2"}, headers, records).fields {
 				if f.to == "phone" && (f.value.region != c.want || (c.want == "") != (f.ask != "")) {
 					t.Errorf("region %q, want %q; DECIDE %q; %s", f.value.region, c.want, f.ask, f.why)
 				}

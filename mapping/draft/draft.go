@@ -32,9 +32,10 @@ type Request struct {
 // Layout says where in the file the sheet is, and how it is written. A setting without a value is left out.
 type Layout struct{ SheetName, HeaderRow, Encoding, Delimiter Setting }
 
-// Setting is a value that was found or given.
+// Setting is a value of the sheet section that was found or given.
 type Setting struct {
-	Value string
+	Key   string // for the lines of a Proposal; a Layout needs none
+	Value string // there as YAML
 	Why   string // the reason, for a comment
 	Ask   string // what a person has to decide; "" when the value is certain
 }
@@ -43,8 +44,11 @@ type Setting struct {
 type Proposal struct {
 	request  Request
 	name     string
-	settings []setting // of the sheet
-	client   client
+	settings []Setting // of the sheet
+	key      *column   // of the client
+	keyWhy   string
+	lookup   []link // of the client, by email and phone
+	fields   []link // of the client
 	claims   []claim
 	live     []template
 	rest     []template // templates without a certain attribute, which are only named
@@ -56,16 +60,21 @@ type Proposal struct {
 type proposer struct {
 	Request
 	seen        *Profile
-	ordinary    []*column // the columns outside wide
-	wide        []member  // the columns of a wide sheet; nil when there are none
+	ordinary    []*column // those that no wide one stands for
+	wide        []*column // of a wide sheet: each stands for one of every claim; nil when there are none
 	used        map[*column]bool
-	country     country
-	numbers     setting   // sheet.numbers
+	country     string    // that the sheet shows it is from; "" for none
+	countryWhy  string    // what shows it
+	numbers     Setting   // sheet.numbers
 	doubtful    []*column // whose numbers can be read in two ways
-	person      person
-	key         *column // of the client
-	claimKey    *column // an ordinary column; nil without one
-	claimLender *column // the column of the lender in the claims' names; nil without one
+	key         *column   // of the client
+	claimKey    *column   // an ordinary column; nil without one
+	claimLender *column   // the column of the lender in the claims' names; nil without one
+	// person holds the columns that say who a client is; nil where the sheet has none. found says why they were taken.
+	person struct {
+		email, first, last, full, phone *column
+		found                           map[*column]link
+	}
 }
 
 // Propose makes a proposal. seen must not be empty, and is used up.
@@ -74,17 +83,14 @@ func Propose(r Request, seen *Profile) *Proposal {
 	if r.API == "v2" {
 		p.wide, p.ordinary = findWide(seen.columns)
 	}
-	for _, c := range seen.columns {
+	for _, c := range slices.Concat(seen.columns, p.wide) {
 		c.look()
 	}
-	for _, m := range p.wide {
-		m.alias.look()
-	}
 	made := &Proposal{request: r, name: r.mappingName()}
-	p.country = p.findCountry()
+	p.country, p.countryWhy = p.findCountry()
 	p.numbers, p.doubtful = p.findNumbers()
-	p.person = p.findPerson()
-	made.client = p.proposeClient()
+	p.findPerson()
+	p.proposeClient(made)
 	claims, onClaim := p.proposeClaims()
 	made.claims = claims
 	made.live, made.rest = p.proposeTemplates(onClaim)
@@ -99,13 +105,7 @@ func Propose(r Request, seen *Profile) *Proposal {
 }
 
 // columns returns the columns that an attribute may be of: the ordinary ones, and those of each claim.
-func (p *proposer) columns() []*column {
-	columns := slices.Clone(p.ordinary)
-	for _, m := range p.wide {
-		columns = append(columns, m.alias)
-	}
-	return columns
-}
+func (p *proposer) columns() []*column { return slices.Concat(p.ordinary, p.wide) }
 
 // mappingName is the name of the mapping, which cannot be that of a key space.
 func (r Request) mappingName() string {

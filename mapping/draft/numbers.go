@@ -30,7 +30,7 @@ func number(v cell.Cell, notation convert.Numbers) string {
 // findNumbers finds how the sheet writes numbers in text cells: in the notation that reads the most of them. Where the other one reads
 // as many, and some as other numbers, that is a question unless the country is known, and so are the doubtful columns. The setting has no
 // reason where it is the default.
-func (p *proposer) findNumbers() (found setting, doubtful []*column) {
+func (p *proposer) findNumbers() (found Setting, doubtful []*column) {
 	all, points, commas := 0, 0, 0 // cells, and those that each notation reads
 	unclear, dotted := 0, 0        // cells that both read as other numbers, and those of them with a point, such as 18.000
 	for _, c := range p.columns() {
@@ -60,15 +60,15 @@ func (p *proposer) findNumbers() (found setting, doubtful []*column) {
 	switch {
 	case commas > points:
 		why := fmt.Sprintf("%d of %s in text read like this, %d with a decimal point", commas, cellsInWords(all), points)
-		return setting{key: "numbers", value: write(is), why: why}, nil
-	case points == commas && unclear > 0 && p.country.region != "GB" && p.country.region != "US":
-		return setting{key: "numbers", value: write(is),
-			why: fmt.Sprintf("%s of %d could also have %s as the decimal separator", cellsInWords(unclear), all, quoted(other.Decimal)),
-			ask: fmt.Sprintf("is 18%s000 eighteen thousand or eighteen? It is sent as 18000 with sheet.numbers %s, and as 18 with %s",
+		return Setting{Key: "numbers", Value: write(is), Why: why}, nil
+	case points == commas && unclear > 0 && p.country != "GB" && p.country != "US":
+		return Setting{Key: "numbers", Value: write(is),
+			Why: fmt.Sprintf("%s of %d could also have %s as the decimal separator", cellsInWords(unclear), all, quoted(other.Decimal)),
+			Ask: fmt.Sprintf("is 18%s000 eighteen thousand or eighteen? It is sent as 18000 with sheet.numbers %s, and as 18 with %s",
 				is.Group, write(is), write(other)),
 		}, doubtful
 	}
-	return setting{}, nil
+	return Setting{}, nil
 }
 
 func quoted(s string) string { return "“" + s + "”" }

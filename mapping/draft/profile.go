@@ -33,7 +33,7 @@ type column struct {
 	name    string
 	meaning []string    // meaningOf(name)
 	cells   []cell.Cell // one for each row that was looked at; those of several columns one behind the other
-	isWide  bool        // it stands for several columns
+	each    []*column   // the columns that it stands for, in the order of their numbers; nil for one
 
 	// What the cells show; look fills these in.
 	filled, keys   int    // cells that are filled, and how many keys these are

@@ -214,14 +214,14 @@ func TestNearerName(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	var fields []string
-	for _, f := range made.client.fields {
+	for _, f := range made.fields {
 		fields = append(fields, f.to+" = "+f.value.column.name)
 	}
 	if want := []string{"email = Email", "firstName = First", "lastName = Last"}; !slices.Equal(fields, want) {
 		t.Errorf("%q, want %q", fields, want)
 	}
 	made = proposeFor(t, Request{Name: "x", API: "v2"}, []string{"First", "Full name"}, nil)
-	if got := made.client.fields[len(made.client.fields)-1]; got.to != "name" || got.value.column.name != "Full name" {
+	if got := made.fields[len(made.fields)-1]; got.to != "name" || got.value.column.name != "Full name" {
 		t.Errorf("a full name beside a first name is %s", got.to)
 	}
 }

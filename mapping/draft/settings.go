@@ -11,14 +11,11 @@ import (
 	"claimsheet/mapping/problem/yamltree"
 )
 
-// setting is a line of the sheet section, in YAML.
-type setting struct{ key, value, why, ask string }
-
 // settings returns the lines of the sheet section that say where the leads are.
-func (l Layout) settings() (all []setting) {
+func (l Layout) settings() (all []Setting) {
 	add := func(key, value string, s Setting) {
 		if s.Value != "" {
-			all = append(all, setting{key, value, s.Why, s.Ask})
+			all = append(all, Setting{key, value, s.Why, s.Ask})
 		}
 	}
 	add("name", yamltree.Quote(l.SheetName.Value), l.SheetName)
@@ -36,28 +33,28 @@ func (r Request) Beginning() []byte {
 	if all := r.Layout.settings(); len(all) > 0 {
 		w.line("sheet:")
 		for _, s := range all {
-			w.line("  %s: %s", s.key, s.value)
+			w.line("  %s: %s", s.Key, s.Value)
 		}
 	}
 	return []byte(w.String())
 }
 
 // proposeSettings proposes the sheet section.
-func (p *proposer) proposeSettings(made *Proposal) []setting {
+func (p *proposer) proposeSettings(made *Proposal) []Setting {
 	all := p.Layout.settings()
 	sends := func(types ...convert.Type) bool { // as what is a comment would, too
 		isSent := func(l link) bool { return slices.Contains(types, l.value.typ) }
 		isIn := func(t template) bool { return slices.ContainsFunc(t.links, isSent) }
-		return slices.ContainsFunc(made.client.fields, isSent) || slices.ContainsFunc(made.live, isIn)
+		return slices.ContainsFunc(made.fields, isSent) || slices.ContainsFunc(made.live, isIn)
 	}
 	if sends(convert.DateTime) {
-		timezone := setting{"timezone", "UTC", "", "where were the sheet's times written down?"}
-		if zone, ok := zones[p.country.region]; ok {
-			timezone = setting{"timezone", zone, "as the sheet is from " + p.country.region, ""}
+		timezone := Setting{"timezone", "UTC", "", "where were the sheet's times written down?"}
+		if zone, ok := zones[p.country]; ok {
+			timezone = Setting{"timezone", zone, "as the sheet is from " + p.country, ""}
 		}
 		all = append(all, timezone)
 	}
-	if p.numbers.why != "" && sends(convert.Number, convert.Currency) {
+	if p.numbers.Why != "" && sends(convert.Number, convert.Currency) {
 		all = append(all, p.numbers)
 	}
 	if words := slices.Sorted(maps.Keys(p.seen.emptied)); len(words) > 0 { // texts that count as empty
@@ -65,11 +62,11 @@ func (p *proposer) proposeSettings(made *Proposal) []setting {
 		for _, word := range words {
 			counts = append(counts, fmt.Sprintf("%s in %s", oneLine(word), cellsInWords(p.seen.emptied[word])))
 		}
-		all = append(all, setting{"empty", list(words, yamltree.Quote), strings.Join(counts, ", "), ""})
+		all = append(all, Setting{"empty", list(words, yamltree.Quote), strings.Join(counts, ", "), ""})
 	}
 	if p.seen.totals > 0 {
 		why := "rows of totals, which are no leads: " + fmt.Sprint(p.seen.totals)
-		all = append(all, setting{"when", "'" + strings.Join(p.seen.leadsOnly, " and ") + "'", why, ""})
+		all = append(all, Setting{"when", "'" + strings.Join(p.seen.leadsOnly, " and ") + "'", why, ""})
 	}
 	return all
 }

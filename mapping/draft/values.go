@@ -121,7 +121,7 @@ func (p *proposer) readAsNumber(c *column, l *link) {
 			c.percent, cellsInWords(c.filled)))
 	}
 	if slices.Contains(p.doubtful, c) {
-		l.decide(p.numbers.ask)
+		l.decide(p.numbers.Ask)
 	}
 }
 

@@ -49,10 +49,10 @@ func (p *Proposal) write(w *writer) {
 	if len(p.settings) > 0 {
 		w.line("\nsheet:")
 		for _, s := range p.settings {
-			w.commented("  ", s.key+": "+s.value, s.why, s.ask)
+			w.commented("  ", s.Key+": "+s.Value, s.Why, s.Ask)
 		}
 	}
-	w.client(p.client)
+	w.client(p)
 	w.claims(p)
 	w.templates(p)
 	w.listed("\n# Columns that nothing uses", names(p.unused, func(c *column) string { return c.name }))
@@ -125,20 +125,20 @@ func (w *writer) commented(indent, text, why, ask string) {
 	}
 }
 
-func (w *writer) client(c client) {
+func (w *writer) client(p *Proposal) {
 	w.line("\nclient:")
-	w.general("  ", "key: "+yamltree.Quote(c.key.name), "client.key", "does "+oneLine(c.key.name)+" identify a client?", c.keyWhy)
-	if len(c.lookup) == 0 {
+	w.general("  ", "key: "+yamltree.Quote(p.key.name), "client.key", "does "+oneLine(p.key.name)+" identify a client?", p.keyWhy)
+	if len(p.lookup) == 0 {
 		w.commented("  ", "existing: create", "no column holds an e-mail address or phone number to look clients up by", "")
 	} else {
 		w.general("  ", "existing_activities: send", "client.existing_activities", "does a client who was found, not created, get the activities too: send or skip?", "")
 		w.line("  lookup:")
 	}
-	for _, l := range c.lookup {
+	for _, l := range p.lookup {
 		w.link("    ", l)
 	}
 	w.commented("  ", "fields:", "", "the names on the left are the service's; its operator knows them")
-	for _, l := range c.fields {
+	for _, l := range p.fields {
 		w.link("    ", l)
 	}
 }
@@ -317,9 +317,8 @@ type Suggestion struct {
 // Suggestions returns what the proposal fills, each value by itself: the client's key, look-up and fields, and the attributes of
 // the service's templates.
 func (p *Proposal) Suggestions() []Suggestion {
-	c := p.client
-	list := []Suggestion{{Path: []string{"client", "key"}, Value: json.RawMessage(quoteJSON(c.key.name)), Column: c.key.name,
-		Certainty: Fuzzy, Reason: c.keyWhy, Ask: "does it identify a client?"}}
+	list := []Suggestion{{Path: []string{"client", "key"}, Value: json.RawMessage(quoteJSON(p.key.name)), Column: p.key.name,
+		Certainty: Fuzzy, Reason: p.keyWhy, Ask: "does it identify a client?"}}
 	add := func(s Suggestion, l link) {
 		s.Value, s.Certainty, s.Reason, s.Ask = json.RawMessage(l.value.written(quoteJSON)), l.certainty, l.why, l.ask
 		if l.value.column != nil {
@@ -330,15 +329,15 @@ func (p *Proposal) Suggestions() []Suggestion {
 		}
 		list = append(list, s)
 	}
-	for _, l := range c.lookup {
+	for _, l := range p.lookup {
 		add(Suggestion{Path: []string{"client", "lookup", l.to}}, l)
 	}
-	for _, l := range c.fields {
+	for _, l := range p.fields {
 		add(Suggestion{Path: []string{"client", "fields", l.to}}, l)
 	}
 	for _, t := range slices.Concat(p.live, p.rest) {
 		for _, l := range t.links {
-			if l.value.column == nil || !l.value.column.isWide { // those of a wide sheet need its claims too
+			if l.value.column == nil || l.value.column.each == nil { // those of a wide sheet need its claims too
 				add(Suggestion{Template: t.name, Attribute: l.to}, l)
 			}
 		}
