@@ -107,11 +107,11 @@ type runOptions struct {
 // runOptions reads the flags, and opens the log first, so that a run that cannot start is reported too.
 func (p *program) runOptions(c *cli.Context, noSheet, example string) (o runOptions, err error) {
 	p.run = uuid.NewString()
-	p.observer, err = console.NewObserver(p.run, console.Options{
-		Stderr: p.Err, Terminal: p.stderr, Dumb: p.Env("TERM") == "dumb",
+	p.observer = &console.Observer{
+		Stderr: p.Err, Terminal: p.stderr, Dumb: p.Env("TERM") == "dumb", DryRun: c.Bool("dry-run"),
 		LogFormat: c.String("log-format"), LogFile: c.String("log-file"), NoProgress: c.Bool("no-progress"), Quiet: c.Bool("quiet"),
-		DryRun: c.Bool("dry-run"),
-	})
+	}
+	err = p.observer.Open(p.run)
 	p.Err = p.observer
 	o = runOptions{
 		where: p.where(c), out: c.String("out"), workers: c.Bool("workers"), yes: c.Bool("yes"),

@@ -18,31 +18,27 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Options say which side outputs a run has. The texts are those of the flags, "" when a flag is not given.
-type Options struct {
-	Stderr   io.Writer // where problems are printed
-	Terminal io.Writer // stderr itself: only a terminal has a progress bar
-	Dumb     bool      // the terminal cannot draw a bar
-
-	LogFormat  string // text or json
-	LogFile    string
-	NoProgress bool
-	Quiet      bool
-
-	DryRun bool
-}
-
 // Observer receives what happens in a run, and takes the place of stderr: what is written to it is
 // printed, logged, or both. Write and the printing of problems are safe for concurrent use; the other methods are
-// called by one goroutine. Where the log is:
+// called by one goroutine. The exported fields are set before Open. Where the log is:
 //
 //	stderr is a terminal             problems as plain lines, a bar, no log
 //	stderr is a pipe or a file       problems as plain lines, log lines between them
 //	--log-format json                everything as JSON lines on stderr
 //	--log-file FILE                  everything in the file; problems on stderr too
 type Observer struct {
-	options     Options
-	log         *slog.Logger // never nil; it has the run's id on every line
+	Stderr   io.Writer // where problems are printed
+	Terminal io.Writer // stderr itself: only a terminal has a progress bar
+	Dumb     bool      // the terminal cannot draw a bar
+	DryRun   bool
+
+	// The flags; a text is "" when its flag is not given.
+	LogFormat  string // text or json
+	LogFile    string
+	NoProgress bool
+	Quiet      bool
+
+	log         *slog.Logger // never nil once it is open; it has the run's id on every line
 	file        *os.File     // of --log-file; else nil
 	logsAll     bool         // problems and what is printed are logged too
 	prints      bool         // problems are plain lines on stderr
@@ -56,34 +52,34 @@ type Observer struct {
 	wipe     func() // clears the line of the progress bar; nil without a bar
 }
 
-// NewObserver checks the options and opens the log. The Observer can be used in any case, to report the error.
-func NewObserver(run string, options Options) (*Observer, error) {
-	o := &Observer{options: options, log: slog.New(slog.DiscardHandler), prints: true, started: time.Now()}
-	format := options.LogFormat
+// Open checks the flags and opens the log of a run. Nothing else may be called before it; after an error the Observer reports that.
+func (o *Observer) Open(run string) error {
+	o.log, o.prints, o.started = slog.New(slog.DiscardHandler), true, time.Now()
+	format := o.LogFormat
 	if format != "" && format != "text" && format != "json" {
-		return o, problem.New("usage", "--log-format is text or json, not “%s”", format).Hinted("leave it out to have text")
+		return problem.New("usage", "--log-format is text or json, not “%s”", format).Hinted("leave it out to have text")
 	}
-	_, isFile := options.Terminal.(*os.File)
-	isTerminal := IsTerminal(options.Terminal)
+	_, isFile := o.Terminal.(*os.File)
+	isTerminal := IsTerminal(o.Terminal)
 	level, to := slog.LevelInfo, io.Writer(nil)
 	switch {
-	case options.LogFile != "":
-		file, err := openLogFile(options.LogFile)
+	case o.LogFile != "":
+		file, err := openLogFile(o.LogFile)
 		if err != nil {
-			return o, err
+			return err
 		}
 		o.file, to, o.logsAll = file, file, true
 	case format != "", isFile && !isTerminal:
-		to, o.logsAll, o.prints = options.Stderr, format == "json", format != "json"
-		if options.Quiet {
+		to, o.logsAll, o.prints = o.Stderr, format == "json", format != "json"
+		if o.Quiet {
 			level = slog.LevelWarn
 		}
 	}
-	o.bar = isTerminal && to != options.Stderr && !options.NoProgress && !options.Quiet && !options.Dumb
+	o.bar = isTerminal && to != o.Stderr && !o.NoProgress && !o.Quiet && !o.Dumb
 	if to != nil {
 		o.log = slog.New(newHandler(to, format, level)).With("run", run)
 	}
-	return o, nil
+	return nil
 }
 
 func newHandler(w io.Writer, format string, level slog.Level) slog.Handler {
@@ -128,7 +124,7 @@ func (o *Observer) print(lines []byte) (int, error) {
 	if o.wipe != nil {
 		o.wipe()
 	}
-	return o.options.Stderr.Write(lines)
+	return o.Stderr.Write(lines)
 }
 
 // printProblems prints problems and logs them with their parts as attributes, as many as are printed.
@@ -188,13 +184,13 @@ func (o *Observer) Named(mapping, environment string) {
 func (o *Observer) Started(version, mappingFile string, sheets []string) {
 	o.begun = true
 	o.log.Info("run started", "version", version, "environment", o.environment, "mapping", o.mapping, "mappingFile", mappingFile,
-		"sheets", sheets, "dryRun", o.options.DryRun)
+		"sheets", sheets, "dryRun", o.DryRun)
 }
 
 // Surveyed says what the first pass has counted. A dry run counts invalid rows later.
 func (o *Observer) Surveyed(rows, clients, invalid int) {
 	counts := []any{"rows", rows, "clients", clients}
-	if !o.options.DryRun {
+	if !o.DryRun {
 		counts = append(counts, "invalidRows", invalid)
 	}
 	o.log.Info("first pass", counts...)
@@ -218,7 +214,7 @@ func (o *Observer) Ended(code int, level slog.Level, printed string, s *result.S
 		return
 	}
 	if err := o.file.Close(); err != nil {
-		fmt.Fprintln(o.options.Stderr, "claimsheet: the log could not be written to its end")
+		fmt.Fprintln(o.Stderr, "claimsheet: the log could not be written to its end")
 	}
 }
 

@@ -19,7 +19,7 @@ const (
 func (o *Observer) Watch(look func() importer.Progress, clients int) (stop func()) {
 	w := &watcher{Observer: o, total: clients, began: time.Now(), lastLine: time.Now()}
 	if o.bar && clients > 0 {
-		w.bar = pb.New(clients).SetTemplate(barTemplate).SetWriter(o.options.Terminal).Set(pb.Color, false).Set(pb.Static, true).SetMaxWidth(widest)
+		w.bar = pb.New(clients).SetTemplate(barTemplate).SetWriter(o.Terminal).Set(pb.Color, false).Set(pb.Static, true).SetMaxWidth(widest)
 		if w.bar.Width() == 0 { // a terminal of unknown size
 			w.bar.SetWidth(widest)
 		}
@@ -70,7 +70,7 @@ func (w *watcher) sample(at importer.Progress, now time.Time) {
 		w.bar.SetCurrent(int64(at.Clients.Total)).Set("words", w.words(at, now, left, speed))
 		w.draw(func() { w.bar.Write() }, w.wipeBar)
 	}
-	if w.options.NoProgress && at.Waiting == "" || now.Sub(w.lastLine) < logEvery { // what a run waits for is logged in any case
+	if w.NoProgress && at.Waiting == "" || now.Sub(w.lastLine) < logEvery { // what a run waits for is logged in any case
 		return
 	}
 	w.lastLine = now
@@ -124,5 +124,5 @@ func (w *watcher) draw(paint, wipe func()) {
 
 // wipeBar clears the line of the bar.
 func (w *watcher) wipeBar() {
-	_, _ = w.options.Terminal.Write([]byte("\r" + strings.Repeat(" ", w.bar.Width()) + "\r"))
+	_, _ = w.Terminal.Write([]byte("\r" + strings.Repeat(" ", w.bar.Width()) + "\r"))
 }
