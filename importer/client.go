@@ -357,7 +357,7 @@ func (j *Job) withoutSteps(plan mapping.Plan, known map[string]ledger.Step) (*cl
 }
 
 // skipReasons say why a row is left out.
-var skipReasons = map[mapping.SkipReason]string{
+var skipReasons = map[string]string{
 	mapping.BlankRow: "the row is empty",
 	mapping.NotWhen:  "left out by the mapping's sheet.when",
 }

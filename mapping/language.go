@@ -29,7 +29,7 @@ type Mapping struct {
 	Contacts   []ContactRule
 	Claims     []ClaimRule
 	Workflow   WorkflowRule
-	Link       LinkRule
+	Link       string         // which clients get a magic link; "" is LinkOnce
 	LinkAt     yamltree.Place // zero when the mapping leaves the key link out
 	ResumeAt   *ResumeRule    // nil when the mapping sets the statuses itself
 	Activities []ActivityRule
@@ -142,14 +142,11 @@ func (m *Mapping) At(p yamltree.Place) problem.Where {
 // ClientRole is the word by which activities and claims name the client.
 const ClientRole = "client"
 
-// LinkRule says which clients get a magic link; "" is LinkOnce.
-type LinkRule string
-
 // The values of link.
 const (
-	LinkOnce       LinkRule = "once"
-	LinkOnNewClaim LinkRule = "on_new_claim" // a client who has one gets another after a new claim
-	LinkNever      LinkRule = "never"
+	LinkOnce       = "once"
+	LinkOnNewClaim = "on_new_claim" // a client who has one gets another after a new claim
+	LinkNever      = "never"
 )
 
 // SheetRule says how the sheet is laid out and which of its rows are taken.

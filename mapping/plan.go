@@ -24,7 +24,7 @@ type Plan struct {
 	Lookup    Lookup       `json:",omitzero"` // how the service is asked whether it knows the client
 	Role      string       // of a further contact, whose plan is the step client alone: the id of the contacts entry
 	Addresses []Identity   `json:",omitzero"` // from the look-ups and from the payload, each once
-	Skipped   SkipReason   // why the one row is skipped; "" when it is not
+	Skipped   string       // BlankRow or NotWhen: why the one row is skipped; "" when it is not
 	Problems  problem.List `json:",omitzero"` // with any, nothing is sent for the client
 	Withheld  []Step       `json:",omitzero"` // the claims and further contacts that Problems keep from becoming Steps
 }
@@ -37,13 +37,10 @@ func (p *Plan) Wanted() []Step {
 	return p.Steps
 }
 
-// SkipReason says why a row is skipped.
-type SkipReason string
-
 // Why a row is skipped.
 const (
-	BlankRow SkipReason = "blank" // the row is empty
-	NotWhen  SkipReason = "when"  // sheet.when is false
+	BlankRow = "blank" // the row is empty
+	NotWhen  = "when"  // sheet.when is false
 )
 
 // Lookup is how the service is asked for a client, with Email, Phone or both as Mode says.

@@ -16,8 +16,8 @@ import (
 // ConvertedRow is what one record asks for, with every cell converted. The rows of one client make a Plan.
 type ConvertedRow struct {
 	Row      cell.Row
-	Client   Identity   // zero when the key cells cannot be read
-	Skipped  SkipReason // why the row is skipped; "" when it is not
+	Client   Identity // zero when the key cells cannot be read
+	Skipped  string   // BlankRow or NotWhen: why the row is skipped; "" when it is not
 	Problems problem.List
 	Notes    []CellNote // cells that make the mapping doubtful
 	Readings []Reading  // what the row gives for the Targets, in their order; of a Part only

@@ -115,7 +115,7 @@ func Target(path string, dryRun bool, lastDigest string, now time.Time) (Placeme
 		return Placement{}, fmt.Errorf("reading the workbook that would be replaced: %w", err)
 	case !ours:
 		return refuse("output-exists", "exists and was not written by Claimsheet; expected a free name or a workbook that Claimsheet wrote")
-	case Kind(binding[KindProperty]) == Plan:
+	case binding[KindProperty] == Plan:
 		return place, nil
 	case dryRun:
 		return refuse("output-is-results",

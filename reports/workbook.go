@@ -19,16 +19,13 @@ import (
 	"claimsheet/reports/xlsx"
 )
 
-// KindProperty is the document property that marks a workbook as ours; its value is a Kind. Write sets it.
+// KindProperty is the document property that marks a workbook as ours; its value is Results or Plan. Write sets it.
 const KindProperty = "claimsheet.kind"
 
-// Kind is what a workbook of ours is.
-type Kind string
-
-// The kinds.
+// The kinds of workbooks of ours.
 const (
-	Results Kind = "results"
-	Plan    Kind = "plan" // of a dry run
+	Results = "results"
+	Plan    = "plan" // of a dry run
 )
 
 // Workbook is everything that a results workbook shows, or a plan workbook when

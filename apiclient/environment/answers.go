@@ -104,16 +104,16 @@ func jsonOf(r *yamltree.Reader, n *yamltree.Node, depth int) []byte {
 		}
 		return slices.Concat([]byte("["), bytes.Join(parts, []byte(",")), []byte("]"))
 	}
-	var scalar []byte
+	var scalar json.RawMessage
 	jsonScalar.Read(r, n, &scalar)
 	return scalar
 }
 
 // jsonScalar is a null, a boolean, a number or a text, as JSON writes it.
-var jsonScalar = yamltree.Value[[]byte]{
+var jsonScalar = yamltree.Value[json.RawMessage]{
 	Kinds: yamltree.Scalars | yamltree.Nulls, Wants: "null, true, false, a number or a text",
 	Schema: yamltree.Schema{"type": []string{"null", "boolean", "number", "string"}},
-	Parse: func(r *yamltree.Reader, n *yamltree.Node, into *[]byte) bool {
+	Parse: func(r *yamltree.Reader, n *yamltree.Node, into *json.RawMessage) bool {
 		switch n.Tag() {
 		case "!!null":
 			*into = []byte("null")
@@ -166,22 +166,15 @@ var pattern = yamltree.Text.Then(func(r *yamltree.Reader, n *yamltree.Node, s *s
 	}
 })
 
-// absence is one rule of not_found as it is written.
-type absence struct {
-	status []int
-	empty  bool
-	place  string
-	equals []byte
-}
-
-func absenceKeys(k *yamltree.Keys, a *absence) {
-	yamltree.To(k, "status", &a.status, yamltree.List(yamltree.Int(100, 599)),
+// absenceKeys are those of one rule of not_found.
+func absenceKeys(k *yamltree.Keys, a *apiclient.NotFoundContent) {
+	yamltree.To(k, "status", &a.Status, yamltree.List(yamltree.Int(100, 599)),
 		"HTTP statuses; with pointer: only answers of these (default: any 2xx)")
-	yamltree.To(k, "empty", &a.empty, yamltree.Bool,
+	yamltree.To(k, "empty", &a.Empty, yamltree.Bool,
 		"a successful answer of null, {} or []; with pointer: such a value there, or an empty text")
-	yamltree.To(k, "pointer", &a.place, place,
+	yamltree.To(k, "pointer", &a.Place, place,
 		"where to look in the answer, written as wire.contact_id is; of header:Location, the whole url")
-	yamltree.To(k, "equals", &a.equals, jsonScalar, "with pointer: the null, true, false, number or text at that place")
+	yamltree.To(k, "equals", &a.Equals, jsonScalar, "with pointer: the null, true, false, number or text at that place")
 }
 
 // notFound is one rule or a list of rules. A single rule that has only status
@@ -199,57 +192,59 @@ var notFound = yamltree.Value[apiclient.NotFound]{
 			if n.Len() == 0 {
 				r.Wrong(n, "no-value", "%s has no rule: every look-up that finds nobody would fail", n.Name()).Hint = "leave the key out for its default"
 			}
-			var all []absence
-			return yamltree.List(rule.Then(func(r *yamltree.Reader, n *yamltree.Node, a *absence) { a.addTo(into, r, n) })).Parse(r, n, &all)
+			var all []apiclient.NotFoundContent
+			return yamltree.List(rule.Then(func(r *yamltree.Reader, n *yamltree.Node, a *apiclient.NotFoundContent) {
+				addAbsence(into, *a, r, n)
+			})).Parse(r, n, &all)
 		}
-		var a absence
+		var a apiclient.NotFoundContent
 		rule.Read(r, n, &a) // before this, no key is Given
 		if n.Given("pointer") != nil || n.Given("equals") != nil {
-			a.addTo(into, r, n)
+			addAbsence(into, a, r, n)
 			return true
 		}
-		a.checkStatuses(r, n)
-		if into.Status = a.status; n.Given("status") == nil {
+		checkStatuses(a.Status, r, n)
+		if into.Status = a.Status; n.Given("status") == nil {
 			into.Status = defaults.Status
 		}
-		if into.Empty = a.empty; n.Given("empty") == nil {
+		if into.Empty = a.Empty; n.Given("empty") == nil {
 			into.Empty = defaults.Empty
 		}
 		return true
 	},
 }
 
-// addTo adds a rule that means what is written and nothing else.
-func (a *absence) addTo(rules *apiclient.NotFound, r *yamltree.Reader, n *yamltree.Node) {
+// addAbsence adds a rule that means what is written and nothing else. It need not have a pointer.
+func addAbsence(rules *apiclient.NotFound, a apiclient.NotFoundContent, r *yamltree.Reader, n *yamltree.Node) {
 	if n.IsNull() {
 		return
 	}
-	a.checkStatuses(r, n)
+	checkStatuses(a.Status, r, n)
 	hasPointer, hasEquals := n.Given("pointer") != nil, n.Given("equals") != nil
 	switch {
-	case hasPointer && hasEquals == a.empty:
+	case hasPointer && hasEquals == a.Empty:
 		r.Wrong(n, "missing-key", "a rule of not_found with “pointer” needs either “equals” or “empty: true”")
 	case hasPointer:
-		rules.Content = append(rules.Content, apiclient.NotFoundContent{Status: a.status, Place: a.place, Equals: a.equals, Empty: a.empty})
+		rules.Content = append(rules.Content, a)
 	case hasEquals:
 		r.Wrong(n, "missing-key", "a rule of not_found with “equals” needs “pointer”: where in the answer to look")
-	case len(a.status) == 0 && !a.empty:
+	case len(a.Status) == 0 && !a.Empty:
 		r.Wrong(n, "missing-key", "a rule of not_found needs “status”, “empty: true”, or “pointer” with “equals” or “empty: true”")
 	default:
-		rules.Status, rules.Empty = append(rules.Status, a.status...), rules.Empty || a.empty
+		rules.Status, rules.Empty = append(rules.Status, a.Status...), rules.Empty || a.Empty
 	}
 }
 
 // checkStatuses refuses statuses that say nothing about the client: if they
 // meant "nobody", clients would be created a second time. A successful answer
 // says it only by its content.
-func (a *absence) checkStatuses(r *yamltree.Reader, n *yamltree.Node) {
+func checkStatuses(statuses []int, r *yamltree.Reader, n *yamltree.Node) {
 	if n.Given("status") == nil {
 		return
 	}
 	i := 0
 	for item := range r.Items(n.Given("status")) {
-		status := a.status[i]
+		status := statuses[i]
 		i++
 		if status == 0 || meansNobody(status) || n.Given("pointer") != nil && status/100 == 2 {
 			continue // 0 is reported already

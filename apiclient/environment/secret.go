@@ -53,20 +53,18 @@ func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, masked) }
 // MarshalText is ***, for all encoders.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(masked), nil }
 
-// source is where a secret is kept.
-type source string
-
+// The sources of a reference: where a value is kept.
 const (
-	fromEnv     source = "env"  // an environment variable
-	fromFile    source = "file" // a file, relative to the environments file's folder
-	fromCommand source = "cmd"  // what a program prints
-	literal     source = ""     // plain text; only where the value need not be secret
+	fromEnv     = "env"  // an environment variable
+	fromFile    = "file" // a file, relative to the environments file's folder
+	fromCommand = "cmd"  // what a program prints
+	literal     = ""     // plain text; only where the value need not be secret
 )
 
 // reference is a value of the file that may be kept elsewhere. It holds no secret unless the source is literal.
 type reference struct {
 	key    string // the key of the file that holds it, or a header's name; for messages
-	source source
+	source string
 	name   string   // variable, path or program; the text itself for a literal
 	words  []string // program and arguments
 	at     yamltree.Place
@@ -107,7 +105,7 @@ var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // parseReference parses a reference. The error never quotes the text: a secret may stand there by mistake.
 func parseReference(text string) (reference, error) {
 	scheme, rest, found := strings.Cut(text, ":")
-	ref := reference{source: source(scheme), name: strings.TrimSpace(rest)}
+	ref := reference{source: scheme, name: strings.TrimSpace(rest)}
 	switch {
 	case found && ref.source == fromEnv:
 		if !variableName.MatchString(ref.name) {

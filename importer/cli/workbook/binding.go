@@ -43,7 +43,7 @@ type Binding struct {
 	NextResults     string    // where the results of NextRun go; "" where that is not known
 	Dropped         bool      // it is from the hidden sheet, which does not know NextRun
 
-	kind reports.Kind
+	kind string // reports.Results or reports.Plan; "" for a workbook that is not ours
 }
 
 const (
@@ -81,7 +81,7 @@ func (b Binding) Properties() map[string]string {
 
 // FromProperties is the inverse of Properties for the workbook at path.
 func FromProperties(path string, properties map[string]string) *Binding {
-	b := &Binding{Path: path, Steps: -1, kind: reports.Kind(properties[reports.KindProperty])}
+	b := &Binding{Path: path, Steps: -1, kind: properties[reports.KindProperty]}
 	for name, text := range b.texts() {
 		*text = properties[name]
 	}
