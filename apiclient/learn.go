@@ -23,8 +23,8 @@ import (
 // from another answer; "" else. ok is false when no place, or several with different ids, fit.
 func (c *Client) LearnID(r Request, a Answer, sure string) (place, id string, ok bool) {
 	kind, usual, own := string(r.Kind), c.cfg.Wire.ActivityID, c.urlOf(r)
-	if n := c.needs(r.Kind); n.id != nil {
-		usual = *n.id
+	if place, _ := c.needs(r.Kind); place != nil {
+		usual = *place
 	}
 	if r.Kind == FindClient {
 		usual = c.lookupPlace()

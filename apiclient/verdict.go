@@ -87,7 +87,10 @@ func (c *Client) ReadingRules() string {
 }
 
 // Reads reports whether an id or a url is taken from the answers to requests of kind k.
-func (c *Client) Reads(k Kind) bool { return c.needs(k) != need{} }
+func (c *Client) Reads(k Kind) bool {
+	id, link := c.needs(k)
+	return id != nil || link != nil
+}
 
 func (c *Client) judge(r Request, a Answer, err error) Verdict {
 	if a.Status == 0 {
@@ -259,25 +262,23 @@ func (r rule) applies(a Answer) bool {
 	return value != nil && r.matches.Match(value)
 }
 
-// need is what a successful answer to a kind of request must hold; nil for what
+// needs returns the places of what a successful answer to a kind of request must hold; nil for what
 // it need not (document, tables of section "Endpoints", column "Payload returned").
-type need struct{ id, url *string } // places
-
-func (c *Client) needs(k Kind) need {
+func (c *Client) needs(k Kind) (id, link *string) {
 	w := &c.cfg.Wire
 	switch {
 	case k == CreateClient && c.cfg.Version == V1:
-		return need{id: &w.ClientID, url: &w.RedirectURL}
+		return &w.ClientID, &w.RedirectURL
 	case k == CreateClient:
-		return need{id: &w.ContactID}
+		return &w.ContactID, nil
 	case k == CreateClaim:
-		return need{id: &w.ClaimID}
+		return &w.ClaimID, nil
 	case k == CreateActivity && w.ActivityID != "":
-		return need{id: &w.ActivityID}
+		return &w.ActivityID, nil
 	case k == CreateLink:
-		return need{url: &w.RedirectURL}
+		return nil, &w.RedirectURL
 	}
-	return need{}
+	return nil, nil
 }
 
 // read takes from an answer what the kind of request needs. Without it the
@@ -286,20 +287,20 @@ func (c *Client) needs(k Kind) need {
 // every further step needs only the id. One with a url but no id is Uncertain and
 // keeps the url, because the service gives it only once.
 func (c *Client) read(v *Verdict, r Request, a Answer) {
-	n := c.needs(r.Kind)
+	id, link := c.needs(r.Kind)
 	var noID, noURL error
-	if n.id != nil {
-		v.ID, noID = idAt(r.Kind, a, *n.id, c.urlOf(r))
+	if id != nil {
+		v.ID, noID = idAt(r.Kind, a, *id, c.urlOf(r))
 	}
-	if n.url != nil {
-		v.URL, noURL = linkAt(a, *n.url, c.urlOf(r))
+	if link != nil {
+		v.URL, noURL = linkAt(a, *link, c.urlOf(r))
 	}
-	if n == (need{}) && len(a.Body) > 0 {
+	if id == nil && link == nil && len(a.Body) > 0 {
 		if _, ok := document(a.Body); !ok {
 			noID = errors.New(notJSON(a))
 		}
 	}
-	if n.id != nil && noID == nil && noURL != nil {
+	if id != nil && noID == nil && noURL != nil {
 		v.Reason = "created without a redirect url: the answer " + noURL.Error()
 		return
 	}
