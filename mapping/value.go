@@ -385,16 +385,15 @@ func (b *binder) condition(w yamltree.Scalar) *expr.Expression {
 
 // expression compiles an expression and finds its columns. It is never nil; after a problem it must not be run.
 func (b *binder) expression(w yamltree.Scalar, isCondition bool) *expr.Expression {
-	e, problems := expr.Compile(w.Text, expr.Options{
+	return expr.Compile(w.Text, expr.Options{
 		Condition: isCondition, Line: w.At.Line, Cells: b.conversion(&ValueRule{}, convert.Text),
 		Column: func(name string, offset int) (int, bool) {
 			return b.column(yamltree.Scalar{Text: name, At: inside(w, offset)})
 		},
+		Wrong: func(offset int, message, hint string) {
+			b.wrongAt(inside(w, offset), "expression", "%s", message).Hint = hint
+		},
 	})
-	for _, p := range problems {
-		b.wrongAt(inside(w, p.Offset), "expression", "%s", p.Message).Hint = p.Hint
-	}
-	return e
 }
 
 // inside returns the place of a character of an expression. YAML folds and

@@ -56,27 +56,22 @@ type Options struct {
 	// the source, in characters. A column that is not ok is left out of
 	// Expression.Columns; Column reports it.
 	Column func(name string, offset int) (column int, ok bool)
-}
-
-// Problem is why an expression cannot be used.
-type Problem struct {
-	Offset  int // where in the source, in characters
-	Message string
-	Hint    string
+	// Wrong is told, once at most, why the expression cannot be used; offset is as for Column.
+	Wrong func(offset int, message, hint string)
 }
 
 // switchedOff are the functions of the library that depend on the time or on the order of a table.
 var switchedOff = []string{"now", "keys", "values", "toPairs"}
 
-// Compile compiles source. The Expression is never nil; with problems, or with a
-// column that was not found, it must not be run.
+// Compile compiles source. The Expression is never nil; if something is wrong, or a
+// column was not found, it must not be run.
 //
 // Functions that are switchedOff are not part of the language.
-func Compile(source string, o Options) (*Expression, []Problem) {
+func Compile(source string, o Options) *Expression {
 	e := &Expression{columns: map[string]int{}, cells: o.Cells, line: o.Line}
 	if len(source) > maxSource {
-		return e, []Problem{{Message: fmt.Sprintf("the expression is longer than %d bytes", maxSource),
-			Hint: "work the value out in a column of the sheet"}}
+		o.Wrong(0, fmt.Sprintf("the expression is longer than %d bytes", maxSource), "work the value out in a column of the sheet")
+		return e
 	}
 	var calls columnCalls
 	options := []expr.Option{expr.Env(e.evaluator().env), expr.Patch(&calls)}
@@ -93,16 +88,18 @@ func Compile(source string, o Options) (*Expression, []Problem) {
 			e.columns[name.Value] = column
 		}
 	}
-	problems := syntaxProblems(source, err)
 	for _, bare := range unquoted.FindAllStringSubmatchIndex(source, -1) {
 		if bare[2] < 0 {
 			continue // a text, which may have a call's letters in it, as the header “Start date(UK)” does
 		}
 		call, name := source[bare[2]:bare[3]], strings.TrimSpace(source[bare[4]:bare[5]])
-		return e, []Problem{{Offset: utf8.RuneCountInString(source[:bare[4]]), Message: "the column's name has no quotes",
-			Hint: fmt.Sprintf(`write %s("%s")`, call, name)}}
+		o.Wrong(utf8.RuneCountInString(source[:bare[4]]), "the column's name has no quotes", fmt.Sprintf(`write %s("%s")`, call, name))
+		return e
 	}
-	return e, problems
+	if err != nil {
+		o.Wrong(syntaxProblem(source, err))
+	}
+	return e
 }
 
 // unquoted matches texts, and a call with a column's name without quotes.
@@ -110,28 +107,25 @@ var unquoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\b(col|nu
 
 const functionsHint = `it may call col("A"), num("A"), date("A") and has("A") with a column's name`
 
-// syntaxProblems is the library's error as problems; none for nil.
-func syntaxProblems(source string, err error) []Problem {
-	if err == nil {
-		return nil
-	}
-	p := Problem{Message: "the expression cannot be used: " + err.Error(), Hint: functionsHint}
+// syntaxProblem says what the library's error means, and where in the source, in characters.
+func syntaxProblem(source string, err error) (offset int, message, hint string) {
+	message, hint = "the expression cannot be used: "+err.Error(), functionsHint
 	if at, ok := errors.AsType[*file.Error](err); ok {
-		p.Offset, p.Message = at.From, "the expression cannot be used: "+at.Message
+		offset, message = at.From, "the expression cannot be used: "+at.Message
 		switch isFirst := strings.HasPrefix(strings.TrimSpace(source), "="); {
 		case at.Message == `unexpected token Operator("=")` && isFirst:
-			p.Message, p.Hint = "the expression begins with =, as a spreadsheet's formula does",
+			message, hint = "the expression begins with =, as a spreadsheet's formula does",
 				`leave the = out, and name columns, not cells: upper(col("Surname")) for =UPPER(I5)`
 		case at.Message == `unexpected token Operator("=")`:
-			p.Message, p.Hint = "one = does not compare", "write == to compare"
+			message, hint = "one = does not compare", "write == to compare"
 		case at.Message == "unexpected token EOF":
-			p.Message, p.Hint = "the expression ends before it is complete", "close every bracket and quote, and write something on both sides of and, or, == and the like"
+			message, hint = "the expression ends before it is complete", "close every bracket and quote, and write something on both sides of and, or, == and the like"
 		}
 		if strings.ContainsAny(source, problem.DoubleQuotes+problem.SingleQuotes) {
-			p.Hint = `it holds typographic quotes; type straight ones: has("A")`
+			hint = `it holds typographic quotes; type straight ones: has("A")`
 		}
 	}
-	return []Problem{p}
+	return offset, message, hint
 }
 
 // columnCalls are the names of columns in the calls of an expression. A call that does not
