@@ -91,7 +91,7 @@ func wantedOf(plan mapping.Plan, step *mapping.Step, mappingName string) *wanted
 	}
 	w.Values = make([]wantedValue, 0, len(w.payload))
 	for _, v := range w.payload {
-		w.Values = append(w.Values, wantedValue{v.Name, string(v.Value.Field), v.Value.Literal, sourceCells{v.Source.Texts, v.Source.Names}, v.Source.FoldCase})
+		w.Values = append(w.Values, wantedValue{v.Name, v.Value.Field, v.Value.Literal, sourceCells{v.Source.Texts, v.Source.Names}, v.Source.FoldCase})
 	}
 	switch step.Kind {
 	case mapping.ClientStep:
@@ -279,7 +279,7 @@ func activityOf(a *mapping.Activity) apiclient.Activity {
 	}
 	for _, attr := range a.Attributes {
 		if !attr.Value.IsZero() {
-			out.Attributes = append(out.Attributes, apiclient.Attribute{TemplateID: attr.TemplateID, Field: string(attr.Value.Field), Value: attr.Value.JSON()})
+			out.Attributes = append(out.Attributes, apiclient.Attribute{TemplateID: attr.TemplateID, Field: attr.Value.Field, Value: attr.Value.JSON()})
 		}
 	}
 	return out

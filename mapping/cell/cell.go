@@ -46,7 +46,8 @@ func (c Cell) IsEmpty() bool {
 
 // Value is a converted cell or constant, as it is sent. Values compare with ==.
 type Value struct {
-	Field ValueField
+	// Field is the field of an attribute that carries it (service document, "Activity attribute template").
+	Field string
 	// Literal is the value in one canonical spelling: the text itself; true or
 	// false; 1980-05-01T00:00:00Z (always UTC, with Z), or 1980-05-01 for a
 	// client field of dates alone; a decimal JSON number without an exponent.
@@ -54,15 +55,12 @@ type Value struct {
 	Literal string
 }
 
-// ValueField is the field of an attribute that carries a value (service document, "Activity attribute template").
-type ValueField string
-
 // The value fields.
 const (
-	StringValue   ValueField = "stringValue"
-	BoolValue     ValueField = "boolValue"
-	DateTimeValue ValueField = "dateTimeValue"
-	DoubleValue   ValueField = "doubleValue"
+	StringValue   = "stringValue"
+	BoolValue     = "boolValue"
+	DateTimeValue = "dateTimeValue"
+	DoubleValue   = "doubleValue"
 )
 
 // IsZero reports whether there is no value: the attribute or field is left out.

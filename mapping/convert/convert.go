@@ -39,7 +39,7 @@ func AttributeTypes() []Type {
 }
 
 // Field returns the value field that carries a data type.
-func (t Type) Field() cell.ValueField {
+func (t Type) Field() string {
 	switch t {
 	case Checkbox:
 		return cell.BoolValue
