@@ -88,7 +88,7 @@ func TestPlaces(t *testing.T) {
 			w := must(reports.Placement{Path: in("a.xlsx"), Aside: in(c.aside)}.Write(noted(loans())))(t)
 			data := must(os.ReadFile(w.Path))(t)
 			sum := sha256.Sum256(data)
-			same(t, "written", reports.Written{Path: in(c.want), Aside: in(c.kept), Digest: hex.EncodeToString(sum[:])}, w)
+			same(t, "written", reports.Placement{Path: in(c.want), Aside: in(c.kept), Digest: hex.EncodeToString(sum[:])}, w)
 			if mode := must(os.Stat(w.Path))(t).Mode().Perm(); runtime.GOOS != "windows" && mode != 0o600 {
 				t.Errorf("the file's mode is %o", mode)
 			}

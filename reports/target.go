@@ -21,22 +21,14 @@ import (
 	"claimsheet/reports/xlsx"
 )
 
-// Placement is where a file is written and what happens to a file that is there.
+// Placement is where a file is written and what happens to a file that is there; or where Write has put it, and what has happened.
 type Placement struct {
-	// Path is where to write.
+	// Path is where to write. Write returns NAME.2.xlsx and so on beside it when the older file could not be replaced
+	// because a program has it open.
 	Path string
-	// Aside is where the file at Path is kept because it was edited; "" when there is nothing to keep.
+	// Aside is where the file at Path is kept because it was edited; "" when there is nothing to keep, or when it is still at the path.
 	Aside string
-}
-
-// Written is a file that was written.
-type Written struct {
-	// Path is where it is: the path asked for, or NAME.2.xlsx and so on beside it
-	// when the older file could not be replaced because a program has it open.
-	Path string
-	// Aside is where the edited workbook that was at the path is kept; "" when there was none, or when it is still at the path.
-	Aside string
-	// Digest is the file's SHA-256 in hex.
+	// Digest is the SHA-256 of the written file, in hex.
 	Digest string
 }
 
@@ -135,7 +127,7 @@ func Target(path string, dryRun bool, lastDigest string, now time.Time) (Placeme
 }
 
 // write makes a workbook of the sheets that fill writes, and moves it to its place.
-func (p Placement) write(fill func(file io.Writer) (*xlsx.Writer, error)) (w Written, err error) {
+func (p Placement) write(fill func(file io.Writer) (*xlsx.Writer, error)) (w Placement, err error) {
 	err = writeBeside(p.Path, func(to io.Writer) error {
 		book, err := fill(to)
 		if err == nil {
@@ -148,7 +140,7 @@ func (p Placement) write(fill func(file io.Writer) (*xlsx.Writer, error)) (w Wri
 		return err
 	})
 	if err != nil {
-		return Written{}, fmt.Errorf("writing the workbook %s: %w", p.Path, err)
+		return Placement{}, fmt.Errorf("writing the workbook %s: %w", p.Path, err)
 	}
 	return w, nil
 }
@@ -178,7 +170,7 @@ func writeBeside(path string, write func(to io.Writer) error, put func(finished,
 // that there is a workbook at Path at every moment, and a run that is killed here can be repeated; on a file system without links it is
 // renamed. Where Path cannot be replaced, such as a workbook that is open in Excel on Windows, it stays as it is and the file goes to the
 // next free name of NAME.2.xlsx, NAME.3.xlsx …: a finished workbook is never thrown away.
-func (p Placement) put(finished string) (Written, error) {
+func (p Placement) put(finished string) (Placement, error) {
 	var err error
 	if p.Aside != "" {
 		if err = os.Link(p.Path, p.Aside); err != nil && !errors.Is(err, fs.ErrExist) { // such as on a file system without links
@@ -187,7 +179,7 @@ func (p Placement) put(finished string) (Written, error) {
 	}
 	if err == nil {
 		if err = os.Rename(finished, p.Path); err == nil {
-			return Written{Path: p.Path, Aside: p.Aside}, nil
+			return p, nil
 		}
 		if p.Aside != "" {
 			_ = os.Rename(p.Aside, p.Path) // which does nothing to two names of one file
@@ -197,9 +189,9 @@ func (p Placement) put(finished string) (Written, error) {
 		}
 	}
 	if other, nameErr := freeName(p.Path); nameErr == nil && os.Rename(finished, other) == nil {
-		return Written{Path: other}, nil
+		return Placement{Path: other}, nil
 	}
-	return Written{}, err
+	return Placement{}, err
 }
 
 // freeName returns path if nothing is there, else the next free name of NAME.2.xlsx, NAME.3.xlsx …

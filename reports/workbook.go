@@ -62,7 +62,7 @@ type Workbook struct {
 // file is at the place.
 //
 // Every row that comes in goes out: a record without a result, or a result without a record, is an error.
-func (p Placement) Write(b Workbook) (Written, error) {
+func (p Placement) Write(b Workbook) (Placement, error) {
 	if b.Steps == nil {
 		b.Steps = func(func(result.Step, error) bool) {}
 	}

@@ -157,7 +157,7 @@ func plan() reports.Workbook {
 	return b
 }
 
-func writeWorkbook(path string, b reports.Workbook) (reports.Written, error) {
+func writeWorkbook(path string, b reports.Workbook) (reports.Placement, error) {
 	return reports.Placement{Path: path}.Write(noted(b))
 }
 

@@ -159,7 +159,7 @@ func (k *check) survey(ctx context.Context, s *load.Session) (notes mapping.Cell
 	for _, src := range s.Sources {
 		sheets = append(sheets, &checkedSheet{sheetLayout: newSheetLayout(src.Sheet()), dates: draft.NewDateColumns(src.Sheet())})
 	}
-	rows, survey, err := k.surveyRows(ctx, s, filepath.Dir(s.Sources[0].Input.Path), false, func(record cell.Record) {
+	rows, survey, err := k.surveyRows(ctx, s, filepath.Dir(s.Sources[0].Path), false, func(record cell.Record) {
 		sheets[record.Table].see(record)
 		sheets[record.Table].dates.See(record)
 	})
@@ -187,7 +187,7 @@ func (k *check) survey(ctx context.Context, s *load.Session) (notes mapping.Cell
 		}
 		k.warn(sheet.found...)
 		if sheet.invalid > 0 {
-			k.warn(problem.At(problem.Where{File: s.Sources[i].Input.Given}, "invalid-rows", "wrong cells in %d of %s", sheet.invalid, reports.Count(sheet.rows, "row")).
+			k.warn(problem.At(problem.Where{File: s.Sources[i].Given}, "invalid-rows", "wrong cells in %d of %s", sheet.invalid, reports.Count(sheet.rows, "row")).
 				Hinted("%s names every cell", commandLine(k.where, append([]string{"check", "--rows"}, k.report.Checked.Sheets...)...)))
 		}
 	}

@@ -140,7 +140,7 @@ func (r *importRun) resultsPaths() (paths []string) {
 		o.dryRun, o.out = false, ""
 	}
 	for _, s := range r.sheets {
-		paths = append(paths, o.output(s.source.Input.Given))
+		paths = append(paths, o.output(s.source.Given))
 	}
 	return paths
 }

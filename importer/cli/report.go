@@ -157,7 +157,7 @@ func (l *ledgerSession) project(ctx context.Context, run ledger.Run, password st
 	if workbook.FromProperties("", s.Kept.Binding).Sheets > 1 {
 		preview.File = filepath.Base(run.Output)
 	}
-	then, err := load.Reopen(m, &load.Input{Path: path, Given: run.Input, Password: password}, preview.At, s.Kept.Service, s.Kept.Date)
+	then, err := load.Reopen(m, &load.Source{Path: path, Given: run.Input, Password: password}, preview.At, s.Kept.Service, s.Kept.Date)
 	l.closers = append(l.closers, then.Close)
 	if err != nil {
 		return book, err

@@ -140,7 +140,7 @@ func (r *importRun) compareWorkbook(ctx context.Context) error {
 			"the program that saved this workbook dropped its document properties, and the ledger %s does not know its run: a later run may have created more", r.ledger).
 			Hinted("correct the sheet that it was made from and run that; or give a results workbook that has its properties, such as a copy from a backup")
 	}
-	if err := c.CheckSteps(ctx, workbook.Steps(r.session.Sources[0].Input.Open), ended); err != nil {
+	if err := c.CheckSteps(ctx, workbook.Steps(r.session.Sources[0].Open), ended); err != nil {
 		return err
 	}
 	if _, err := os.Stat(book.Ledger); !began && err == nil && book.Ledger != safefile.Absolute(r.ledger.String()) {

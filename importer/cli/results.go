@@ -146,7 +146,7 @@ func (r *importRun) writeWorkbooks(ctx context.Context, whole *result.Summary, p
 			continue
 		}
 		whole.Results, folders[filepath.Dir(summary.Results)] = summary.Results, true
-		whole.Sheets = append(whole.Sheets, result.SheetSummary{Sheet: s.source.Input.Given, Run: summary.Run,
+		whole.Sheets = append(whole.Sheets, result.SheetSummary{Sheet: s.source.Given, Run: summary.Run,
 			Rows: summary.Rows, Clients: summary.Clients, Results: summary.Results})
 	}
 	switch {
@@ -348,7 +348,7 @@ func (r *importRun) facts(s *sheetRun) []reports.Fact {
 }
 
 // reportBackup says that another workbook, or an edited one, was in the place of the new one, where it is now, and whether it was used.
-func (r *importRun) reportBackup(s *sheetRun, written reports.Written) {
+func (r *importRun) reportBackup(s *sheetRun, written reports.Placement) {
 	if written.Aside == "" {
 		return
 	}

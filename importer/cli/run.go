@@ -325,12 +325,12 @@ func (r *importRun) open(ctx context.Context) (err error) {
 	takenBy := map[string]string{}
 	for i, s := range r.sheets {
 		src := r.session.Sources[i]
-		given := src.Input.Given
+		given := src.Given
 		s.source, s.output, s.layout = src, o.output(given), newSheetLayout(src.Sheet())
 		s.record = ledger.Run{
 			ID: r.run, EnvironmentName: r.session.Env.Name,
 			Mapping: r.session.Mapping.Name.Text, MappingFile: safefile.Absolute(r.session.Mapping.File), MappingDigest: r.session.Mapping.Digest,
-			Input: given, InputDigest: src.Input.Digest, KeptInput: src.Input.Path, Version: thisVersion(), Started: r.started.UTC(),
+			Input: given, InputDigest: src.Digest, KeptInput: src.Path, Version: thisVersion(), Started: r.started.UTC(),
 		}
 		if i > 0 { // the first has the run's own id
 			s.record.ID = uuid.NewString()

@@ -20,82 +20,75 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Input is a copy of a sheet: an export that is being written or replaced cannot change under the run.
-type Input struct {
-	Path     string // of the copy
-	Given    string // the path that the user gave
-	Digest   string // SHA-256 in hex
-	Password string // opens it when it is encrypted, which the copy stays
+// Source is one of the sheets that a run reads: a copy, because an export that is being written or replaced must not change under the run.
+type Source struct {
+	*workbook.Table
+	Path     string            // of the copy
+	Given    string            // the path that the user gave
+	Digest   string            // SHA-256 in hex
+	Password string            // opens it when it is encrypted, which the copy stays
+	Workbook *workbook.Binding // when the sheet is a results workbook; else nil
+	Book     string            // what places call the file; "" when there is only one
 
+	table  int // index in Session.Sources
+	copied func(column, row int) problem.Copy
 	remove func() // removes the copy, unless it is kept
 }
 
 // Open opens the copy. Problems name the file that the user gave.
-func (in *Input) Open(o sheet.Options) (*sheet.Reader, error) {
-	o.As, o.Password = in.Given, in.Password
-	return sheet.Open(in.Path, o)
+func (src *Source) Open(o sheet.Options) (*sheet.Reader, error) {
+	o.As, o.Password = src.Given, src.Password
+	return sheet.Open(src.Path, o)
 }
 
-// copyInput copies a sheet into folder (0700), as a file (0600) of its own. With an empty folder the copy is temporary.
-func copyInput(given, folder string) (*Input, error) {
-	src, err := safefile.Open(given)
+// copyTo copies the sheet into folder (0700), as a file (0600) of its own. With an empty folder the copy is temporary.
+func (src *Source) copyTo(folder string) error {
+	given, err := safefile.Open(src.Given)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer src.Close()
-	in := &Input{Given: given}
+	defer given.Close()
 	if folder == "" {
 		folder, err = os.MkdirTemp("", "claimsheet-*") // 0700
 	} else {
 		err = os.MkdirAll(folder, 0o700)
 	}
 	if info, failed := os.Lstat(folder); failed == nil && !info.IsDir() {
-		return nil, problem.At(problem.Where{File: folder}, "state-folder", "this is not a folder; a link could lead the copies elsewhere").
+		return problem.At(problem.Where{File: folder}, "state-folder", "this is not a folder; a link could lead the copies elsewhere").
 			Hinted("move it away")
 	}
-	in.remove = func() {
-		_ = os.Remove(in.Path)
+	src.remove = func() {
+		_ = os.Remove(src.Path)
 		_ = os.Remove(folder) // stays unless it is empty
 	}
 	if err == nil {
-		err = in.copy(src, folder)
+		err = src.copy(given, folder)
 	}
 	if err != nil {
-		in.remove()
-		return nil, problem.At(problem.Where{File: folder}, "state-folder", "the sheet cannot be copied there: %v", problem.Cause(err)).
+		src.remove()
+		return problem.At(problem.Where{File: folder}, "state-folder", "the sheet cannot be copied there: %v", problem.Cause(err)).
 			Hinted("let this user write there, and see that the disk has room; or name another state folder with --state")
 	}
-	return in, nil
+	return nil
 }
 
 // copy makes the copy, durable because it may be kept, and computes its digest.
-func (in *Input) copy(src io.Reader, folder string) error {
-	dst, err := os.CreateTemp(folder, "*"+strings.ToLower(filepath.Ext(in.Given))) // 0600
+func (src *Source) copy(given io.Reader, folder string) error {
+	dst, err := os.CreateTemp(folder, "*"+strings.ToLower(filepath.Ext(src.Given))) // 0600
 	if err != nil {
 		return err
 	}
-	in.Path = dst.Name()
+	src.Path = dst.Name()
 	h := sha256.New()
-	_, err = io.Copy(io.MultiWriter(dst, h), src)
-	in.Digest = hex.EncodeToString(h.Sum(nil))
+	_, err = io.Copy(io.MultiWriter(dst, h), given)
+	src.Digest = hex.EncodeToString(h.Sum(nil))
 	return errors.Join(err, dst.Sync(), dst.Close())
-}
-
-// Source is one of the sheets that a run reads.
-type Source struct {
-	*workbook.Table
-	Input    *Input
-	Workbook *workbook.Binding // when the sheet is a results workbook; else nil
-	Book     string            // what places call the file; "" when there is only one
-
-	table  int // index in Session.Sources
-	copied func(column, row int) problem.Copy
 }
 
 // Sheet describes the sheet: its header, its file and its place among the session's sheets.
 func (src *Source) Sheet() cell.Sheet {
 	s := src.Table.Sheet()
-	s.File, s.Book, s.Table, s.Copied = src.Input.Given, src.Book, src.table, src.copied
+	s.File, s.Book, s.Table, s.Copied = src.Given, src.Book, src.table, src.copied
 	return s
 }
 
@@ -116,7 +109,7 @@ func (s *Session) Records() iter.Seq2[cell.Record, error] {
 // KeepInputs leaves the copies of the sheets in the state folder, so that workbooks can be made from them again.
 func (s *Session) KeepInputs() {
 	for _, src := range s.Sources {
-		src.Input.remove = func() {}
+		src.remove = func() {}
 	}
 }
 
@@ -129,11 +122,11 @@ func (s *Session) openSheets(o Options) error {
 	var found problem.List
 	books := cell.BookNames(o.Sheets)
 	for i, path := range o.Sheets {
-		src := &Source{Workbook: o.Workbook, Book: books[i], table: len(s.Sources)}
+		src := &Source{Given: path, Password: o.Password, Workbook: o.Workbook, Book: books[i], table: len(s.Sources)}
 		if o.Copied != nil {
 			src.copied = o.Copied[i]
 		}
-		err := s.openSheet(src, path, folder, o.Password)
+		err := s.openSheet(src, folder)
 		if err == nil {
 			s.Sources = append(s.Sources, src)
 		}
@@ -148,33 +141,32 @@ func (s *Session) openSheets(o Options) error {
 	return found.Err()
 }
 
-func (s *Session) openSheet(src *Source, path, folder, password string) (err error) {
-	if src.Input, err = copyInput(path, folder); err != nil {
+func (s *Session) openSheet(src *Source, folder string) (err error) {
+	if err := src.copyTo(folder); err != nil {
 		return err
 	}
-	s.closers = append(s.closers, func() { src.Input.remove() })
-	src.Input.Password = password
+	s.closers = append(s.closers, func() { src.remove() })
 	if src.Workbook == nil {
-		if err := workbook.RefuseAsSheet(path, src.Input.Path); err != nil {
+		if err := workbook.RefuseAsSheet(src.Given, src.Path); err != nil {
 			return err
 		}
 	}
-	if src.Table, err = workbook.Open(src.Input.Open, s.Mapping, src.Workbook); err == nil {
+	if src.Table, err = workbook.Open(src.Open, s.Mapping, src.Workbook); err == nil {
 		s.closers = append(s.closers, func() { _ = src.Close() })
 	}
 	return err
 }
 
-// Reopen opens the copy of a sheet that a run has kept and binds the run's mapping to it as it was bound then. copied is
-// that of cell.Sheet. The session must be closed, also after an error.
-func Reopen(m *mapping.Mapping, in *Input, copied func(column, row int) problem.Copy, service *mapping.Service, date string) (*Session, error) {
+// Reopen opens the copy of a sheet that a run has kept, of which src has Path, Given and Password, and binds the run's mapping to it as it
+// was bound then. copied is that of cell.Sheet. The session must be closed, also after an error.
+func Reopen(m *mapping.Mapping, src *Source, copied func(column, row int) problem.Copy, service *mapping.Service, date string) (*Session, error) {
 	s := &Session{Mapping: m, Service: service, RunDate: date}
-	src := &Source{Input: in, copied: copied}
+	src.copied = copied
 	var err error
-	if src.Workbook, err = workbook.Find(in.Path); err != nil {
+	if src.Workbook, err = workbook.Find(src.Path); err != nil {
 		return s, err
 	}
-	if src.Table, err = workbook.Open(in.Open, m, src.Workbook); err != nil {
+	if src.Table, err = workbook.Open(src.Open, m, src.Workbook); err != nil {
 		return s, err
 	}
 	s.Sources, s.closers = []*Source{src}, []func(){func() { _ = src.Close() }}
@@ -189,7 +181,7 @@ func (src *Source) otherSheets() problem.List {
 		return nil
 	}
 	hasRows := func(name string) bool { // one that cannot be read has none: it is not used
-		other, err := src.Input.Open(sheet.Options{Name: name})
+		other, err := src.Open(sheet.Options{Name: name})
 		if err != nil {
 			return false
 		}
@@ -208,7 +200,7 @@ func (src *Source) otherSheets() problem.List {
 	if len(names) == 0 {
 		return nil
 	}
-	return problem.List{problem.At(problem.Where{File: src.Input.Given, Table: src.table}, "other-sheets",
+	return problem.List{problem.At(problem.Where{File: src.Given, Table: src.table}, "other-sheets",
 		"only the sheet “%s” is read; these have rows too: %s", src.Sheet().Name, strings.Join(names, ", ")).
 		Hinted("sheet: {name: …} in the mapping names another one; rows of several sheets go into one, or into a file each")}
 }
