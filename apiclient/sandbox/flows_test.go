@@ -1,113 +1,70 @@
 package sandbox_test
 
 import (
-	"encoding/json"
+	"cmp"
+	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"claimsheet/apiclient/sandbox"
 )
 
-// The flows of the service document, as an integrator would send them by hand.
+// exchange is an entry of a file of testdata/conversations: below its name the method and path, with the content type behind "as"
+// unless that is application/json ("none" for none), then the body if there is one, and the whole answer.
+type exchange struct{ name, head, request, body string } // head is all but the answer
 
-func TestFlowA(t *testing.T) {
-	s := open(t, "")
-	made := post(t, s, v1Clients+"?leadRedirect=true", `{"email": "jane@example.com", "name": {"first": "Jane", "last": "Doe"}}`)
-	wantStart(t, s, made["redirectUrl"], "step 1")
-	golden(t, "flow-a.json", shown(t, s))
-}
-
-func TestFlowB(t *testing.T) {
-	s := open(t, "")
-	made := post(t, s, v1Clients+"?leadRedirect=true", `{"email":"jane@example.com"}`)
-	activities := v1Clients + "/" + made["clientId"] + "/activities"
-	opened := post(t, s, activities, `{"activityTemplateId":"`+signature+`","status":"Open"}`)
-	if opened["status"] != "Open" {
-		t.Errorf("created activity: %v, want status Open", opened)
+func exchanges(t testing.TB, file string) (list []exchange) {
+	t.Helper()
+	constants := strings.NewReplacer("(0)", details[:34], "(unknown)", unheardOf, "(case)", sandbox.CaseID,
+		"(1 MiB)", strings.Repeat("x", 1<<20-7), "(BOM)", "\ufeff")
+	for entry := range strings.SplitSeq(strings.TrimSpace(string(must(os.ReadFile(file))(t))), "\n\n") {
+		lines := strings.Split(entry, "\n\t")
+		last := len(lines) - 1
+		list = append(list, exchange{lines[0], strings.Join(lines[:last], "\n\t"), constants.Replace(lines[1]), constants.Replace(strings.Join(lines[2:last], ""))})
 	}
-	wantStart(t, s, made["redirectUrl"], "Signature")
-	post(t, s, activities, `{"activityTemplateId":"`+details+`","status":"Submitted","attributes":[
-		{"activityAttributeTemplateId":"`+surname+`","stringValue":"Doe"},
-		{"activityAttributeTemplateId":"00000000-0000-4000-8000-0000000000a4","boolValue":true},
-		{"activityAttributeTemplateId":"00000000-0000-4000-8000-0000000000a5","dateTimeValue":"1980-05-01T00:00:00Z"},
-		{"activityAttributeTemplateId":"00000000-0000-4000-8000-0000000000a6","dateTimeValue":"2026-02-28T09:30:00.5Z"},
-		{"activityAttributeTemplateId":"00000000-0000-4000-8000-0000000000a8","doubleValue":1234.5}]}`)
-	wantStart(t, s, made["redirectUrl"], "Signature")
-	golden(t, "flow-b.json", shown(t, s))
+	return list
 }
 
-func TestUseCase1(t *testing.T) {
-	s := open(t, "")
-	contact := newContact(t, s)
-	claim := newClaim(t, s, contact, "Loan 1")
-	post(t, s, v2+"/activities?claimId="+claim, completed(details, surname, "Accepted"))
-	wantStart(t, s, newLink(t, s, contact), "step 1")
-	golden(t, "use-case-1.json", shown(t, s))
-}
-
-func TestUseCase2(t *testing.T) {
-	s := open(t, "")
-	contact := newContact(t, s)
-	claim := newClaim(t, s, contact, "Loan 1")
-	post(t, s, v2+"/activities?claimId="+claim, completed(details, surname, "Submitted"))
-	post(t, s, v2+"/activities?claimId="+claim, completed(agreement, lender, "Accepted"))
-	post(t, s, v2+"/activities?claimId="+claim, opened(signature))
-	wantStart(t, s, newLink(t, s, contact), "Signature")
-	golden(t, "use-case-2.json", shown(t, s))
-}
-
-func TestUseCase3(t *testing.T) {
-	s := open(t, "")
-	contact := newContact(t, s)
-	post(t, s, v2+"/activities?contactId="+contact, completed(details, surname, "Submitted"))
-	for _, name := range []string{"Loan 1", "Loan 2"} {
-		claim := newClaim(t, s, contact, name)
-		post(t, s, v2+"/activities?claimId="+claim, completed(agreement, lender, "Accepted"))
-	}
-	post(t, s, v2+"/activities?contactId="+contact, opened(signature))
-	wantStart(t, s, newLink(t, s, contact), "Signature")
-	golden(t, "use-case-3.json", shown(t, s))
-}
-
-// An activity whose template has no attributes is back-filled with an empty list.
-func TestBackFillWithoutAttributes(t *testing.T) {
-	s := open(t, "")
-	contact := newContact(t, s)
-	made := post(t, s, v2+"/activities?contactId="+contact, strings.Replace(opened(signature), `"Open"`, `"Submitted","attributes":[]`, 1))
-	if made["status"] != "Submitted" {
-		t.Errorf("created activity: %v, want status Submitted", made)
-	}
-}
-
-// The first Open activity counts, wherever it is.
-func TestStartIsTheFirstOpenActivity(t *testing.T) {
-	s := open(t, "")
-	contact := newContact(t, s)
-	link := newLink(t, s, contact)
-	claim := newClaim(t, s, contact, "Loan 1")
-	post(t, s, v2+"/activities?claimId="+claim, opened(agreement))
-	post(t, s, v2+"/activities?contactId="+contact, opened(details))
-	wantStart(t, s, link, "Agreement")
-	wantStart(t, s, newLink(t, s, contact), "Agreement")
-}
-
-// The document does not show the body of a link request: none, {} and more are
-// accepted.
-func TestLinkBodies(t *testing.T) {
-	s := open(t, "")
-	path := v2 + "/contacts/" + newContact(t, s) + "/magic-link"
-	want(t, send(s, "POST", path, "", ""), http.StatusCreated)
-	want(t, send(s, "POST", path, "application/json; charset=UTF-8", "{}"), http.StatusCreated)
-	want(t, send(s, "POST", path, "application/json", `{"days":[7]}`), http.StatusCreated)
-}
-
-func TestNoRedirectURLUnlessAsked(t *testing.T) {
-	s := open(t, "")
-	for _, query := range []string{"", "?leadRedirect=false"} {
-		if made := post(t, s, v1Clients+query, `{"a":1}`); len(made) != 1 || made["clientId"] == "" {
-			t.Errorf("client create%s: %v, want a clientId and no more", query, made)
-		}
+// TestConversations holds the flows of the service's document, its look-ups and its refusals as an integrator would send them by hand. What an
+// exchange has made has its name: (jane) is its id, (JANE) the same in capitals, and (jane's url) its redirect url. A refusal changes nothing,
+// and says what is wrong without the values that were sent, which may be personal data. Beside a conversation stands what the service holds
+// at its end.
+func TestConversations(t *testing.T) {
+	t.Parallel()
+	for _, file := range must(filepath.Glob("testdata/conversations/*.txt"))(t) {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			s, seen, made := open(t, ""), map[string]string{}, []string(nil)
+			var got []string
+			for _, e := range exchanges(t, file) {
+				expand := strings.NewReplacer(made...)
+				request, contentType, typed := strings.Cut(expand.Replace(e.request), " as ")
+				if !typed {
+					contentType = "application/json"
+				}
+				method, path, _ := strings.Cut(request, " ")
+				before := shown(t, s)
+				w := send(s, method, path, strings.TrimPrefix(contentType, "none"), expand.Replace(e.body))
+				if w.Code >= 400 {
+					same(t, e.name+" has changed the service", before, shown(t, s))
+				}
+				answer := random.ReplaceAllStringFunc(w.Body.String(), func(id string) string {
+					name := "(" + e.name + ")"
+					if strings.HasPrefix(id, "/") {
+						name = "(" + e.name + "'s url)"
+					}
+					if seen[id] == "" && w.Code == http.StatusCreated {
+						seen[id], made = name, append(made, name, id, strings.ToUpper(name), strings.ToUpper(id))
+					}
+					return cmp.Or(seen[id], id)
+				})
+				got = append(got, fmt.Sprintf("%s\n\t%d %s", e.head, w.Code, answer))
+			}
+			golden(t, "conversations/"+filepath.Base(file), strings.Join(got, "\n"))
+			golden(t, "conversations/"+strings.TrimSuffix(filepath.Base(file), "txt")+"json", shown(t, s))
+		})
 	}
 }
 
@@ -120,21 +77,6 @@ func TestBaseURL(t *testing.T) {
 	}
 	if at := get(t, s, path); at["startsAt"] != "step 1" {
 		t.Errorf("redirect url leads to %v, want step 1", at)
-	}
-}
-
-// The answer with the templates is exactly the given data, in both versions.
-func TestTemplates(t *testing.T) {
-	o := options(t, "")
-	s := open(t, "")
-	for _, path := range []string{v2 + "/activity-templates", "/funnel/v1/cases/" + sandbox.CaseID + "/activity-templates"} {
-		w := send(s, "GET", path, "", "")
-		var got, want any
-		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != http.StatusOK {
-			t.Fatalf("GET %s: %d, %v", path, w.Code, err)
-		}
-		noError(t, json.Unmarshal(o.Templates, &want))
-		same(t, path, want, got)
 	}
 }
 
