@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 )
@@ -82,15 +80,6 @@ func TestBindRefusesResultColumns(t *testing.T) {
 	mustBind(t, "name: n\napi: v2\nclient: {key: E, lookup: {email: E}, fields: {email: E}}\n", sheet, nil)
 }
 
-// An exact header wins over one that differs in case or white space.
-func TestBindPrefersTheExactHeader(t *testing.T) {
-	sheet, records := leads("No | Amount | amount | Post Code", "1 | 1 | 2 | 3")
-	b := mustBind(t, fields("exact: amount", "capital: Amount", "folded: \"POST\u00a0 code\"", "narrow: ' post code '"), sheet, nil)
-	if got := outlines(planAll(b, records))[1]; got != `client [2] exact="2" capital="1" folded="3" narrow="3"` {
-		t.Errorf("the plan has %s", got)
-	}
-}
-
 // Without a sheet or a service what belongs to it is not checked: `check` can
 // be run before there is either.
 func TestBindWithoutSheetOrService(t *testing.T) {
@@ -101,35 +90,6 @@ func TestBindWithoutSheetOrService(t *testing.T) {
 	m = mustParse(t, "name: a\napi: v1\nclient: {key: No, existing: create, fields: {no: {expr: '1 +'}, born: {value: x, type: Date}}}")
 	if _, problems := mapping.Bind(m, nil, nil, runDate); len(problems) != 2 {
 		t.Errorf("expected the expression and the constant, got:\n%s", report(problems))
-	}
-}
-
-// The type is the service's if it has one, else the mapping's, else Text;
-// those of the last kind are listed.
-func TestBindSettlesTypes(t *testing.T) {
-	sheet, records := leads("No | A", "1 | 1")
-	b := mustBind(t, `name: a
-api: v2
-client: {key: No, existing: create, fields: {no: No}}
-workflow: {name: w}
-claims: [{key: No, name: "{No}"}]
-activities:
-  - {template: T, attributes: {Told: A, Said: {column: A, type: Currency}, Both: {column: A, type: Checkbox}, Untold: A}}
-  - {template: T, id: again, on: claim, attributes: {Untold: A, Other: A}}
-`, sheet, service(template("T", "Told:Number", "Said", "Both:Checkbox", "Untold", "Other")))
-	want := []string{
-		`1 a "1" [2]`,
-		`client [2] no="1"`,
-		`activity/T@client [2] Submitted Told=1 Said=1 Both=true Untold="1"`,
-		`claim/claim/1 [2] 1`,
-		`activity/again@claim/1 [2] Submitted Untold="1" Other="1"`,
-		`link [2]`,
-	}
-	if d := cmp.Diff(want, outlines(planAll(b, records))); d != "" {
-		t.Errorf("plan (-want +got):\n%s", d)
-	}
-	if d := cmp.Diff([]string{"T/Untold", "T/Other"}, b.Untyped()); d != "" {
-		t.Errorf("attributes whose type nobody says (-want +got):\n%s", d)
 	}
 }
 

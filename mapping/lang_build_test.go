@@ -167,6 +167,9 @@ func outline(p mapping.Plan) []string {
 				line += sent(a)
 			}
 		}
+		if s.KnownID != "" {
+			line += " known as " + s.KnownID
+		}
 		lines = append(lines, line)
 	}
 	return lines
