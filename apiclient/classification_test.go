@@ -257,16 +257,22 @@ func newFaults(t *testing.T) faults {
 		"closed in a proxy's tunnel":                  {answer: same(apitest.Bytes("")), tls: true, change: behindProxy("")},
 		"reset over TLS":                              {answer: same(apitest.ThenReset(apitest.Bytes(""))), tls: true},
 
-		"half a status line":   {answer: same(apitest.Bytes("HTTP/1.1 20"))},
-		"not HTTP":             {answer: same(apitest.Bytes("SSH-2.0-OpenSSH_9.2\r\n\r\n"))},
-		"head over 64 KiB":     {answer: same(apitest.Bytes("HTTP/1.1 201 x\r\nX: " + strings.Repeat("x", 100<<10) + "\r\n\r\n"))},
+		"half a status line": {answer: same(apitest.Bytes("HTTP/1.1 20"))},
+		"not HTTP":           {answer: same(apitest.Bytes("SSH-2.0-OpenSSH_9.2\r\n\r\n"))},
+		"head over 64 KiB":   {answer: same(apitest.Bytes("HTTP/1.1 201 x\r\nX: " + strings.Repeat("x", 100<<10) + "\r\n\r\n"))},
+		"head of 60 KiB": {answer: func(col column) apitest.RawReply {
+			return apitest.Whole("201 x", col.body(`"https://a.example"`), "X: "+strings.Repeat("x", 60<<10))
+		}},
 		"chunks that are none": {answer: same(apitest.Bytes("HTTP/1.1 201 x\r\nTransfer-Encoding: chunked\r\n\r\n{\"contactId\":1}"))},
 
-		"body cut":         {answer: bodied(func(body string) apitest.RawReply { return apitest.Bytes(head(len(body)+1) + body) })},
-		"body reset":       {answer: bodied(func(body string) apitest.RawReply { return apitest.ThenReset(apitest.Bytes(head(len(body)+1) + body)) })},
-		"not JSON":         {answer: bodied(func(body string) apitest.RawReply { return apitest.Whole("201 x", body+"}") })},
-		"web page":         {answer: same(apitest.Bytes("HTTP/1.1 200 x\r\nContent-Type: text/html\r\n\r\n<!doctype html><p>Log in"))},
-		"body over 1 MiB":  {answer: bodied(func(body string) apitest.RawReply { return apitest.Whole("201 x", body+strings.Repeat(" ", 1<<20)) })},
+		"body cut":        {answer: bodied(func(body string) apitest.RawReply { return apitest.Bytes(head(len(body)+1) + body) })},
+		"body reset":      {answer: bodied(func(body string) apitest.RawReply { return apitest.ThenReset(apitest.Bytes(head(len(body)+1) + body)) })},
+		"not JSON":        {answer: bodied(func(body string) apitest.RawReply { return apitest.Whole("201 x", body+"}") })},
+		"web page":        {answer: same(apitest.Bytes("HTTP/1.1 200 x\r\nContent-Type: text/html\r\n\r\n<!doctype html><p>Log in"))},
+		"body over 1 MiB": {answer: bodied(func(body string) apitest.RawReply { return apitest.Whole("201 x", body+strings.Repeat(" ", 1<<20)) })},
+		"body compressed": {answer: bodied(func(body string) apitest.RawReply {
+			return apitest.Whole("201 x", zipped(body), "Content-Encoding: gzip")
+		})},
 		"no id":            {answer: saying("201", `{"other":"a"}`)},
 		"id null":          {answer: withID("201", "null")},
 		"id empty":         {answer: withID("201", `""`)},

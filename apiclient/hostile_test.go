@@ -110,13 +110,13 @@ func TestALinkIsExactOrThereIsNone(t *testing.T) {
 	}
 }
 
-// bomb is 1 GiB of blanks, as about 1 MB of gzip.
-func bomb() string {
+// zipped is a text as gzip.
+func zipped(text string) string {
 	var member bytes.Buffer
 	z := gzip.NewWriter(&member)
-	_, _ = z.Write(bytes.Repeat([]byte(" "), 16<<20))
+	_, _ = io.WriteString(z, text)
 	_ = z.Close()
-	return strings.Repeat(member.String(), 64)
+	return member.String()
 }
 
 // endlessly writes text until a GiB has gone out or the client stops reading.
@@ -136,7 +136,7 @@ func endlessly(before, text string) apitest.RawReply {
 func TestAnswersWithoutEndTakeLittleMemory(t *testing.T) {
 	testform.OnlyLong(t)
 	const ok = "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\n"
-	packed := bomb()
+	packed := strings.Repeat(zipped(strings.Repeat(" ", 16<<20)), 64) // 1 GiB of blanks, as about 1 MB
 	floods := map[string]apitest.RawReply{
 		"body without a length": endlessly(ok+"\r\n", " "),
 		"body in chunks":        endlessly(ok+"Transfer-Encoding: chunked\r\n\r\n", "1000\r\n"+strings.Repeat(" ", 4096)+"\r\n"),
