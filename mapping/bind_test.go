@@ -80,19 +80,6 @@ func TestBindRefusesResultColumns(t *testing.T) {
 	mustBind(t, "name: n\napi: v2\nclient: {key: E, lookup: {email: E}, fields: {email: E}}\n", sheet, nil)
 }
 
-// Without a sheet or a service what belongs to it is not checked: `check` can
-// be run before there is either.
-func TestBindWithoutSheetOrService(t *testing.T) {
-	m := mustParse(t, string(mustRead(t, "testdata/lang/ok/everything.yaml")))
-	if b, problems := mapping.Bind(m, nil, nil, runDate); b == nil || len(problems) > 0 {
-		t.Errorf("bound to nothing it has problems:\n%s", report(problems))
-	}
-	m = mustParse(t, "name: a\napi: v1\nclient: {key: No, existing: create, fields: {no: {expr: '1 +'}, born: {value: x, type: Date}}}")
-	if _, problems := mapping.Bind(m, nil, nil, runDate); len(problems) != 2 {
-		t.Errorf("expected the expression and the constant, got:\n%s", report(problems))
-	}
-}
-
 // Ids are compared ignoring case, as UUIDs are; the one that template_ids
 // names is taken even where the name is not shared.
 func TestBindTakesTemplateIDs(t *testing.T) {
@@ -215,15 +202,5 @@ activities: [{template: T, on: loan, attributes: {X: lender}}]
 		"    hint: use it in place of the column, in the entry or in the activities on: loan; or take it out\n"
 	if got := report(b.Warnings()); got != want {
 		t.Errorf("got:\n%swant:\n%s", got, want)
-	}
-}
-
-// TestFindColumn: a column without a header has no name.
-func TestFindColumn(t *testing.T) {
-	sheet, _ := leads("No | | Ref | ref")
-	for name, want := range map[string]int{"no": 0, "": -1, " ": -1, "Ref": 2, "REF": -1, "Ref [D]": 3, "Other": -1} {
-		if got := mapping.FindColumn(sheet, name); got != want {
-			t.Errorf("%q: %d, want %d", name, got, want)
-		}
 	}
 }

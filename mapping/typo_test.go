@@ -16,36 +16,25 @@ client:
   key: No
   lookup: {email: Mail}
   existing: create
-  fields: {no: No, x: {column: A}}
-claims: [{key: No, name: "{No}"}]
-workflow: {name: w, template_identifier: W}
-activities:
-  - {template: T, on: claim, attributes: {A: No}}
-  - {template: U, status: Open}
-`
-	oneSlip(t, whole, map[string]string{
-		"clinet:": "client:", "nam:": "name:", "ky: No\n": "key: No\n", "lookups: {email": "lookup: {email", "feilds:": "fields:", "colum: A": "column: A",
-		"claim: [": "claims: [", "nmae: \"{No}": "name: \"{No}", "tempalte: T": "template: T", "atributes:": "attributes:", "status: Opened": "status: Open",
-		"staus: Open": "status: Open", "status: Finished": "status: Open", "existing: creat\n": "existing: create\n", "template_id: W": "template_identifier: W",
-		"api: v3": "api: v2", "emial: Mail": "email: Mail", "workflows: {": "workflow: {", "fields: {}": "fields: {no: No, x: {column: A}}",
-	})
-}
-
-// One slip in an entry of contacts, or in what claims say of contacts, is one problem
-// too.
-func TestOneSlipInContacts(t *testing.T) {
-	t.Parallel()
-	const whole = `name: a
-api: v2
-client: {key: No, lookup: {email: Mail}, fields: {no: No, born: {column: Born, type: Date, format: [dd/mm/yyyy, d mmm yyyy]}}}
+  fields: {no: No, x: {column: A}, born: {column: Born, type: Date, format: [dd/mm/yyyy, d mmm yyyy]}}
 contacts:
   - id: partner
     key: P
     lookup: {email: P}
     fields: {email: P}
 claims: [{key: No, name: "{No}", claimants: [client, partner]}]
+workflow: {name: w, template_identifier: W}
+activities:
+  - {template: T, on: claim, attributes: {A: No}}
+  - {template: U, status: Open}
 `
-	oneSlip(t, whole, map[string]string{
+	mustParse(t, whole)
+	for slip, right := range map[string]string{
+		"clinet:": "client:", "nam:": "name:", "ky: No\n": "key: No\n", "lookups: {email": "lookup: {email", "feilds:": "fields:", "colum: A": "column: A",
+		"claim: [": "claims: [", "nmae: \"{No}": "name: \"{No}", "tempalte: T": "template: T", "atributes:": "attributes:", "status: Opened": "status: Open",
+		"staus: Open": "status: Open", "status: Finished": "status: Open", "existing: creat\n": "existing: create\n", "template_id: W": "template_identifier: W",
+		"api: v3": "api: v2", "emial: Mail": "email: Mail", "workflows: {": "workflow: {",
+		"fields: {}\ncontacts": "fields: {no: No, x: {column: A}, born: {column: Born, type: Date, format: [dd/mm/yyyy, d mmm yyyy]}}\ncontacts",
 		"lookup: P": "lookup: {email: P}", "lookup: {emial: P}": "lookup: {email: P}",
 		"claimants: [client, partnr]": "claimants: [client, partner]", "claimants: ": "claimants: [client, partner]", "claimants: []": "claimants: [client, partner]",
 		"claimants: {a: b}": "claimants: [client, partner]", "claimants: [{id: env:X}]": "claimants: [client, partner]",
@@ -53,15 +42,7 @@ claims: [{key: No, name: "{No}", claimants: [client, partner]}]
 		"administrator: {ident: env:X}, claimants": "claimants", "administrator: [partner], name": "name",
 		"fields: {}\nclaims": "fields: {email: P}\nclaims",
 		"[dd/mm/yyyy, [a]]":  "[dd/mm/yyyy, d mmm yyyy]", `[dd/mm/yyyy, ""]`: "[dd/mm/yyyy, d mmm yyyy]", "[dd/mm/yyyy, foo]": "[dd/mm/yyyy, d mmm yyyy]",
-	})
-}
-
-// oneSlip makes each slip in the place of what is right in a mapping without mistakes,
-// and wants one problem of it.
-func oneSlip(t *testing.T, whole string, slips map[string]string) {
-	t.Helper()
-	mustParse(t, whole)
-	for slip, right := range slips {
+	} {
 		source := strings.Replace(whole, right, slip, 1)
 		if source == whole {
 			t.Fatalf("%q is not in the mapping", right)
