@@ -35,7 +35,7 @@ activities:
 		"staus: Open": "status: Open", "status: Finished": "status: Open", "existing: creat\n": "existing: create\n", "template_id: W": "template_identifier: W",
 		"api: v3": "api: v2", "emial: Mail": "email: Mail", "workflows: {": "workflow: {",
 		"fields: {}\ncontacts": "fields: {no: No, x: {column: A}, born: {column: Born, type: Date, format: [dd/mm/yyyy, d mmm yyyy]}}\ncontacts",
-		"lookup: P": "lookup: {email: P}", "lookup: {emial: P}": "lookup: {email: P}",
+		"lookup: P":            "lookup: {email: P}", "lookup: {emial: P}": "lookup: {email: P}",
 		"claimants: [client, partnr]": "claimants: [client, partner]", "claimants: ": "claimants: [client, partner]", "claimants: []": "claimants: [client, partner]",
 		"claimants: {a: b}": "claimants: [client, partner]", "claimants: [{id: env:X}]": "claimants: [client, partner]",
 		"- id:\n": "- id: partner\n", "- id: [partner]\n": "- id: partner\n", "- ident: partner\n": "- id: partner\n",
