@@ -27,26 +27,6 @@ func populate(t testing.TB, h http.Handler) string {
 	return contact
 }
 
-func TestRestartSeesTheSame(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "new", "folder")
-	first := open(t, dir)
-	contact := populate(t, first)
-	before := first.Snapshot()
-	noError(t, first.Close())
-
-	second := open(t, dir)
-	same(t, "after a restart", before, second.Snapshot())
-	if got := get(t, second, v2+"/contacts/by-email/jane@example.com")["contactId"]; got != contact {
-		t.Errorf("look-up after a restart: %s, want %s", got, contact)
-	}
-	wantStart(t, second, before.Clients[0].RedirectURL, "Signature")
-	wantStart(t, second, before.Clients[1].Links[0].RedirectURL, "step 1")
-	newClaim(t, second, contact, "Loan 2")
-	if got := len(second.Snapshot().Clients[1].Claims); got != 2 {
-		t.Errorf("%d claims after a restart and another one, want 2", got)
-	}
-}
-
 func TestFilesArePrivate(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no permission bits")

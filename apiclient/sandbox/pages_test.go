@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -351,20 +350,6 @@ func TestClientsCompleteActivities(t *testing.T) {
 	wantSteps(t, browse(t, again, s.annsLink, nil), 5, 5, "Nothing is waiting for you", "Sign Completed on this site", "Bobby")
 	wantPage(t, browse(t, again, s.annsLink, nil), nil, "again")
 	wantPage(t, browse(t, again, again.Dashboard()+"/clients/"+s.ann, nil), []string{"Entered by the client", "back-filled", "Bobby"}, "again")
-}
-
-// Of two forms that are sent at the same moment, one completes the activity.
-func TestCompletedOnce(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	s := play(t, dir, "")
-	var group sync.WaitGroup
-	for range 8 {
-		group.Go(func() { browse(t, s, s.form, url.Values{aText: {"Doe"}}) })
-	}
-	group.Wait()
-	s.Close()
-	same(t, "the current step", "Bank", get(t, open(t, dir), s.annsLink)["startsAt"]) // a journal with two entries of one activity would be damaged
 }
 
 func TestDashboard(t *testing.T) {
