@@ -115,22 +115,6 @@ func TestStoppingWhileARequestIsOnItsWay(t *testing.T) {
 	}
 }
 
-func TestTimeLimits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		never := func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
-		c := against(t, never)
-		start := time.Now()
-		if v := c.Create(t.Context(), createContact(c)); v.Effect != apiclient.Uncertain || time.Since(start) != 3*time.Minute {
-			t.Errorf("a POST: %s after %v; want uncertain after 3m", v.Effect, time.Since(start))
-		}
-		start = time.Now()
-		_, err := c.Find(t.Context(), apiclient.ByEmail, "jane@example.com")
-		if err == nil || time.Since(start) != 30*time.Second {
-			t.Errorf("a GET: %v after %v; want an error after 30s", err, time.Since(start))
-		}
-	})
-}
-
 // No text that may be logged repeats anything of the request, its target or the
 // answer.
 func TestReasonsHoldNoPersonalData(t *testing.T) {
@@ -160,5 +144,40 @@ func TestReasonsHoldNoPersonalData(t *testing.T) {
 				t.Errorf("%q holds %q", text, canary)
 			}
 		}
+	}
+}
+
+// A request has its time, whether the service is silent from the beginning, stalls in its answer or drips for ever.
+func TestTimeLimits(t *testing.T) {
+	for name, silent := range map[string]struct {
+		drips string
+		post  time.Duration
+	}{
+		"from the beginning": {"", 2 * time.Minute}, "amid the answer": {" ", time.Minute + 20*time.Millisecond}, "in this process": {"", 3 * time.Minute},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := wire(t, &wired{opens: func() time.Duration { return 0 }, says: func(_ int, w http.ResponseWriter) {
+				for range 200 {
+					if _, _ = io.WriteString(w, silent.drips); silent.drips != "" {
+						_ = http.NewResponseController(w).Flush()
+					}
+					time.Sleep(time.Second)
+				}
+			}})
+			c := s.clients(t, 1, func(int, *apiclient.Config) {})[0]
+			if name == "in this process" {
+				c = against(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+			}
+			start := time.Now()
+			v := c.Create(t.Context(), createContact(c))
+			if v.Effect != apiclient.Uncertain || !strings.Contains(v.Reason, "within the time allowed") || time.Since(start) != silent.post {
+				t.Errorf("silent %s, a POST: %s (%s) after %v; want uncertain after %v", name, v.Effect, v.Reason, time.Since(start), silent.post)
+			}
+			start = time.Now()
+			if _, err := c.Find(t.Context(), apiclient.ByEmail, "jane@example.com"); err == nil || time.Since(start) != 30*time.Second {
+				t.Errorf("silent %s, a GET: %v after %v; want an error after 30s", name, err, time.Since(start))
+			}
+			time.Sleep(4 * time.Minute) // until the service has ended
+		})
 	}
 }
