@@ -205,7 +205,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 				return o, err
 			}
 		}
-		d.learn(func(known *ledger.Step) { known.To, known.NotFound = event.To, event.NotFound })
+		d.known.To, d.known.NotFound = event.To, event.NotFound
 	}
 }
 
@@ -235,7 +235,7 @@ func (r *clientRun) attempt(ctx context.Context, d *decision) (v apiclient.Verdi
 		return v, stale, nil
 	}
 	defer r.releaseSlot()
-	if err := r.intend(d); err != nil {
+	if err := r.intend(*d); err != nil {
 		return v, withdrawn, err
 	}
 	if slot.Await(ctx); r.isStale(*d, asOf) || !r.job.gate.open() || !r.job.stillLocked() { // since the intent
@@ -545,7 +545,7 @@ func (r *clientRun) planned(d decision) (stepOutcome, error) {
 	if d.step.Kind == mapping.ClientStep || d.step.On != "" {
 		event := r.event(d, ledger.Done)
 		event.Via = ledger.ViaAnswer
-		r.identify(&event, &d)
+		r.identify(&event, d)
 		r.pending = append(r.pending, event)
 	}
 	if err := r.commit(); err != nil { // as before a request

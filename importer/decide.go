@@ -39,8 +39,8 @@ const (
 // decision is what is to be done about one step of a plan, and why.
 type decision struct {
 	step    *mapping.Step // the plan's, or a changed copy
-	known   *ledger.Step  // as the ledger has it, and what has changed since; the zero Step when it does not know the step
-	wanted  *wanted       // what the step asks for; nil until it is needed
+	known   ledger.Step   // as the ledger has it, and what has changed since; the zero Step when it does not know the step
+	wanted  *wanted       // what the step asks for
 	action  action
 	why     string        // for changed, undecided, givenUp, rejected and heldBack
 	saying  string        // of rejected: why, without personal data; "" for none
@@ -50,16 +50,6 @@ type decision struct {
 	shown   *mapping.Step // what reports show instead of step; nil for step itself
 	lookup  lookedUp      // of a client who is new to the ledger; zero without a look-up
 	inRun   bool          // it was done in this run: for another client, before the client was read again, or by another process
-}
-
-// unknownStep is what is known of a step that the ledger does not know. It is never changed: see learn.
-var unknownStep ledger.Step
-
-// learn changes what is known of the step, for this decision alone.
-func (d *decision) learn(change func(known *ledger.Step)) {
-	known := *d.known
-	change(&known)
-	d.known = &known
 }
 
 // reject decides that a client is not created.
@@ -126,12 +116,7 @@ func contactsNeeded(step *mapping.Step) []string {
 
 // decideStep is decide for one step, without what depends on the others.
 func decideStep(plan mapping.Plan, step *mapping.Step, known map[string]ledger.Step, b *mapping.Binding) decision {
-	d := decision{step: step, known: &unknownStep}
-	if _, isKnown := known[step.Key]; isKnown { // looked up once more, so that new steps, which are many, need no copy
-		was := known[step.Key]
-		d.known = &was
-		d.wanted = wantedOf(plan, step, b.Mapping().Name.Text)
-	}
+	d := decision{step: step, known: known[step.Key], wanted: wantedOf(plan, step, b.Mapping().Name.Text)}
 	switch d.known.To {
 	case ledger.Done:
 		d.compare(b)
@@ -222,7 +207,7 @@ func noteOlderLink(decisions []decision) {
 	var link ledger.Step
 	for _, d := range decisions {
 		if d.step.Kind == mapping.LinkStep && d.known.To == ledger.Done {
-			link = *d.known
+			link = d.known
 		}
 	}
 	for i := range decisions {

@@ -233,7 +233,7 @@ func (o addressOwner) refusal(who mapping.Identity) (why, advice string) {
 // In a dry run it will be.
 func (r *clientRun) adopt(d *decision, id string) {
 	r.ids[d.step.Key] = id
-	d.learn(func(known *ledger.Step) { known.To, known.ID, known.Via = ledger.Done, id, ledger.ViaAdopted })
+	d.known.To, d.known.ID, d.known.Via = ledger.Done, id, ledger.ViaAdopted
 	d.action, d.why = adopted, ""
 	if r.job.mode == dry {
 		d.action = willAdopt
@@ -327,7 +327,7 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 	id := first.lookup.id
 	r.reused = first.known.Attempts == 0
 	event := r.job.foundEvent(r.plan, id)
-	r.identify(&event, first)
+	r.identify(&event, *first)
 	r.adopt(first, id)
 	if r.reused {
 		skipActivities(r.decisions, r.job.Binding)
@@ -540,7 +540,7 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 		d.why = clash
 		return err
 	}
-	d.learn(func(known *ledger.Step) { known.URL = event.URL })
+	d.known.URL = event.URL
 	r.adopt(d, found)
 	action := d.action
 	if d.compare(j.Binding); d.action == unchanged {
@@ -632,7 +632,7 @@ func (r *clientRun) ownerOfKnownID(known map[string]ledger.Step) (map[string]led
 func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, error) {
 	event := r.event(d, ledger.Done)
 	event.Via, event.Reason, event.ID = ledger.ViaSheet, "the sheet gives its id", d.step.KnownID
-	r.identify(&event, &d)
+	r.identify(&event, d)
 	if t, taken, err := r.job.Ledger.StepWithID(uninterrupted, event); err != nil {
 		return stepOutcome{}, err
 	} else if taken && d.step.Kind == mapping.ClaimStep && t.Holder.ClientKey == event.ClientKey && t.Holder.Mapping != event.Mapping && d.known.To == "" &&

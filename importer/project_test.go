@@ -92,7 +92,7 @@ func TestDoubted(t *testing.T) {
 		{ledger.Uncertain, ledger.ViaWorkbook, 0, true},
 	} {
 		known := ledger.Step{Event: ledger.Event{To: tt.to, Via: tt.via}, Attempts: tt.attempts}
-		if got := (decision{known: &known}).isDoubted(); got != tt.want {
+		if got := (decision{known: known}).isDoubted(); got != tt.want {
 			t.Errorf("%+v: %t", tt, got)
 		}
 	}

@@ -232,30 +232,20 @@ func (r *clientRun) event(d decision, to ledger.State) ledger.Event {
 	})
 }
 
-// wanted returns what a step asks for. decideStep leaves it out of the decision if the ledger does not
-// know the step.
-func (r *clientRun) wanted(d *decision) *wanted {
-	if d.wanted == nil {
-		d.wanted = wantedOf(r.plan, d.step, r.job.Binding.Mapping().Name.Text)
-	}
-	return d.wanted
-}
-
 // identify adds to the event of a step what it asks for, with the addresses that the client owns
 // from then on.
-func (r *clientRun) identify(e *ledger.Event, d *decision) {
-	w := r.wanted(d)
-	e.Addresses = w.Addresses
+func (r *clientRun) identify(e *ledger.Event, d decision) {
+	e.Addresses = d.wanted.Addresses
 	if r.job.mode != dry || r.job.hasContacts() { // else no later client of a dry run asks for it
-		e.Data, e.Digest = w.json(), w.digest()
+		e.Data, e.Digest = d.wanted.json(), d.wanted.digest()
 	}
 	if r.job.ifKnown(r.plan) != mapping.Create {
-		e.LookedUp = w.asked()
+		e.LookedUp = d.wanted.asked()
 	}
 }
 
-func (r *clientRun) intend(d *decision) error {
-	intent := r.event(*d, ledger.Sent)
+func (r *clientRun) intend(d decision) error {
+	intent := r.event(d, ledger.Sent)
 	r.identify(&intent, d)
 	if d.known.To == ledger.Uncertain && !d.known.NotFound {
 		intent.Via = ledger.ViaRepeatable
@@ -277,7 +267,7 @@ func (r *clientRun) withdraw(d *decision) {
 		event.To, event.Reason, event.NotFound = ledger.Uncertain, reasonNotRepeated, d.known.NotFound
 	}
 	r.pending = append(r.pending, event)
-	d.learn(func(known *ledger.Step) { known.To = event.To })
+	d.known.To = event.To
 }
 
 func (r *clientRun) record(event ledger.Event) error {
@@ -413,7 +403,7 @@ func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verd
 // stopped, an attempt of an earlier run says nothing. A report, which has no Service, reads the
 // answer without the rules of an environment, and a 2xx not at all.
 func (r *clientRun) projected(ctx context.Context, d decision) stepOutcome {
-	known, stopped := *d.known, ctx.Err() != nil
+	known, stopped := d.known, ctx.Err() != nil
 	if known.To == "" || stopped && !slices.Contains(r.job.Runs, known.Run) {
 		return r.job.notStarted(ctx, d, "")
 	}
