@@ -514,11 +514,15 @@ func sameID(a, b string) bool { return strings.EqualFold(a, b) }
 
 // takenNames returns a problem for each claim to be created whose name another claim of
 // the client has, or may have: the names of one client's claims must differ (service
-// document, "V2 flows"). The other claim is to be created too, or it is an earlier one. Of an
+// document, "V2 flows"). The other claim is an earlier one, or one that is to be created before. Of an
 // earlier one the name is not known if the sheet gave its id, or if its data were purged and
 // the sheet does not ask for it any more.
-func takenNames(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding) problem.List {
-	taken, byName := map[string]bool{}, map[string][]*mapping.Step{}
+func takenNames(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding) (found problem.List) {
+	const earlier = "an earlier claim of the client, as claimsheet history shows,"
+	taken := map[string]string{} // by name the claim that has it, in words
+	for name := range claimNames(known) {
+		taken[name] = earlier
+	}
 	var wanted []*mapping.Step // the claims to be created
 	for i := range plan.Steps {
 		step := &plan.Steps[i]
@@ -526,34 +530,20 @@ func takenNames(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Bind
 			continue
 		}
 		switch was := known[step.Key]; {
-		case mayExist(was.To):
-			taken[step.Name] = taken[step.Name] || was.Data == nil && was.Via != ledger.ViaSheet // its data were purged
-		case was.To != ledger.Closed:
-			wanted, byName[step.Name] = append(wanted, step), append(byName[step.Name], step)
+		case !mayExist(was.To) && was.To != ledger.Closed:
+			wanted = append(wanted, step)
+		case mayExist(was.To) && was.Data == nil && was.Via != ledger.ViaSheet: // its data were purged
+			taken[step.Name] = earlier
 		}
 	}
-	if len(wanted) == 0 {
-		return nil
-	}
-	maps.Copy(taken, claimNames(known))
-	var found problem.List
 	for _, step := range wanted {
-		other, hint, part := "an earlier claim of the client", ". claimsheet history shows the client's claims", false
-		if same := byName[step.Name]; !taken[step.Name] {
-			of := same[0]
-			switch {
-			case len(same) == 1:
-				continue
-			case of == step:
-				of = same[1]
-			default:
-				part = step.Rows[0].Table() == of.Rows[0].Table() // each sheet's workbook lists its own
-			}
-			other, hint = "that of "+nameAt(b, of).String(), ""
+		other, isTaken := taken[step.Name]
+		if !isTaken {
+			taken[step.Name] = "that of " + nameAt(b, step).String()
+			continue
 		}
 		p := problem.At(nameAt(b, step), "claim-name", "the claim has the same name as %s, and the names of one client's claims must differ", other).
-			Hinted("correct the cell; or add a column of the claim's key to its name, for example {Agreement no}%s", hint)
-		p.Part = part
+			Hinted("correct the cell; or add a column of the claim's key to its name, for example {Agreement no}")
 		if step.NameSource != nil {
 			p.Seen = strings.Join(step.NameSource.Texts, " ")
 		}

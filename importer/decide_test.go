@@ -315,7 +315,7 @@ func TestDecideLinks(t *testing.T) {
 // earlier claims, as far as the ledger knows their names, and never two of the latter.
 func TestTakenNames(t *testing.T) {
 	b := bound(t, tableMapping)
-	one, two, same := claimStep("claim/loan/1", "Loan"), claimStep("claim/loan/2", "Loan"), []string{"as that of", "as that of"}
+	one, two, same := claimStep("claim/loan/1", "Loan"), claimStep("claim/loan/2", "Loan"), []string{"as that of"}
 	known := two
 	known.KnownID = "k-2"
 	earlier, pair := []string{"as an earlier claim"}, []mapping.Step{one, two}
