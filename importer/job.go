@@ -2,7 +2,6 @@ package importer
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -45,30 +44,6 @@ type Ledger interface {
 	ClaimedElsewhere(ctx context.Context, owner ledger.ClientKey, mapping string, steps []string) (otherMapping string, ok bool, err error)
 	ClientsWithSteps(ctx context.Context, environment, mapping string, steps []string) (map[string][]ledger.ClientKey, error)
 	HasSteps(ctx context.Context, environment, mapping, prefix string) (has bool, err error)
-}
-
-// Service is what the engine needs of the service's client; *apiclient.Client has
-// it. What its methods promise stands there.
-type Service interface {
-	LookupService
-
-	// Creating requests, and the GET that finds out whether the service answers.
-	Reserve(ctx context.Context) (*apiclient.Slot, error)
-	CreateReserved(ctx context.Context, slot *apiclient.Slot, r apiclient.Request) apiclient.Verdict
-	Do(ctx context.Context, r apiclient.Request) (apiclient.Answer, error)
-	Judge(r apiclient.Request, a apiclient.Answer, err error) apiclient.Verdict
-	JudgeStored(r apiclient.Request, stored apiclient.Answer) apiclient.Verdict
-	Reads(k apiclient.Kind) bool
-	ReadingRules() string
-	Routes() apiclient.Routes
-	LinkBody() json.RawMessage
-	Repeatable(k apiclient.Kind) bool
-
-	// How the client's queue stands.
-	Queues() bool
-	Spacing() time.Duration
-	Sent() map[apiclient.Kind]int
-	Waiting() (reason string, until time.Time)
 }
 
 // Job is one run over one or several sheets. Fill in the exported fields, and call one of Do,

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"sync"
 	"time"
@@ -34,18 +35,38 @@ func (r lookedUp) status() int {
 	return 0
 }
 
-// LookupService is what look-ups ask of the service's client.
-type LookupService interface {
+// Service is what the engine needs of the service's client; *apiclient.Client has
+// it. What its methods promise stands there.
+type Service interface {
+	// Look-ups.
 	Find(ctx context.Context, by apiclient.By, value string) (apiclient.Found, error)
 	LearnAbsent(ctx context.Context, by apiclient.By) error
 	KnowsAbsent(by apiclient.By) bool
 	Agrees(match apiclient.Found, fields map[string]string) (field string, ok bool)
 	PauseEnd() (end time.Time, over bool)
+
+	// Creating requests, and the GET that finds out whether the service answers.
+	Reserve(ctx context.Context) (*apiclient.Slot, error)
+	CreateReserved(ctx context.Context, slot *apiclient.Slot, r apiclient.Request) apiclient.Verdict
+	Do(ctx context.Context, r apiclient.Request) (apiclient.Answer, error)
+	Judge(r apiclient.Request, a apiclient.Answer, err error) apiclient.Verdict
+	JudgeStored(r apiclient.Request, stored apiclient.Answer) apiclient.Verdict
+	Reads(k apiclient.Kind) bool
+	ReadingRules() string
+	Routes() apiclient.Routes
+	LinkBody() json.RawMessage
+	Repeatable(k apiclient.Kind) bool
+
+	// How the client's queue stands.
+	Queues() bool
+	Spacing() time.Duration
+	Sent() map[apiclient.Kind]int
+	Waiting() (reason string, until time.Time)
 }
 
 // lookups are the look-ups of one run. They are safe for concurrent use.
 type lookups struct {
-	service   LookupService
+	service   Service
 	firstWait time.Duration // before a look-up that failed is made again
 	now       func() time.Time
 	keepGoing bool // go on with the next client although the service has never answered a look-up

@@ -15,6 +15,7 @@ import (
 
 // lookupService answers look-ups by value; what it does not know is nobody's.
 type lookupService struct {
+	Service
 	known    map[string]string // an id by e-mail address or phone number
 	differs  bool              // who is found has other fields
 	failure  error             // in place of an answer
