@@ -1,7 +1,6 @@
 package importer
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"maps"
@@ -94,16 +93,7 @@ func (l *overlay) Steps(ctx context.Context, owner ledger.ClientKey, mapping str
 		steps = map[string]ledger.Step{}
 	}
 	for key, e := range l.steps[owner] {
-		step := steps[key]
-		if len(e.Data) == 0 && e.Digest == "" { // as the ledger keeps what an event does not bring
-			e.Data, e.Digest = step.Data, step.Digest
-		}
-		if len(e.Answer) == 0 {
-			e.Answer = step.Answer
-		}
-		e.ID, e.URL, e.Status = cmp.Or(e.ID, step.ID), cmp.Or(e.URL, step.URL), cmp.Or(e.Status, step.Status)
-		step.Event = e
-		steps[key] = step
+		steps[key] = steps[key].After(e)
 	}
 	return steps, nil
 }

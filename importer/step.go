@@ -303,16 +303,7 @@ func (r *clientRun) note(events []ledger.Event) {
 		if !known && e.ClientKey == r.job.owner(r.plan.Client) {
 			s = r.steps[e.StepID.Step]
 		}
-		id := cmp.Or(e.ID, s.ID)
-		switch e.To {
-		case ledger.Sent:
-			s.Attempts, id = s.Attempts+1, ""
-		case ledger.Refused:
-			id = e.ID
-		}
-		s.Event = e
-		s.ID = id
-		r.latest[e.StepID] = s
+		r.latest[e.StepID] = s.After(e)
 	}
 }
 

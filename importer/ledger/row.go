@@ -20,36 +20,14 @@ type row struct {
 	sentRun    string
 }
 
-// after returns the row after an event with this number. It does not ask whether the event is
-// allowed.
+// after returns the row after an event with this number.
 func (r row) after(e Event, version int64) row {
-	now := r
-	now.Event, now.Ref.Last = e, version
-	now.Kind, now.Addresses, now.LookedUp = cmp.Or(r.Kind, e.Kind), nil, nil
-	if r.Via == ViaConflict && e.Via == ViaConflict {
-		now.Reason = r.Reason + "; " + e.Reason // both name ids
+	r.Step = r.Step.After(e)
+	r.Ref.Last = version
+	if e.To == Sent {
+		r.Ref.Sent, r.sentAt, r.sentRun = version, e.At.UnixMicro(), e.Run
 	}
-	if len(e.Data) == 0 && e.Digest == "" {
-		now.Data, now.Digest = r.Data, r.Digest
-	}
-	if e.To == Sent { // a new attempt: the answer to an earlier one does not count
-		now.Attempts++
-		now.Ref.Sent, now.sentAt, now.sentRun = version, e.At.UnixMicro(), e.Run
-		return now
-	}
-	if e.To == Refused && e.Via == own { // nothing was created, and what was found before does not count
-		return now
-	}
-	if e.Status == 0 && e.To != Refused { // it stays that of the answer
-		now.Status = r.Status
-	}
-	if len(e.Answer) == 0 {
-		now.Answer = r.Answer
-	}
-	if e.To != Uncertain || e.Via != ViaByHand { // else the decision is undone
-		now.ID, now.URL = cmp.Or(e.ID, r.ID), cmp.Or(e.URL, r.URL)
-	}
-	return now
+	return r
 }
 
 // keepsHistory reports whether the row must be kept when an event follows: it is more than the

@@ -30,6 +30,7 @@
 package ledger
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 	"time"
@@ -164,6 +165,37 @@ type Step struct {
 	Event
 	Attempts int // how often it became Sent
 	Ref      Ref // the zero Ref unless Ledger.Steps returned it
+}
+
+// After returns the step after an event, as the ledger has it then, but for Ref. It does not ask whether
+// the event is allowed.
+func (s Step) After(e Event) Step {
+	now := s
+	now.Event = e
+	now.Kind, now.Addresses, now.LookedUp = cmp.Or(s.Kind, e.Kind), nil, nil
+	if s.Via == ViaConflict && e.Via == ViaConflict {
+		now.Reason = s.Reason + "; " + e.Reason // both name ids
+	}
+	if len(e.Data) == 0 && e.Digest == "" {
+		now.Data, now.Digest = s.Data, s.Digest
+	}
+	if e.To == Sent { // a new attempt: the answer to an earlier one does not count
+		now.Attempts++
+		return now
+	}
+	if e.To == Refused && e.Via == own { // nothing was created, and what was found before does not count
+		return now
+	}
+	if e.Status == 0 && e.To != Refused { // it stays that of the answer
+		now.Status = s.Status
+	}
+	if len(e.Answer) == 0 {
+		now.Answer = s.Answer
+	}
+	if e.To != Uncertain || e.Via != ViaByHand { // else the decision is undone
+		now.ID, now.URL = cmp.Or(e.ID, s.ID), cmp.Or(e.URL, s.URL)
+	}
+	return now
 }
 
 // Age is how long ago the step got into its state; a time in the future is no age.
