@@ -197,7 +197,7 @@ func (j *Job) record(o clientOutcome) error {
 		}
 	}
 	o.WithoutLink = o.withoutLink(j.Binding.Mapping())
-	j.tally.count(o, len(j.Runs))
+	j.tally.count(o, j.Binding, len(j.Runs))
 	return nil
 }
 

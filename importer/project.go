@@ -70,15 +70,9 @@ type clientOutcome struct {
 	WithoutLink    bool // it is done, or in a dry run would be, and has no redirect url
 }
 
-// failure is a row that failed or is uncertain, in words without personal data: so without the key of
-// the step, and without the service's words.
-type failure struct {
-	row  cell.Row
-	text string
-}
-
-// failures returns the rows of an outcome that failed or are uncertain.
-func (o clientOutcome) failures() (list []failure) {
+// failures returns a problem for each row that failed or is uncertain, in words without personal data: so
+// without the key of the step, and without the service's words.
+func (o clientOutcome) failures(b *mapping.Binding) (list problem.List) {
 	for _, r := range o.Rows {
 		if r.Status != result.Failed && r.Status != result.Uncertain {
 			continue
@@ -90,7 +84,7 @@ func (o clientOutcome) failures() (list []failure) {
 				break
 			}
 		}
-		list = append(list, failure{rowOf(r), text})
+		list = append(list, problem.At(b.AtRow(rowOf(r)), "", "%s", text))
 	}
 	return list
 }
@@ -418,10 +412,10 @@ type tally struct {
 	sheets   []counts
 	requests result.Requests // those of a dry run
 	problems problem.List
-	most     int       // how many problems are kept; 0 is mostProblems
-	unlisted int       // how many problems came beyond that
-	failures []failure // the first rows that failed or are uncertain, in the sheets' order
-	mapping  bool      // some done step differs because of the mapping
+	most     int          // how many problems are kept; 0 is mostProblems
+	unlisted int          // how many problems came beyond that
+	failures problem.List // the first rows that failed or are uncertain
+	mapping  bool         // some done step differs because of the mapping
 }
 
 // counts are the numbers of rows and clients of a run, or of those that have rows in one of its sheets.
@@ -447,7 +441,7 @@ func (c *counts) add(o clientOutcome, rows []result.Row) {
 // sheet, and the results say of each row what is wrong with it.
 const mostProblems = 50_000
 
-func (t *tally) count(o clientOutcome, sheets int) {
+func (t *tally) count(o clientOutcome, b *mapping.Binding, sheets int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.sheets == nil {
@@ -459,8 +453,8 @@ func (t *tally) count(o clientOutcome, sheets int) {
 	}
 	t.note(o.Problems)
 	t.mapping = t.mapping || o.MappingChanged
-	t.failures = append(t.failures, o.failures()...)
-	slices.SortFunc(t.failures, func(a, b failure) int { return cmp.Compare(a.row, b.row) })
+	t.failures = append(t.failures, o.failures(b)...)
+	t.failures.Sort()
 	t.failures = t.failures[:min(len(t.failures), mostTroubled)]
 }
 

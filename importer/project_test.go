@@ -20,7 +20,7 @@ import (
 // TestTallyIsBounded: of a sheet that is all wrong so many problems are held, and the others counted. The terminal names
 // the first rows that failed, in the order of the sheet, and no more.
 func TestTallyIsBounded(t *testing.T) {
-	all := tally{most: 3}
+	all, b := tally{most: 3}, bound(t, tableMapping)
 	for row := 9; row > 1; row-- {
 		o := clientOutcome{Rows: []result.Row{{Row: row, Status: result.Failed, FailedStep: "link"}},
 			Steps:    []stepOutcome{{Step: &mapping.Step{Key: "link", Title: "magic link"}, reason: "the service answered 422", Error: "personal"}},
@@ -28,14 +28,14 @@ func TestTallyIsBounded(t *testing.T) {
 		if row == 3 {
 			o.Rows[0].Status, o.Problems = result.Done, nil
 		}
-		all.count(o, 1)
+		all.count(o, b, 1)
 	}
 	var got []string
 	for _, p := range all.listed() {
 		got = append(got, p.Error())
 	}
 	for _, f := range all.failures {
-		got = append(got, fmt.Sprint(f.row.Number(), " ", f.text))
+		got = append(got, fmt.Sprint(f.Where.Row, " ", f.Message))
 	}
 	const failed = " failed at the magic link: the service answered 422"
 	want := []string{"Leads!A7: is wrong [x]", "Leads!A8: is wrong [x]", "Leads!A9: is wrong [x]", "4 more problems are not listed one by one [more-problems]",

@@ -73,13 +73,7 @@ func (j *Job) runGroups(ctx context.Context, plans iter.Seq2[mapping.Plan, error
 
 // FirstFailures returns the first rows that failed or are uncertain, each with its step and the
 // class of what happened, and nothing personal. Call it after Do or Forecast.
-func (j *Job) FirstFailures() problem.List {
-	var list problem.List
-	for _, f := range j.tally.failures {
-		list = append(list, problem.At(j.Binding.AtRow(f.row), "", "%s", f.text))
-	}
-	return list
-}
+func (j *Job) FirstFailures() problem.List { return j.tally.failures }
 
 // Summary returns the counts of the run, every problem of its rows, and whether done steps differ
 // because of the mapping. Call it after Do or Forecast.
