@@ -166,7 +166,7 @@ func (j *Job) clash(plan mapping.Plan, id string) (why string, err error) {
 	if !taken {
 		return "", err
 	}
-	return clashReason(plan.Client, mapping.Identity{Space: t.Holder.Space, Key: t.Holder.Client}), err
+	return "the service has one client for this key and for " + holderOf(t), err
 }
 
 // addressOwner is a client who owns an address.

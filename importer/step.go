@@ -139,6 +139,8 @@ func holderOf(t ledger.Taken) string {
 	client := fmt.Sprintf("the client with the key “%s”", t.Holder.Client)
 	if at, ok := ledger.Erased(t.Holder.Client); ok {
 		client = "a client who was erased on " + at.Format(time.DateOnly)
+	} else if t.Holder.Client == t.Step.Client && t.Holder.Space != t.Step.Space {
+		client += fmt.Sprintf(" in the key space “%s”, not in “%s”", t.Holder.Space, t.Step.Space)
 	}
 	if t.Holder.Step != ledger.KindClient {
 		return fmt.Sprintf("the step %s of %s", t.Holder.Step, client)
@@ -519,20 +521,8 @@ func (d decision) idOfSheet() string {
 	return d.step.KnownID
 }
 
-// reasonClash is clashReason without the keys.
+// reasonClash is why a look-up does not say who a client is: see Job.clash.
 const reasonClash = "the service has one client for two keys"
-
-// clashReason says that the service has one client for two of ours.
-func clashReason(who, other mapping.Identity) string {
-	why := "the service has one client for this key and for the key “" + other.Key + "”"
-	if at, ok := ledger.Erased(other.Key); ok {
-		why = "the service has one client for this key and for one who was erased on " + at.Format(time.DateOnly)
-	}
-	if who.Key == other.Key {
-		why += fmt.Sprintf(" in the key space “%s”, not in “%s”", other.Space, who.Space)
-	}
-	return why
-}
 
 // foundEvent is the event by which a client that a look-up found becomes done.
 func (j *Job) foundEvent(plan mapping.Plan, id string) ledger.Event {

@@ -501,7 +501,7 @@ var (
 	saysLost          = regexp.MustCompile(`was paused, or cut off`)
 	saysIdle          = regexp.MustCompile(`terminating connection due to idle-in-transaction timeout`)
 	saysNoServer      = regexp.MustCompile(`the ledger cannot be (written|read)|the ledger's server cannot be used`)
-	saysSharedAddress = regexp.MustCompile(`has the same (e-mail address|phone number)|the service has one client for this key and for the key`)
+	saysSharedAddress = regexp.MustCompile(`has the same (e-mail address|phone number)|the service has one client for this key and for the client with the key`)
 )
 
 // withdrawnLater is said of a step that a worker withdrew when it had lost its session: another worker took the intent for one in doubt and
