@@ -406,17 +406,8 @@ func (d *decision) compare(b *mapping.Binding) {
 		d.mapping, d.moved = true, fmt.Sprintf("“%s” was sent as %s, and the mapping now wants it as %s", d.step.Title, then.Status, d.wanted.Status)
 		return
 	}
-	edited, unsent, byMapping := d.wanted.differs(then, b)
+	parts, byMapping := d.wanted.differs(then, b, d.isFound())
 	d.mapping = byMapping
-	var parts []string
-	for _, c := range edited {
-		parts = append(parts, "“"+c.name+"” differs: "+cells(b, c.source))
-	}
-	if !d.isFound() { // nothing was sent to create a client who was found
-		for _, c := range unsent {
-			parts = append(parts, "“"+c.name+"” was not sent: "+cells(b, c.source))
-		}
-	}
 	if len(parts) > 0 {
 		d.action, d.why = changed, strings.Join(parts, "; ")
 	}
@@ -460,18 +451,6 @@ func (d *decision) noteURL(v1 bool) {
 	default:
 		d.advice = adviceNoURL
 	}
-}
-
-// cells names the cells that a value came from.
-func cells(b *mapping.Binding, src mapping.Source) string {
-	if len(src.Columns) == 0 {
-		return "a constant of the mapping"
-	}
-	at := make([]string, len(src.Columns))
-	for i, column := range src.Columns {
-		at[i] = b.At(column, src.Row).String()
-	}
-	return strings.Join(at, ", ")
 }
 
 // waitForDoubts decides that new claims are not sent while an earlier claim of the same entry

@@ -22,7 +22,7 @@ func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]
 	}
 	j.mode = dry
 	j.Ledger = &overlay{Ledger: j.Ledger, empty: known == 0, contacts: j.hasContacts(), meet: j.hasContacts() || len(j.Groups.sizes) > 0, ids: map[string]ledger.StepID{},
-		steps: map[ledger.ClientKey]map[string]ledger.Event{}, addresses: map[plannedAddress]ledger.AddressOwner{}}
+		steps: map[ledger.ClientKey]map[string]ledger.Event{}, addresses: map[string][]ledger.AddressOwner{}}
 	if err := j.Do(ctx, plans); err != nil {
 		return err
 	}
@@ -39,14 +39,8 @@ type overlay struct {
 
 	mu        sync.RWMutex // clients are prepared while others are recorded
 	steps     map[ledger.ClientKey]map[string]ledger.Event
-	addresses map[plannedAddress]ledger.AddressOwner
+	addresses map[string][]ledger.AddressOwner
 	ids       map[string]ledger.StepID // by id; those of claims are UUIDs, so no two kinds have one by chance
-}
-
-// plannedAddress is an address that a client would have.
-type plannedAddress struct {
-	address  string
-	lookedUp bool
 }
 
 // Append keeps what would be done. Like the ledger it refuses to give one id to two steps.
@@ -64,9 +58,9 @@ func (l *overlay) Append(events ...ledger.Event) error {
 			l.ids[e.ID] = e.StepID
 		}
 		for _, address := range e.Addresses {
-			at := plannedAddress{address, slices.Contains(e.LookedUp, address)}
-			if _, owned := l.addresses[at]; l.meet && !owned {
-				l.addresses[at] = ledger.AddressOwner{ClientKey: e.ClientKey, State: ledger.Done, Run: e.Run, LookedUp: at.lookedUp}
+			if l.meet {
+				owner := ledger.AddressOwner{ClientKey: e.ClientKey, State: ledger.Done, Run: e.Run, LookedUp: slices.Contains(e.LookedUp, address)}
+				l.addresses[address] = withOwner(l.addresses[address], owner)
 			}
 		}
 		if l.contacts {
@@ -100,22 +94,30 @@ func (l *overlay) Steps(ctx context.Context, owner ledger.ClientKey, mapping str
 
 // AddressOwners returns the clients who would have the addresses. One who has an address keeps it.
 func (l *overlay) AddressOwners(ctx context.Context, environment string, addresses []string) (map[string][]ledger.AddressOwner, error) {
-	owners, err := map[string][]ledger.AddressOwner{}, error(nil)
+	owners := map[string][]ledger.AddressOwner{}
 	if !l.empty {
-		owners, err = l.Ledger.AddressOwners(ctx, environment, addresses)
+		known, err := l.Ledger.AddressOwners(ctx, environment, addresses)
+		if err != nil {
+			return nil, err
+		}
+		owners = known
 	}
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	for _, address := range addresses {
-		known := owners[address]
-		for _, lookedUp := range []bool{true, false} {
-			planned, found := l.addresses[plannedAddress{address, lookedUp}]
-			if err == nil && found && !slices.ContainsFunc(known, func(o ledger.AddressOwner) bool { return o.LookedUp == lookedUp && o.State != ledger.Refused }) {
-				owners[address] = append(owners[address], planned)
-			}
+		for _, planned := range l.addresses[address] {
+			owners[address] = withOwner(owners[address], planned)
 		}
 	}
-	return owners, err
+	return owners, nil
+}
+
+// withOwner adds an owner of an address to some, unless the address is owned in the same way already.
+func withOwner(owners []ledger.AddressOwner, one ledger.AddressOwner) []ledger.AddressOwner {
+	if slices.ContainsFunc(owners, func(o ledger.AddressOwner) bool { return o.LookedUp == one.LookedUp && o.State != ledger.Refused }) {
+		return owners
+	}
+	return append(owners, one)
 }
 
 // StepWithID finds another step that would be done with the id of an event.

@@ -146,19 +146,13 @@ func (w wanted) json() []byte {
 	return data
 }
 
-// cellChange is a value that a cell made differ.
-type cellChange struct {
-	name   string
-	source mapping.Source
-}
-
-// differs compares what was wanted then with what is wanted now. edited are the values that differ
-// because of a cell. unsent are those that were not sent, because the person was created in another
-// role, which has no value for them. byMapping reports whether the mapping made a difference: also a
-// value that only then or only now has. What another mapping does not have, or takes from other
-// columns, is no difference, because a client belongs to all mappings. The roles of one mapping
-// are compared by value: otherwise what a person's other rows say would be lost.
-func (now wanted) differs(then wanted, b *mapping.Binding) (edited, unsent []cellChange, byMapping bool) {
+// differs compares what was wanted then with what is wanted now. It returns what differs because of a
+// cell, in words: also what was not sent, because the person was created in another role, which has no
+// value for it; but not for one who was found, for whom nothing was sent. byMapping reports whether the
+// mapping made a difference: also a value that only then or only now has. What another mapping does not
+// have, or takes from other columns, is no difference, because a client belongs to all mappings. The
+// roles of one mapping are compared by value: otherwise what a person's other rows say would be lost.
+func (now wanted) differs(then wanted, b *mapping.Binding, found bool) (edited []string, byMapping bool) {
 	own, otherRole := now.Mapping == then.Mapping, now.inOtherRole(then)
 	byMapping = own && now.Template != then.Template
 	old := map[string]wantedValue{}
@@ -168,18 +162,33 @@ func (now wanted) differs(then wanted, b *mapping.Binding) (edited, unsent []cel
 	for i, v := range now.Values {
 		was, known := old[v.Name]
 		delete(old, v.Name)
+		source := now.payload[i].Source
 		switch {
 		case known && v.same(was):
 		case otherRole && (v.Value == "" || was.Value != "" && v.isDefault()):
 		case otherRole && was.Value == "":
-			unsent = append(unsent, cellChange{v.Name, now.payload[i].Source})
-		case otherRole, known && v.edited(was.sourceCells, now.payload[i].Source, b):
-			edited = append(edited, cellChange{v.Name, now.payload[i].Source})
+			if !found {
+				edited = append(edited, "“"+v.Name+"” was not sent: "+cells(b, source))
+			}
+		case otherRole, known && v.edited(was.sourceCells, source, b):
+			edited = append(edited, "“"+v.Name+"” differs: "+cells(b, source))
 		default:
 			byMapping = byMapping || own
 		}
 	}
-	return edited, unsent, byMapping || own && len(old) > 0
+	return edited, byMapping || own && len(old) > 0
+}
+
+// cells names the cells that a value came from.
+func cells(b *mapping.Binding, src mapping.Source) string {
+	if len(src.Columns) == 0 {
+		return "a constant of the mapping"
+	}
+	at := make([]string, len(src.Columns))
+	for i, column := range src.Columns {
+		at[i] = b.At(column, src.Row).String()
+	}
+	return strings.Join(at, ", ")
 }
 
 // inOtherRole reports whether then is of another role of the same mapping: the person was created as
