@@ -405,22 +405,22 @@ func (l *ledgerSession) purge(ctx context.Context, days int, yes bool) error {
 	if err != nil {
 		return err
 	}
-	var done ledger.Purged
+	steps, unsettled := 0, 0
 	removed, err := l.removeInputs(ctx, func() (err error) {
-		done, err = l.ledger.Purge(ledger.Purge{Environments: scopes, Service: service, Before: before})
+		steps, unsettled, err = l.ledger.Purge(scopes, service, before)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	removed.Steps = done.Steps
+	removed.Steps = steps
 	l.object = historyJSON{Environment: l.session.Env.Name, Purged: &removed}
 	fmt.Fprintf(l.Out, "purged in the environment “%s” what is older than %s:\n", l.session.Env.Name, moment(before))
 	fmt.Fprintf(l.Out, "  kept copies of sheets                          %d (%d bytes)\n", removed.Copies, removed.CopyBytes)
 	fmt.Fprintf(l.Out, "  requests, answers and redirect urls, of steps  %d\n", removed.Steps)
-	if done.Unsettled > 0 {
+	if unsettled > 0 {
 		fmt.Fprintf(l.Out, "%s and kept, because an answer may have an id; decide with %s, then purge again\n",
-			stepsAre(done.Unsettled, "uncertain"), l.command("settle"))
+			stepsAre(unsettled, "uncertain"), l.command("settle"))
 	}
 	fmt.Fprintln(l.Out, "Results workbooks are not in the state folder: remove those that are no longer needed.")
 	return nil

@@ -92,7 +92,7 @@ func TestErasingRemovesPlans(t *testing.T) {
 	testform.OnlyLong(t)
 	p := newPlace(t)
 	p.start(p.open(), "a-run")
-	_, err := p.ledger.Purge(ledger.Purge{Before: time.Now()})
+	_, _, err := p.ledger.Purge(nil, "", time.Now())
 	must(t, err)
 	p.empty()
 }

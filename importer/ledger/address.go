@@ -86,7 +86,7 @@ func (t *transaction) rejectAddress(e Event) error {
 		return nil
 	}
 	for _, address := range e.LookedUp {
-		owners, err := addressOwners(context.Background(), t, e.Environment, address)
+		owners, err := addressOwners(context.Background(), t.database, e.Environment, address)
 		if err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (t *transaction) rejectAddress(e Event) error {
 
 // addressOwners returns the client who is looked up by an address, and the one who has it
 // besides.
-func addressOwners(ctx context.Context, db querier, environment, address string) (owners []AddressOwner, err error) {
+func addressOwners(ctx context.Context, db *database, environment, address string) (owners []AddressOwner, err error) {
 	for _, as := range []string{"", also} {
 		o := AddressOwner{ClientKey: ClientKey{Environment: environment}, LookedUp: as == ""}
 		var state int64

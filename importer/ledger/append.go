@@ -151,7 +151,7 @@ func (t *transaction) keep(was row) error {
 
 // step returns a step's row; the zero row when it is unknown.
 func (t *transaction) step(id StepID) (r row, err error) {
-	r, _, err = stepRow(context.Background(), t, id)
+	r, _, err = stepRow(context.Background(), t.database, id)
 	return r, err
 }
 
@@ -178,7 +178,7 @@ func (t *transaction) client(key ClientKey) (n clientNumber, err error) {
 
 // findClient returns the number of a client; ok is false when it is unknown.
 func (t *transaction) findClient(key ClientKey) (n clientNumber, ok bool, err error) {
-	ok, err = first(context.Background(), t, []any{&n.client, &n.environment}, `SELECT id, environment FROM clients WHERE environment = `+numberOf+` AND client = ? AND space = ?`, key.Environment, key.Client, key.Space)
+	ok, err = first(context.Background(), t.database, []any{&n.client, &n.environment}, `SELECT id, environment FROM clients WHERE environment = `+numberOf+` AND client = ? AND space = ?`, key.Environment, key.Client, key.Space)
 	return n, ok, err
 }
 
@@ -217,7 +217,7 @@ func (l *Ledger) StepWithID(ctx context.Context, e Event) (t Taken, ok bool, err
 	return stepWithID(ctx, l.read, e)
 }
 
-func stepWithID(ctx context.Context, db querier, e Event) (t Taken, ok bool, err error) {
+func stepWithID(ctx context.Context, db *database, e Event) (t Taken, ok bool, err error) {
 	t.Step = e.StepID
 	if e.ID != "" {
 		found, err := gather(stream(ctx, db, scanRow, stepsOf+`WHERE s.environment = `+numberOf+` AND s.remote_id = ? AND `+hasID, e.Environment, idBytes(e.ID)))
@@ -250,7 +250,7 @@ func (t *transaction) idTaken(now row) error {
 	if t.server != nil && !t.alone {
 		return errAlone
 	}
-	taken, ok, err := stepWithID(context.Background(), t, Event{StepID: now.StepID, Kind: now.Kind, ID: now.ID})
+	taken, ok, err := stepWithID(context.Background(), t.database, Event{StepID: now.StepID, Kind: now.Kind, ID: now.ID})
 	switch {
 	case err != nil:
 		return err
@@ -274,7 +274,7 @@ func (t *transaction) rejectTaken(e Event, was row, now *row) error {
 	if t.alone && (!wasDone || was.ID != now.ID) {
 		brought.ID = now.ID
 	}
-	taken, ok, err := stepWithID(context.Background(), t, brought)
+	taken, ok, err := stepWithID(context.Background(), t.database, brought)
 	switch {
 	case !ok || err != nil:
 		return err

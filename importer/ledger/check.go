@@ -14,7 +14,7 @@ func (l *Ledger) Check(ctx context.Context) error {
 	if l.path == "" {
 		return nil
 	}
-	err := l.snapshot(ctx, func(tx querier) error {
+	err := l.snapshot(ctx, func(tx *database) error {
 		if l.server == nil {
 			if err := checkStructure(ctx, tx, l.path, "PRAGMA integrity_check(1)"); err != nil {
 				return err
@@ -33,7 +33,7 @@ func (l *Ledger) Check(ctx context.Context) error {
 
 // checkStructure refuses a file whose structure SQLite finds damaged, by the PRAGMA
 // quick_check or integrity_check.
-func checkStructure(ctx context.Context, db querier, path, pragma string) error {
+func checkStructure(ctx context.Context, db *database, path, pragma string) error {
 	var verdict string
 	if _, err := first(ctx, db, []any{&verdict}, pragma); err != nil {
 		return err
@@ -46,7 +46,7 @@ func checkStructure(ctx context.Context, db querier, path, pragma string) error 
 }
 
 // checkReferences refuses a ledger with rows that point to rows which are not there.
-func checkReferences(ctx context.Context, db querier, path string) error {
+func checkReferences(ctx context.Context, db *database, path string) error {
 	for _, c := range []struct{ what, query string }{
 		{"a client without its environment", `SELECT count(*) FROM clients c WHERE NOT EXISTS (SELECT 1 FROM names e WHERE e.id = c.environment)`},
 		{"a step without its client", `SELECT count(*) FROM steps s WHERE NOT EXISTS (SELECT 1 FROM clients c WHERE c.id = s.client AND c.environment = s.environment)`},

@@ -65,7 +65,7 @@ var tables = [...]struct{ name, columns string }{
 // process may write it meanwhile, and what that writes later is not copied. It copies all or nothing, counts
 // the rows of each table, and checks the copy as a whole.
 func Transfer(ctx context.Context, from, to *Ledger) (steps int, err error) {
-	err = from.snapshot(ctx, func(source querier) error {
+	err = from.snapshot(ctx, func(source *database) error {
 		return to.submit(func(t *transaction) (err error) {
 			steps, err = t.takeAll(ctx, source)
 			return err
@@ -78,10 +78,10 @@ func Transfer(ctx context.Context, from, to *Ledger) (steps int, err error) {
 }
 
 // takeAll copies the rows of another ledger into this one.
-func (t *transaction) takeAll(ctx context.Context, source querier) (steps int, err error) {
+func (t *transaction) takeAll(ctx context.Context, source *database) (steps int, err error) {
 	for _, table := range tables {
 		var before, after int
-		if _, err := first(ctx, t, []any{&before}, `SELECT count(*) FROM `+table.name); err != nil {
+		if _, err := first(ctx, t.database, []any{&before}, `SELECT count(*) FROM `+table.name); err != nil {
 			return 0, err
 		}
 		if before > 0 {
@@ -91,7 +91,7 @@ func (t *transaction) takeAll(ctx context.Context, source querier) (steps int, e
 		t.wrote = true
 		n, err := t.take(ctx, source, table.name, table.columns)
 		if err == nil {
-			_, err = first(ctx, t, []any{&after}, `SELECT count(*) FROM `+table.name)
+			_, err = first(ctx, t.database, []any{&after}, `SELECT count(*) FROM `+table.name)
 		}
 		if err == nil && after != n {
 			err = fmt.Errorf("%d rows of %s were copied, and %d are there", n, table.name, after)
@@ -123,7 +123,7 @@ func (t *transaction) numbered() error {
 }
 
 // take copies the rows of a table. Their values go from one to the other as they are stored.
-func (t *transaction) take(ctx context.Context, source querier, table, columns string) (n int, err error) {
+func (t *transaction) take(ctx context.Context, source *database, table, columns string) (n int, err error) {
 	values := make([]any, strings.Count(columns, ",")+1)
 	targets := make([]any, len(values))
 	for i := range values {

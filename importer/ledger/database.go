@@ -155,17 +155,8 @@ func (d *database) plainly(text string) error {
 	return d.explained(err)
 }
 
-// querier is a database, or what has one.
-type querier interface {
-	query(ctx context.Context, text string, args ...any) (*sql.Rows, error)
-	explained(err error) error
-	isServer() bool
-}
-
-func (d *database) isServer() bool { return d.server != nil }
-
 // snapshot calls do with the ledger as it is at one moment.
-func (l *Ledger) snapshot(ctx context.Context, do func(querier) error) error {
+func (l *Ledger) snapshot(ctx context.Context, do func(*database) error) error {
 	options := sql.TxOptions{ReadOnly: true}
 	if l.server != nil {
 		options.Isolation = sql.LevelRepeatableRead // SQLite has no other
@@ -183,7 +174,7 @@ func (l *Ledger) snapshot(ctx context.Context, do func(querier) error) error {
 // stream yields the rows of a query one by one, until an error or the end of ctx. Those of a
 // server are read to their end first: who ranges over them may ask for more, and there are few
 // connections.
-func stream[T any](ctx context.Context, db querier, scan func(*sql.Rows) (T, error), text string, args ...any) iter.Seq2[T, error] {
+func stream[T any](ctx context.Context, db *database, scan func(*sql.Rows) (T, error), text string, args ...any) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var list []T
 		err := each(ctx, db, func(rows *sql.Rows) (more bool, err error) {
@@ -191,7 +182,7 @@ func stream[T any](ctx context.Context, db querier, scan func(*sql.Rows) (T, err
 			switch {
 			case err != nil || ctx.Err() != nil:
 				return false, errors.Join(err, ctx.Err())
-			case db.isServer():
+			case db.server != nil:
 				list = append(list, v)
 				return true, nil
 			}
@@ -210,7 +201,7 @@ func stream[T any](ctx context.Context, db querier, scan func(*sql.Rows) (T, err
 }
 
 // each calls do with the rows of a query, until it returns false or an error.
-func each(ctx context.Context, db querier, do func(*sql.Rows) (more bool, err error), text string, args ...any) error {
+func each(ctx context.Context, db *database, do func(*sql.Rows) (more bool, err error), text string, args ...any) error {
 	rows, err := db.query(ctx, text, args...)
 	if err != nil {
 		return err
@@ -236,7 +227,7 @@ func gather[T any](all iter.Seq2[T, error]) (list []T, err error) {
 }
 
 // first reads the first row of a query; ok is false if the query has no rows.
-func first(ctx context.Context, db querier, to []any, text string, args ...any) (ok bool, err error) {
+func first(ctx context.Context, db *database, to []any, text string, args ...any) (ok bool, err error) {
 	err = each(ctx, db, func(rows *sql.Rows) (bool, error) {
 		ok = true
 		return false, rows.Scan(to...)

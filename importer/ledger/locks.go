@@ -90,7 +90,7 @@ func (t *transaction) tryLock(keys []int64) (bool, error) {
 	}
 	var locked bool
 	var givenBack, lowest, backend int64
-	_, err := first(context.Background(), t, []any{&locked, &givenBack, &lowest, &backend}, `WITH
+	_, err := first(context.Background(), t.database, []any{&locked, &givenBack, &lowest, &backend}, `WITH
 		tried AS MATERIALIZED (SELECT k, pg_try_advisory_lock(k) AS locked FROM unnest(?::bigint[]) k),
 		verdict AS (SELECT bool_and(locked) AS locked FROM tried)
 		SELECT v.locked, count(CASE WHEN t.locked AND NOT v.locked THEN pg_advisory_unlock(t.k) END),

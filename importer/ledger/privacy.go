@@ -126,7 +126,7 @@ func (t *transaction) forgetClient(owner ClientKey, at time.Time) (n int, err er
 	if err != nil {
 		return 0, err
 	}
-	steps, err := gather(stream(context.Background(), t, scanRow, stepsOf+`WHERE s.client = ?`, client.client))
+	steps, err := gather(stream(context.Background(), t.database, scanRow, stepsOf+`WHERE s.client = ?`, client.client))
 	if err != nil {
 		return 0, err
 	}
@@ -160,7 +160,7 @@ func (t *transaction) forgetClient(owner ClientKey, at time.Time) (n int, err er
 
 // secret returns the secret of the ledger's tombstones, or a new one.
 func (t *transaction) secret() ([]byte, error) {
-	clients, err := gather(stream(context.Background(), t, scanText, `SELECT client FROM clients WHERE client >= ? AND client < ?`, tombstonePrefix, tombstoneEnd))
+	clients, err := gather(stream(context.Background(), t.database, scanText, `SELECT client FROM clients WHERE client >= ? AND client < ?`, tombstonePrefix, tombstoneEnd))
 	for _, client := range clients {
 		if stone, ok := readTombstone(client); ok {
 			return stone.secret, err
@@ -171,72 +171,55 @@ func (t *transaction) secret() ([]byte, error) {
 	return secret, err
 }
 
-// Purge says what to remove from the ledger.
-type Purge struct {
-	Environments []string
-	Service      string    // of AddTracked
-	Before       time.Time // what is older is removed
-}
-
-// Purged is what Purge has removed.
-type Purged struct {
-	Steps int // that lost their requests, answers and redirect urls, once for each state that had some
-	// Unsettled counts the steps that kept older data, because they are
-	// uncertain: their answers may hold the only trace of an id.
-	Unsettled int
-}
-
-// Purge removes older personal data from the ledger: the data of requests, whole
-// answers, redirect urls, and the names of kept inputs,
-// whose files the caller removes, and older events with ids that the ledger does not
+// Purge removes personal data that is older than before from the ledger: the data of requests, whole
+// answers, redirect urls, and the names of kept inputs, whose files the caller removes, of the steps and
+// runs of some environments; and the events of a service (AddTracked) with ids that the ledger does not
 // know. Client keys, step names, states, ids and digests stay, so that nothing is
 // created again. It removes everything or nothing; when it returns, the ledger's files
 // hold none of it.
-func (l *Ledger) Purge(p Purge) (done Purged, err error) {
+//
+// steps is how many steps lost their data, counted once for each state that had some. unsettled is how many
+// kept older data because they are uncertain: their answers may hold the only trace of an id.
+func (l *Ledger) Purge(environments []string, service string, before time.Time) (steps, unsettled int, err error) {
 	err = l.submit(func(t *transaction) error {
-		done = Purged{}
-		return t.purge(p, &done)
+		steps, unsettled = 0, 0
+		if err := t.overwrite(); err != nil {
+			return err
+		}
+		t.wrote = true
+		for _, environment := range environments {
+			n, kept, err := t.purgeSteps(environment, before.UnixMicro())
+			if err == nil {
+				_, err = t.exec(`UPDATE runs SET kept_input = '' WHERE environment = ? AND started < ?`, environment, before.UnixMicro())
+			}
+			if err != nil {
+				return err
+			}
+			steps, unsettled = steps+n, unsettled+kept
+		}
+		t.forget()
+		_, err := t.exec(`DELETE FROM tracked WHERE client = 0 AND service = ? AND received < ?`, service, before.UnixMicro())
+		return err
 	})
 	if err == nil {
 		err = l.compact()
 	}
-	return done, err
-}
-
-func (t *transaction) purge(p Purge, done *Purged) error {
-	if err := t.overwrite(); err != nil {
-		return err
-	}
-	t.wrote = true
-	before := p.Before.UnixMicro()
-	for _, environment := range p.Environments {
-		if err := t.purgeSteps(environment, before, done); err != nil {
-			return err
-		}
-		if _, err := t.exec(`UPDATE runs SET kept_input = '' WHERE environment = ? AND started < ?`, environment, before); err != nil {
-			return err
-		}
-	}
-	t.forget()
-	_, err := t.exec(`DELETE FROM tracked WHERE client = 0 AND service = ? AND received < ?`, p.Service, before)
-	return err
+	return steps, unsettled, err
 }
 
 // purgeSteps removes the bodies and urls of steps whose last state or last intent is older than
-// before, and those of their older states.
-func (t *transaction) purgeSteps(environment string, before int64, done *Purged) error {
+// before, and those of their older states. Its results are those of Purge.
+func (t *transaction) purgeSteps(environment string, before int64) (n, unsettled int, err error) {
 	const (
 		remove = ` SET request = NULL, answer = NULL, url = '' WHERE `
 		steps  = `environment = ` + numberOf + ` AND (request IS NOT NULL OR answer IS NOT NULL OR url <> '') AND (at < ? OR sent > 0 AND sent_at < ?) AND state `
 		past   = `at < ? AND (request IS NOT NULL OR answer IS NOT NULL OR url <> '')
 			AND EXISTS (SELECT 1 FROM steps s WHERE s.id = history.step AND s.environment = ` + numberOf + ` AND s.state NOT IN (1, 4))`
 	)
-	var unsettled int
-	_, err1 := first(context.Background(), t, []any{&unsettled}, `SELECT count(*) FROM steps WHERE `+steps+`IN (1, 4)`, environment, before, before)
+	_, err1 := first(context.Background(), t.database, []any{&unsettled}, `SELECT count(*) FROM steps WHERE `+steps+`IN (1, 4)`, environment, before, before)
 	now, err2 := t.exec(`UPDATE steps`+remove+steps+`NOT IN (1, 4)`, environment, before, before)
 	older, err3 := t.exec(`UPDATE history`+remove+past, before, environment)
-	done.Unsettled, done.Steps = done.Unsettled+unsettled, done.Steps+int(now+older)
-	return errors.Join(err1, err2, err3)
+	return int(now + older), unsettled, errors.Join(err1, err2, err3)
 }
 
 // overwrite makes this connection overwrite with zeroes what it removes from a file.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"claimsheet/importer/ledger"
 )
 
 // TestRemovedFromTheFiles: what is purged or erased leaves no byte in the files while the ledger is open.
@@ -31,7 +30,8 @@ func TestRemovedFromTheFiles(t *testing.T) {
 		same(t, what, found, want)
 	}
 	left("before", "CANARY-no", "CANARY-said", "CANARY-sent", "jane@example.com")
-	must(l.Purge(ledger.Purge{Environments: []string{service}, Before: noon.AddDate(1, 0, 0)}))(t)
+	_, _, err := l.Purge([]string{service}, "", noon.AddDate(1, 0, 0))
+	do(t, err)
 	left("after a purge", "CANARY-no", "jane@example.com")
 	must(l.Forget(jane("", "").ClientKey, noon))(t)
 	left("after an erasure")

@@ -99,7 +99,7 @@ func padded(values []any) []any {
 const clientIs = `s.client = (SELECT id FROM clients WHERE environment = ` + numberOf + ` AND client = ? AND space = ?)`
 
 // stepRow returns the row of a step; ok is false when it is unknown.
-func stepRow(ctx context.Context, db querier, id StepID) (r row, ok bool, err error) {
+func stepRow(ctx context.Context, db *database, id StepID) (r row, ok bool, err error) {
 	err = each(ctx, db, func(rows *sql.Rows) (bool, error) {
 		ok = true
 		r, err = scanRow(rows)
@@ -111,7 +111,7 @@ func stepRow(ctx context.Context, db querier, id StepID) (r row, ok bool, err er
 // Events returns what happened to a step, the oldest event first; none for an
 // unknown step.
 func (l *Ledger) Events(ctx context.Context, id StepID) (list []Event, err error) {
-	err = l.snapshot(ctx, func(db querier) error {
+	err = l.snapshot(ctx, func(db *database) error {
 		now, ok, err := stepRow(ctx, db, id)
 		if !ok || err != nil {
 			return err
@@ -229,7 +229,7 @@ func (l *Ledger) WasUnsettled(ctx context.Context, number int64) (was bool, err 
 func (l *Ledger) ChangeDefinition(environment, mapping string, change func(stored string) string) error {
 	return l.submit(func(t *transaction) error {
 		var stored string
-		_, err := first(context.Background(), t, []any{&stored}, `SELECT definition FROM definitions WHERE environment = ? AND mapping = ?`, environment, mapping)
+		_, err := first(context.Background(), t.database, []any{&stored}, `SELECT definition FROM definitions WHERE environment = ? AND mapping = ?`, environment, mapping)
 		if err == nil {
 			_, err = t.exec(`INSERT INTO definitions (environment, mapping, definition) VALUES (?, ?, ?)
 				ON CONFLICT (environment, mapping) DO UPDATE SET definition = excluded.definition`, environment, mapping, change(stored))

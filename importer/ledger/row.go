@@ -167,7 +167,7 @@ func scanBrief(rows *sql.Rows, mapping string) (r row, err error) {
 var historyOf = `SELECT ` + stateOf("h") + ` FROM history h` + joinRuns("h") + `WHERE h.step = ? ORDER BY h.version`
 
 // past are the rows that a step was before, and the one that it is now.
-func past(ctx context.Context, db querier, now row) ([]row, error) {
+func past(ctx context.Context, db *database, now row) ([]row, error) {
 	before, err := gather(stream(ctx, db, func(rows *sql.Rows) (row, error) {
 		r := row{id: now.id}
 		r.StepID, r.Kind = now.StepID, now.Kind
@@ -261,7 +261,7 @@ func (t *transaction) number(text string) (id int64, err error) {
 		return id, nil
 	}
 	for range 2 {
-		if ok, err = first(context.Background(), t, []any{&id}, `SELECT id FROM names WHERE name = ?`, text); ok || err != nil {
+		if ok, err = first(context.Background(), t.database, []any{&id}, `SELECT id FROM names WHERE name = ?`, text); ok || err != nil {
 			break
 		}
 		if _, err = t.exec(`INSERT INTO names (name) VALUES (?) ON CONFLICT DO NOTHING`, text); err != nil {

@@ -58,7 +58,7 @@ func OnServer(s Server) (*Ledger, error) {
 	go l.write.work()
 	s.session = rand.Int64()
 	err = l.bare(func(t *transaction) error {
-		_, err := first(context.Background(), t, []any{&s.backend, new(any)}, `SELECT pg_backend_pid(), pg_advisory_lock(?)`, s.session)
+		_, err := first(context.Background(), t.database, []any{&s.backend, new(any)}, `SELECT pg_backend_pid(), pg_advisory_lock(?)`, s.session)
 		return err
 	})
 	if err == nil && s.Shared {

@@ -131,13 +131,15 @@ func (s store) testPurge(t *testing.T) {
 	for _, purge := range []struct {
 		environment string
 		before      time.Time
-		want        ledger.Purged
+		want        []int // steps, and the unsettled ones
 	}{
-		{elsewhere, noon.AddDate(1, 0, 0), ledger.Purged{}},
-		{service, noon.Add(30 * time.Second), ledger.Purged{Steps: 1, Unsettled: 1}}, // of the first attempt
-		{service, noon.AddDate(1, 0, 0), ledger.Purged{Steps: 1, Unsettled: 1}},
+		{elsewhere, noon.AddDate(1, 0, 0), []int{0, 0}},
+		{service, noon.Add(30 * time.Second), []int{1, 1}}, // of the first attempt
+		{service, noon.AddDate(1, 0, 0), []int{1, 1}},
 	} {
-		same(t, "purged", must(l.Purge(ledger.Purge{Environments: []string{purge.environment}, Before: purge.before}))(t), purge.want)
+		steps, unsettled, err := l.Purge([]string{purge.environment}, "", purge.before)
+		do(t, err)
+		same(t, "purged", []int{steps, unsettled}, purge.want)
 	}
 	steps := must(l.Steps(t.Context(), id.ClientKey, "loans"))(t)
 	client := steps["client"]

@@ -67,13 +67,12 @@ func (l *Ledger) AddTracked(service string, events []Tracked) (repeated int, err
 func (l *Ledger) MatchTracked(service string, environments []string, name func(Step) string) (n TrackedCounts, err error) {
 	err = l.submit(func(t *transaction) error {
 		n = TrackedCounts{}
-		m := trackedMatcher{transaction: t, environments: environments, name: name}
-		unknown, err := gather(stream(context.Background(), t, scanTracked,
+		unknown, err := gather(stream(context.Background(), t.database, scanTracked,
 			trackedColumns+` FROM tracked t WHERE t.client = 0 AND t.service = ? ORDER BY t.id`, service))
 		for _, e := range unknown {
 			var of row
 			var ok bool
-			if of, ok, err = m.find(e.Tracked); err != nil {
+			if of, ok, err = t.findTracked(e.Tracked, environments, name); err != nil {
 				break
 			}
 			switch _, erased := Erased(of.Client); {
@@ -95,17 +94,10 @@ func (l *Ledger) MatchTracked(service string, environments []string, name func(S
 	return n, err
 }
 
-// trackedMatcher finds the steps to which events belong.
-type trackedMatcher struct {
-	*transaction
-	environments []string
-	name         func(Step) string
-}
-
 // forgetTracked removes the events of a client, and those that a later match would
 // find to be the client's.
 func (t *transaction) forgetTracked(client int64) error {
-	ids, err := gather(stream(context.Background(), t, scanID, `SELECT remote_id FROM steps WHERE client = ? AND remote_id IS NOT NULL`, client))
+	ids, err := gather(stream(context.Background(), t.database, scanID, `SELECT remote_id FROM steps WHERE client = ? AND remote_id IS NOT NULL`, client))
 	for _, id := range ids {
 		_, one := t.exec(`DELETE FROM tracked WHERE client = 0 AND (client_id = ? OR claim_id = ? OR activity_id = ?)`, id, id, id)
 		err = errors.Join(err, one)
@@ -114,37 +106,42 @@ func (t *transaction) forgetTracked(client int64) error {
 	return errors.Join(err, one)
 }
 
-// find finds the step of an event by its ids, the narrowest first.
-func (m trackedMatcher) find(e Tracked) (of row, ok bool, err error) {
-	if of, ok, err = m.withID(KindActivity, e.ActivityID); ok || err != nil {
+// findTracked finds the step of an event by its ids, the narrowest first; its parameters are those of MatchTracked.
+func (t *transaction) findTracked(e Tracked, environments []string, name func(Step) string) (of row, ok bool, err error) {
+	if of, ok, err = t.doneWith(environments, KindActivity, e.ActivityID); ok || err != nil {
 		return of, ok, err
 	}
 	end := "" // of the names of the activities among which it may be
-	if of, ok, err = m.withID(KindClaim, e.ClaimID); ok {
+	if of, ok, err = t.doneWith(environments, KindClaim, e.ClaimID); ok {
 		_, claim, _ := strings.Cut(of.StepID.Step, "/")
 		end = "@" + claim
 	} else if err == nil {
-		of, ok, err = m.withID(KindClient, e.ClientID)
+		of, ok, err = t.doneWith(environments, KindClient, e.ClientID)
 	}
 	if !ok || err != nil {
 		return of, false, err
 	}
-	if activity, isOnly, err := m.activity(of, e.Activity, end); isOnly || err != nil {
-		return activity, isOnly, err
+	if e.Activity == "" {
+		return of, true, nil
 	}
-	return of, true, nil
+	activities, err := gather(stream(context.Background(), t.database, scanRow, stepsOf+`WHERE s.client = ? AND s.kind = ?`, of.client, code(kinds, KindActivity)))
+	activities = slices.DeleteFunc(activities, func(r row) bool { return !strings.HasSuffix(r.StepID.Step, end) || name(r.step()) != e.Activity })
+	if len(activities) == 1 { // else it may be any of several
+		of = activities[0]
+	}
+	return of, err == nil, err
 }
 
-// withID returns the step of a kind that is done with an id.
-func (m trackedMatcher) withID(kind, id string) (of row, ok bool, err error) {
-	for _, environment := range m.environments {
+// doneWith returns the step of a kind that is done with an id in one of some environments.
+func (t *transaction) doneWith(environments []string, kind, id string) (of row, ok bool, err error) {
+	for _, environment := range environments {
 		for _, spelling := range spellings(id) {
-			found, ok, err := stepWithID(context.Background(), m, Event{StepID: StepID{ClientKey: ClientKey{Environment: environment}}, Kind: kind, ID: spelling})
+			found, ok, err := stepWithID(context.Background(), t.database, Event{StepID: StepID{ClientKey: ClientKey{Environment: environment}}, Kind: kind, ID: spelling})
 			if err != nil {
 				return of, false, err
 			}
 			if ok {
-				of, err = m.step(found.Holder)
+				of, err = t.step(found.Holder)
 			}
 			if ok && (of.Kind == kind || err != nil) {
 				return of, true, err
@@ -161,19 +158,6 @@ func spellings(id string) []string {
 		return []string{id}
 	}
 	return slices.Compact([]string{id, strings.ToLower(id), strings.ToUpper(id)})
-}
-
-// activity returns the only activity of a client that has a name, and whose step ends with end.
-func (m trackedMatcher) activity(of row, name, end string) (found row, isOnly bool, err error) {
-	if name == "" {
-		return found, false, nil
-	}
-	all, err := gather(stream(context.Background(), m, scanRow, stepsOf+`WHERE s.client = ? AND s.kind = ?`, of.client, code(kinds, KindActivity)))
-	all = slices.DeleteFunc(all, func(r row) bool { return !strings.HasSuffix(r.StepID.Step, end) || m.name(r.step()) != name })
-	if len(all) != 1 || err != nil { // it may be any of several
-		return found, false, err
-	}
-	return all[0], true, nil
 }
 
 // storedTracked is a row of tracked.

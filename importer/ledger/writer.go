@@ -326,12 +326,12 @@ func (t *transaction) next() (number int64, err error) {
 // reserve reserves numbersAtOnce numbers.
 func (t *transaction) reserve() error {
 	if t.server == nil {
-		_, err := first(context.Background(), t, []any{&t.counted}, `UPDATE counter SET version = version + ? RETURNING version`, numbersAtOnce)
+		_, err := first(context.Background(), t.database, []any{&t.counted}, `UPDATE counter SET version = version + ? RETURNING version`, numbersAtOnce)
 		t.version = t.counted - numbersAtOnce
 		return err
 	}
 	var lowest, backend int64
-	if _, err := first(context.Background(), t, []any{&lowest, &backend}, `SELECT nextval('versions'), pg_backend_pid()`); err != nil {
+	if _, err := first(context.Background(), t.database, []any{&lowest, &backend}, `SELECT nextval('versions'), pg_backend_pid()`); err != nil {
 		return err
 	}
 	return t.reserved(lowest, backend)
