@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
 )
 
 // TestRemovedFromTheFiles: what is purged or erased leaves no byte in the files while the ledger is open.
