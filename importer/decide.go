@@ -499,9 +499,6 @@ func sameID(a, b string) bool { return strings.EqualFold(a, b) }
 func takenNames(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding) (found problem.List) {
 	const earlier = "an earlier claim of the client, as claimsheet history shows,"
 	taken := map[string]string{} // by name the claim that has it, in words
-	for name := range claimNames(known) {
-		taken[name] = earlier
-	}
 	var wanted []*mapping.Step // the claims to be created
 	for i := range plan.Steps {
 		step := &plan.Steps[i]
@@ -513,6 +510,11 @@ func takenNames(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Bind
 			wanted = append(wanted, step)
 		case mayExist(was.To) && was.Data == nil && was.Via != ledger.ViaSheet: // its data were purged
 			taken[step.Name] = earlier
+		}
+	}
+	if len(wanted) > 0 {
+		for name := range claimNames(known) {
+			taken[name] = earlier
 		}
 	}
 	for _, step := range wanted {
