@@ -151,7 +151,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 		return r.planned(d)
 	}
 	r.job.canary.enter(ctx, &r.leader.leads)
-	policy := retry.NewPolicy(retry.Pace{Now: r.job.now})
+	policy := retry.NewPolicy(0)
 	if d.step.Kind == mapping.ClientStep { // send is called again when a look-up was too old, and earlier attempts count
 		r.policy = cmp.Or(r.policy, policy)
 		policy = r.policy

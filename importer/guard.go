@@ -314,7 +314,7 @@ func (g *gate) probe(ctx context.Context, ask func(context.Context) bool) {
 		g.shut.Store(nil)
 		close(opens)
 	}()
-	for pace := retry.NewPolicy(retry.Pace{}); ctx.Err() == nil; {
+	for pace := retry.NewPolicy(0); ctx.Err() == nil; {
 		if ask(ctx) {
 			return
 		}
@@ -326,57 +326,32 @@ func (g *gate) probe(ctx context.Context, ask func(context.Context) bool) {
 // finished for which the service has answered a creating request. So a pointer or a
 // mapping that is wrong for all clients does harm for one of them only.
 type canary struct {
-	turn     chan struct{} // has a token while no client goes first
-	answered chan struct{} // closed when the others may follow
-}
-
-func newCanary() canary {
-	c := canary{make(chan struct{}, 1), make(chan struct{})}
-	c.turn <- struct{}{}
-	return c
+	first  chan struct{} // has an entry while a client goes first, and room for one
+	passed atomic.Bool   // the others may follow
 }
 
 // enter returns when something may be sent for a client, or when ctx is done. It sets leads when the
 // client goes first.
-func (c canary) enter(ctx context.Context, leads *bool) {
-	if *leads {
+func (c *canary) enter(ctx context.Context, leads *bool) {
+	if *leads || c.passed.Load() {
 		return
 	}
 	select {
-	case <-c.answered:
-	case <-c.turn:
-		*leads = true
+	case c.first <- struct{}{}:
+		if *leads = !c.passed.Load(); !*leads {
+			<-c.first
+		}
 	case <-ctx.Done():
 	}
 }
 
 // leave lets the others follow the client who went first. If the service has not answered a creating
 // request for it, the next client goes first.
-func (c canary) leave(leads *bool, answered bool) {
-	switch {
-	case !*leads:
-		return
-	case answered:
-		close(c.answered)
-	default:
-		c.turn <- struct{}{}
-	}
-	*leads = false
-}
-
-// pass lets every client go on at once.
-func (c canary) pass() {
-	<-c.turn
-	close(c.answered)
-}
-
-// passed reports whether others may follow.
-func (c canary) passed() bool {
-	select {
-	case <-c.answered:
-		return true
-	default:
-		return false
+func (c *canary) leave(leads *bool, answered bool) {
+	if *leads {
+		*leads = false
+		c.passed.Store(answered)
+		<-c.first
 	}
 }
 

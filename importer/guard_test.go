@@ -251,7 +251,7 @@ func TestGuardIsCutOff(t *testing.T) {
 // reached the service, and all once it has answered for one.
 func TestCanary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCanary()
+		c := canary{first: make(chan struct{}, 1)}
 		var first, second, third bool // whether they go first
 		ctx := context.Background()
 		c.enter(ctx, &first)
@@ -269,7 +269,7 @@ func TestCanary(t *testing.T) {
 		}
 		c.leave(&first, false)
 		synctest.Wait()
-		if len(passed) != 1 || c.passed() {
+		if len(passed) != 1 || c.passed.Load() {
 			t.Fatalf("%d clients go on after one who was not reached, want 1", len(passed))
 		}
 		leader := <-passed
@@ -278,12 +278,12 @@ func TestCanary(t *testing.T) {
 		}
 		c.leave(leader, true)
 		synctest.Wait()
-		if len(passed) != 1 || !c.passed() || second || third {
+		if len(passed) != 1 || !c.passed.Load() || second || third {
 			t.Error("the others wait though the service has answered")
 		}
 		ended, cancel := context.WithCancel(ctx)
 		cancel()
-		other := newCanary()
+		other := canary{first: make(chan struct{}, 1)}
 		other.enter(ctx, &first)
 		other.enter(ended, &second)
 	})

@@ -63,7 +63,7 @@ type Job struct {
 	NewLedger   bool             // the ledger is new although the service knows the clients
 	SimilarKeys bool             // claims are new although the client has one with a similar key
 	MaxFailures MaxFailures      // when to stop; the zero value stops at the first failure
-	FirstWait   time.Duration    // before a look-up that failed is made again, as retry.Pace.First
+	FirstWait   time.Duration    // before a look-up that failed is made again, as in retry.NewPolicy
 	LookAgain   []time.Duration  // the waits before each look-up of a client who has become uncertain in this run
 	Believable  time.Duration    // how old an uncertain attempt must be before a look-up that does not find the client is believed; 0 is ten minutes
 
@@ -119,7 +119,7 @@ var uninterrupted = context.Background()
 // load reads from the ledger what counts for all clients.
 func (j *Job) load(ctx context.Context) (err error) {
 	j.lookups = &lookups{service: j.Service, firstWait: j.FirstWait, now: j.now, keepGoing: j.MaxFailures.Lifted(), prefetched: map[mapping.Identity]lookedUp{}}
-	j.openIntents, j.canary = make(chan struct{}, mostInDoubt(j.Concurrency)), newCanary()
+	j.openIntents, j.canary.first = make(chan struct{}, mostInDoubt(j.Concurrency)), make(chan struct{}, 1)
 	if j.readByOthers, err = j.Ledger.AnswersReadBy(ctx, j.Environment, j.Service.ReadingRules()); err != nil {
 		return err
 	}

@@ -220,7 +220,7 @@ func (l *lookups) get(ctx context.Context, request func() error) error {
 		attempts = 1
 	}
 	l.mu.Unlock()
-	err := retry.GET(ctx, attempts, retry.Pace{First: l.firstWait, Now: l.now}, request)
+	err := retry.GET(ctx, attempts, l.firstWait, request)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f, failed := errors.AsType[*apiclient.Failure](err)

@@ -57,11 +57,11 @@ func (j *Job) runGroups(ctx context.Context, plans iter.Seq2[mapping.Plan, error
 		switch {
 		case j.failed.Load() != nil:
 			return
-		case j.Dispatch != nil && j.canary.passed() && ctx.Err() == nil && !group.nothingLeft():
+		case j.Dispatch != nil && j.canary.passed.Load() && ctx.Err() == nil && !group.nothingLeft():
 			undone <- group.plans
 		case !sideBySide:
 			j.fail(j.runGroup(ctx, group, j.record))
-			sideBySide = j.canary.passed() || j.lookups.hasAnswered()
+			sideBySide = j.canary.passed.Load() || j.lookups.hasAnswered()
 		default:
 			all.Go(func() error {
 				j.fail(j.runGroup(ctx, group, j.record))

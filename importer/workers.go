@@ -163,7 +163,7 @@ func (j *Job) Join(ctx context.Context) error {
 	if err := j.load(j.ctx); err != nil {
 		return err
 	}
-	j.canary.pass() // the coordinator has let the first client go ahead
+	j.canary.passed.Store(true) // the coordinator has let the first client go ahead
 	j.refreshing.Go(func() { j.refreshRules(j.ctx) })
 	return nil
 }

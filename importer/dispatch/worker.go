@@ -14,15 +14,14 @@ import (
 	"claimsheet/importer/ledger"
 )
 
-// Handler carries out the plans of a group of a run. Unless they are done, another worker goes on
-// with them; after ErrEnded only if the run's coordinator was just silent. Several goroutines call it.
-type Handler func(run string, plans []byte) (done bool, err error)
-
 // Work has handle carry out the plans of a queue, up to most groups at a time, until ctx is done, and waits for what is under way. It
 // returns the cause of ctx, nil for context.Canceled. log gets what River says.
 //
+// handle gets the plans of a group of a run. Unless they are done, another worker goes on with them; after ErrEnded only if the run's
+// coordinator was just silent. Several goroutines call it.
+//
 // The same plans may come twice at once, to two processes; the locks of the ledger keep them apart.
-func (b *Broker) Work(ctx context.Context, queue string, most int, log slog.Handler, handle Handler) error {
+func (b *Broker) Work(ctx context.Context, queue string, most int, log slog.Handler, handle func(run string, plans []byte) (done bool, err error)) error {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, river.WorkFunc(func(_ context.Context, job *river.Job[groupArgs]) error {
 		done, err := handle(job.Args.Run, []byte(job.Args.Plans))

@@ -37,28 +37,18 @@ const (
 // Policy decides for one step, or for one GET, of one run. It is for one
 // goroutine.
 type Policy struct {
-	now      func() time.Time
 	backoff  *backoff.ExponentialBackOff
 	attempts int
 	lagged   int
 	asked    time.Time // when the service first asked to wait; zero when it has not
 }
 
-// Pace is the time that a Policy goes by. The zero Pace is usual.
-type Pace struct {
-	First time.Duration    // the first wait, on average; 0 is 250 ms
-	Now   func() time.Time // the clock; nil is time.Now
-}
-
 // NewPolicy returns a policy that backs off with full jitter: each wait is evenly
-// distributed between 0 and a limit that begins at twice pace.First, doubles, and
+// distributed between 0 and a limit that begins at twice first (0 is 250 ms), doubles, and
 // ends at a minute.
-func NewPolicy(pace Pace) *Policy {
-	if pace.Now == nil {
-		pace.Now = time.Now
-	}
-	return &Policy{now: pace.Now, backoff: &backoff.ExponentialBackOff{
-		InitialInterval: cmp.Or(pace.First, firstWait), RandomizationFactor: 1, Multiplier: 2, MaxInterval: 30 * time.Second,
+func NewPolicy(first time.Duration) *Policy {
+	return &Policy{backoff: &backoff.ExponentialBackOff{
+		InitialInterval: cmp.Or(first, firstWait), RandomizationFactor: 1, Multiplier: 2, MaxInterval: 30 * time.Second,
 	}}
 }
 
@@ -108,19 +98,19 @@ func (p *Policy) Backoff() time.Duration { return p.backoff.NextBackOff() }
 // since it first asked, is longer than a run waits.
 func (p *Policy) exceedsMax(wait time.Duration) bool {
 	if p.asked.IsZero() {
-		p.asked = p.now()
+		p.asked = time.Now()
 	}
-	return p.now().Sub(p.asked)+wait > longestWait
+	return time.Since(p.asked)+wait > longestWait
 }
 
 // GET calls ask, which sends GETs only, until it succeeds, and returns its last
 // error. It is called at most attempts times (Attempts is usual) while the error
 // is a *apiclient.Failure for which another attempt may get an answer, with the
-// waits of NewPolicy(pace). While the service only asks to wait, it is called
+// waits of NewPolicy(first). While the service only asks to wait, it is called
 // again for a quarter of an hour; after that, and where the service asks for a
 // longer wait, the Failure returned has Stop set.
-func GET(ctx context.Context, attempts int, pace Pace, ask func() error) error {
-	for p := NewPolicy(pace); ; {
+func GET(ctx context.Context, attempts int, first time.Duration, ask func() error) error {
+	for p := NewPolicy(first); ; {
 		err := ask()
 		f, ok := errors.AsType[*apiclient.Failure](err)
 		if !ok || ctx.Err() != nil {

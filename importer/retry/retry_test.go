@@ -37,7 +37,7 @@ func TestRetryPolicy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := retry.NewPolicy(retry.Pace{})
+				p := retry.NewPolicy(0)
 				var next retry.Decision
 				sent := 1
 				for ; sent < 20; sent++ {
@@ -76,7 +76,7 @@ func TestRetriedGET(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				asked := 0
-				err := retry.GET(t.Context(), retry.Attempts, retry.Pace{}, func() error {
+				err := retry.GET(t.Context(), retry.Attempts, 0, func() error {
 					asked++
 					if f := new(apiclient.Failure); errors.As(c.err, &f) {
 						time.Sleep(f.RetryAfter) // the client holds its requests back

@@ -170,7 +170,7 @@ func (s *Session) contactIDs() (map[string]string, error) {
 func (s *Session) ListTemplates(ctx context.Context) (*mapping.Service, error) {
 	var templates []apiclient.Template
 	var notes []string
-	err := retry.GET(ctx, retry.Attempts, retry.Pace{First: s.connection.AskAgain}, func() (err error) {
+	err := retry.GET(ctx, retry.Attempts, s.connection.AskAgain, func() (err error) {
 		templates, notes, err = s.Client.Templates(ctx)
 		return err
 	})
