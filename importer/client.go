@@ -163,21 +163,19 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 		} else if waited && !d.lookup.at.IsZero() {
 			d.lookup.at = time.Unix(0, 0) // look it up again: another program may have created the client meanwhile
 		}
-		v, how, err := r.attempt(ctx, &d)
+		v, err := r.attempt(ctx, &d)
 		switch {
-		case err != nil:
-			return stepOutcome{}, err
-		case how == tooLate:
+		case err == errTooLate:
 			return r.job.notStarted(ctx, d, ""), nil
-		case how == stale && d.known.To != ledger.Uncertain:
-			return stepOutcome{}, errStale
-		case how == stale:
+		case err == errStale && d.known.To == ledger.Uncertain:
 			if o, decided, err := r.findAgain(ctx, &d, verdict); decided || err != nil {
 				return o, err
 			}
 			continue
-		case how == withdrawn:
+		case err == errWithdrawn:
 			continue
+		case err != nil:
+			return stepOutcome{}, err
 		}
 		verdict = v
 		r.answered = r.answered || verdict.Status != 0
@@ -209,22 +207,19 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 	}
 }
 
-// attempted says how an attempt to send a step's request ended.
-type attempted int
-
-const (
-	tried     attempted = iota // there is a verdict on the request
-	tooLate                    // the run was stopped before it; there was no intent yet
-	stale                      // the look-up on which it rests is too old; there was no intent yet
-	withdrawn                  // the intent was taken back, and nothing was sent: try again
+// Why an attempt has not sent a step's request.
+var (
+	errTooLate   = errors.New("the run was stopped before there was an intent")
+	errStale     = errors.New("the look-up on which it rests is too old, and there is no intent yet")
+	errWithdrawn = errors.New("the intent was taken back: try again")
 )
 
 // attempt makes the intent durable and sends the request once, in a slot that it gives back. If the
 // look-up is stale it keeps the slot, for the next look-up.
-func (r *clientRun) attempt(ctx context.Context, d *decision) (v apiclient.Verdict, how attempted, err error) {
+func (r *clientRun) attempt(ctx context.Context, d *decision) (v apiclient.Verdict, err error) {
 	asOf, inTurn := d.lookup.at, r.slot != nil
 	if !r.takeSlot(ctx) {
-		return v, tooLate, nil
+		return v, errTooLate
 	}
 	slot := r.slot
 	slot.Guard(r.job.stillLocked)
@@ -232,17 +227,17 @@ func (r *clientRun) attempt(ctx context.Context, d *decision) (v apiclient.Verdi
 		asOf = r.job.now() // the look-up left in this slot: no later one is possible
 	}
 	if r.isStale(*d, asOf) {
-		return v, stale, nil
+		return v, errStale
 	}
 	defer r.releaseSlot()
 	if err := r.intend(*d); err != nil {
-		return v, withdrawn, err
+		return v, err
 	}
 	if slot.Await(ctx); r.isStale(*d, asOf) || !r.job.gate.open() || !r.job.stillLocked() { // since the intent
 		r.withdraw(d)
-		return v, withdrawn, nil
+		return v, errWithdrawn
 	}
-	return r.job.Service.CreateReserved(ctx, slot, requestOf(r.job.Service.Routes(), r.job.Service.LinkBody(), d.step, r.ids)), tried, nil
+	return r.job.Service.CreateReserved(ctx, slot, requestOf(r.job.Service.Routes(), r.job.Service.LinkBody(), d.step, r.ids)), nil
 }
 
 // finish ends a step that is not sent again.

@@ -143,37 +143,36 @@ func decideStep(plan mapping.Plan, step *mapping.Step, known map[string]ledger.S
 // yet, the last one that was made comes before it: its redirect url is shown.
 func decideLinks(before []decision, plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding) (links []decision) {
 	link := func(key string) decision {
-		step := &plan.Steps[len(plan.Steps)-1]
-		if key != step.Key {
-			other := mapping.LinkStepOf(key, plan.Rows)
-			step = &other
-		}
-		return decideStep(plan, step, known, b)
+		step := mapping.LinkStepOf(key, plan.Rows)
+		return decideStep(plan, &step, known, b)
 	}
-	key := plan.Steps[len(plan.Steps)-1].Key
-	var newest, made ledger.Step
-	for k, s := range known {
-		if s.Kind != ledger.KindLink {
+	var asked []ledger.Step // in the order in which they were asked for
+	for _, s := range known {
+		if s.Kind == ledger.KindLink {
+			asked = append(asked, s)
+		}
+	}
+	if len(asked) == 0 {
+		return []decision{link(ledger.KindLink)}
+	}
+	slices.SortFunc(asked, func(a, b ledger.Step) int { return cmp.Compare(askedFor(a), askedFor(b)) })
+	newest := asked[len(asked)-1]
+	key := newest.StepID.Step
+	for _, d := range before {
+		if d.step.Kind == mapping.ClaimStep && d.isNewerThan(newest) && b.Mapping().Link == mapping.LinkOnNewClaim && newest.To != ledger.Uncertain {
+			key = mapping.FreshLinkKey(d.step.Key)
+		}
+	}
+	for _, s := range slices.Backward(asked) {
+		if s.To != ledger.Done {
 			continue
 		}
-		if newest.To == "" || askedFor(s) > askedFor(newest) {
-			key, newest = k, s
+		if s.StepID.Step != key {
+			earlier := link(s.StepID.Step)
+			earlier.advice = "" // it is about the newest
+			links = append(links, earlier)
 		}
-		if s.To == ledger.Done && (made.To == "" || askedFor(s) > askedFor(made)) {
-			made = s
-		}
-	}
-	if newest.To != "" && b.Mapping().Link == mapping.LinkOnNewClaim && newest.To != ledger.Uncertain {
-		for _, d := range before {
-			if d.step.Kind == mapping.ClaimStep && d.isNewerThan(newest) {
-				key = mapping.FreshLinkKey(d.step.Key)
-			}
-		}
-	}
-	if made.To != "" && made.StepID.Step != key {
-		earlier := link(made.StepID.Step)
-		earlier.advice = "" // it is about the newest
-		links = append(links, earlier)
+		break
 	}
 	return append(links, link(key))
 }

@@ -278,10 +278,6 @@ func (r *clientRun) inTurn(ctx context.Context) (context.Context, error) {
 	return apiclient.WithSlot(ctx, r.slot), nil
 }
 
-// errStale is returned for a client step that was not sent because the look-up
-// on which it rests is too old.
-var errStale = errors.New("the look-up is too old")
-
 // find finds out whether the service knows the client already, if the ledger does not say it, and
 // does what the mapping says about known clients.
 func (r *clientRun) find(ctx context.Context) error {

@@ -57,13 +57,13 @@ func Open(path string) (*Ledger, error) {
 		return nil, err
 	}
 	found, err := inspect(path)
-	if err == nil && !found.exists {
+	if err == nil && found == nil {
 		err = create(path)
 	}
 	if err != nil {
 		return nil, err
 	}
-	l, err := open(path, found.exists && found.size < mostChecked && (hasLog(path) || hasJournal(path)))
+	l, err := open(path, found != nil && found.Size() < mostChecked && (hasLog(path) || hasJournal(path)))
 	if isDamage(err) {
 		return nil, damaged(path, "the ledger cannot be read: %v", err)
 	}
@@ -99,7 +99,7 @@ func openReadOnly(path string) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !found.exists {
+	if found == nil {
 		return Empty()
 	}
 	db, err := openPool(readingDSN(path))
@@ -298,13 +298,6 @@ const (
 	versionAt       = 60
 )
 
-// file is what inspect has found.
-type file struct {
-	exists bool
-	open   bool // it is open, or was not closed
-	size   int64
-}
-
 // hasJournal reports whether a rollback journal lies beside the ledger.
 func hasJournal(path string) bool {
 	_, err := os.Lstat(path + "-journal")
@@ -318,14 +311,14 @@ func hasLog(path string) bool {
 }
 
 // inspect checks the file before SQLite opens it, because SQLite treats an empty file
-// as a new database, and replays a log that lies beside it. Every error is a refusal.
+// as a new database, and replays a log that lies beside it. It returns nil for no file. Every error is a refusal.
 //
 // A clean close deletes the log before it marks the file as closed, so a log beside a
 // closed file belongs to another copy of the ledger, and would spoil this one.
-func inspect(path string) (file, error) {
-	found, err := inspectFile(path)
-	if err == nil && found.exists && !found.open && hasLog(path) {
-		return file{}, foreignLog(path)
+func inspect(path string) (found fs.FileInfo, err error) {
+	found, isOpen, err := inspectFile(path)
+	if err == nil && found != nil && !isOpen && hasLog(path) {
+		return nil, foreignLog(path)
 	}
 	return found, err
 }
@@ -338,46 +331,47 @@ func foreignLog(path string) error {
 		"Otherwise bring back the %[1]s that was there when the run was killed: all three files together, as the killed run left them.", name), ErrDamaged}
 }
 
-// inspectFile is inspect without the comparison of the file with its log.
-func inspectFile(path string) (file, error) {
-	info, err := os.Lstat(path)
+// inspectFile is inspect without the comparison of the file with its log. isOpen reports whether the file
+// is open, or was not closed.
+func inspectFile(path string) (info fs.FileInfo, isOpen bool, err error) {
+	info, err = os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && hasLog(path):
-		return file{}, damaged(path, "the ledger is missing, but its write-ahead log %s is there", filepath.Base(path)+"-wal")
+		return nil, false, damaged(path, "the ledger is missing, but its write-ahead log %s is there", filepath.Base(path)+"-wal")
 	case errors.Is(err, fs.ErrNotExist):
-		return file{}, nil
+		return nil, false, nil
 	case err != nil:
-		return file{}, unusable(path, "Make the file readable for this user.", err, "the ledger cannot be accessed: %v", problem.Cause(err))
+		return nil, false, unusable(path, "Make the file readable for this user.", err, "the ledger cannot be accessed: %v", problem.Cause(err))
 	case info.Mode()&fs.ModeSymlink != 0:
-		return file{}, unusable(path, "Name the folder that really holds the ledger with --state.", nil,
+		return nil, false, unusable(path, "Name the folder that really holds the ledger with --state.", nil,
 			"the ledger is a symbolic link; a plain file is expected, because a link can be changed to another ledger between two runs")
 	case !info.Mode().IsRegular():
-		return file{}, unusable(path, "Move it away, or name another folder with --state.", nil,
+		return nil, false, unusable(path, "Move it away, or name another folder with --state.", nil,
 			"a plain file is expected for the ledger, but this is %s", safefile.Kind(info))
 	case info.Size() == 0:
-		return file{}, damaged(path, "the ledger is empty (0 bytes); even a new one is not")
+		return nil, false, damaged(path, "the ledger is empty (0 bytes); even a new one is not")
 	}
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := safefile.Owner(path + suffix); err != nil {
-			return file{}, err
+			return nil, false, err
 		}
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return file{}, unusable(path, "Make the file readable for this user.", err, "the ledger cannot be opened: %v", problem.Cause(err))
+		return nil, false, unusable(path, "Make the file readable for this user.", err, "the ledger cannot be opened: %v", problem.Cause(err))
 	}
 	defer f.Close()
 	header := make([]byte, headerSize)
 	if _, err := io.ReadFull(f, header); err != nil || string(header[:len(magic)]) != magic {
-		return file{}, damaged(path, "this is not a ledger: it does not begin as an SQLite database does")
+		return nil, false, damaged(path, "this is not a ledger: it does not begin as an SQLite database does")
 	}
 	if id := binary.BigEndian.Uint32(header[applicationIDAt:]); id != applicationID {
-		return file{}, damaged(path, "this is an SQLite database, but not a ledger of Claimsheet (application id %#x, expected %#x)", id, applicationID)
+		return nil, false, damaged(path, "this is an SQLite database, but not a ledger of Claimsheet (application id %#x, expected %#x)", id, applicationID)
 	}
 	if version := binary.BigEndian.Uint32(header[versionAt:]); version != SchemaVersion {
-		return file{}, OfAnotherVersion(path, int64(version), "move "+filepath.Base(path)+" and the files beside it to another folder")
+		return nil, false, OfAnotherVersion(path, int64(version), "move "+filepath.Base(path)+" and the files beside it to another folder")
 	}
-	return file{exists: true, open: header[journalAt] == journalLog, size: info.Size()}, nil
+	return info, header[journalAt] == journalLog, nil
 }
 
 // create creates an empty ledger. It finishes it in a temporary file and then links
