@@ -39,14 +39,14 @@ func Replay(l *ledger.Ledger, path string) (n int, conflicts problem.List, err e
 		}
 	}
 	for _, outcome := range outcomes {
-		as, err := record(l, outcome)
+		via, err := record(l, outcome)
 		if err != nil {
 			return n, conflicts, err
 		}
-		switch as {
-		case recorded:
+		switch via {
+		case ledger.ViaJournal:
 			n++
-		case inConflict:
+		case ledger.ViaConflict:
 			conflicts = append(conflicts, problem.At(problem.Where{File: path}, "journal-conflict", "%s: %s", outcome.Kind, reasonTwice).
 				Hinted("claimsheet settle lists it with both ids; find them in the service, and withdraw one there if there are two"))
 		}
@@ -60,48 +60,40 @@ func Pending(path string) (n int, err error) {
 	return len(outcomes), err
 }
 
-// recording is what becomes of an outcome.
-type recording int
-
-const (
-	known      recording = iota // the ledger has it, or it says nothing
-	recorded                    // it is recorded
-	inConflict                  // its step becomes uncertain
-)
-
-// record records an outcome. Where another process changes the step meanwhile, it compares them again.
-func record(l *ledger.Ledger, outcome ledger.Event) (as recording, err error) {
+// record records an outcome, and returns the way by which: ledger.ViaJournal, or ledger.ViaConflict if its
+// step becomes uncertain; "" if there is nothing to record. Where another process changes the step
+// meanwhile, it compares them again.
+func record(l *ledger.Ledger, outcome ledger.Event) (via string, err error) {
 	for range 3 {
 		events, failed := l.Events(context.Background(), outcome.StepID)
 		if failed != nil {
-			return known, failed
+			return "", failed
 		}
 		event := outcome
-		event.Via = ledger.ViaJournal
-		switch as = compare(events, outcome); as {
-		case known:
-			return known, nil
-		case inConflict:
+		switch event.Via = compare(events, outcome); event.Via {
+		case "":
+			return "", nil
+		case ledger.ViaConflict:
 			event = conflict(events, event)
 		}
 		if err = l.Append(event); errors.As(err, new(ledger.Taken)) { // another step has the id by now: this outcome proves nothing
-			return known, nil
+			return "", nil
 		}
 		if !errors.Is(err, ledger.ErrTransition) {
-			break
+			return event.Via, err
 		}
 	}
-	return as, err
+	return "", err
 }
 
-// compare says what becomes of an outcome whose step has these events. It is recorded if it
-// belongs to the last request for the step and says more than the ledger knows. Else it is in
-// conflict if it says that something was created, or may have been, that the ledger does not know.
-// A second link does no harm.
-func compare(events []ledger.Event, outcome ledger.Event) recording {
+// compare returns the way by which an outcome is recorded whose step has these events. It is
+// ledger.ViaJournal if the outcome belongs to the last request for the step and says more than the ledger
+// knows. Else it is ledger.ViaConflict if the outcome says that something was created, or may have been, that
+// the ledger does not know. A second link does no harm.
+func compare(events []ledger.Event, outcome ledger.Event) (via string) {
 	attempt := lastAttempt(events)
 	if attempt == nil { // the client was erased
-		return known
+		return ""
 	}
 	last := attempt[len(attempt)-1]
 	sameRun := attempt[0].Run == outcome.Run
@@ -110,14 +102,14 @@ func compare(events []ledger.Event, outcome ledger.Event) recording {
 	says := decides || len(outcome.Answer) > 0 && !answered
 	switch {
 	case sameRun && (last.To == ledger.Sent || last.To == ledger.Uncertain && says && last.Via != ledger.ViaConflict):
-		return recorded
+		return ledger.ViaJournal
 	case outcome.To == ledger.Done && outcome.ID == "" && sameRun && last.To == ledger.Done,
 		outcome.To != ledger.Done && (decides || sameRun || len(outcome.Answer) == 0),
 		outcome.Kind == ledger.KindLink,
 		slices.ContainsFunc(events, func(e ledger.Event) bool { return has(e, outcome) }):
-		return known
+		return ""
 	}
-	return inConflict
+	return ledger.ViaConflict
 }
 
 // has reports whether an event of a step says what an outcome says.
@@ -142,7 +134,7 @@ func conflict(events []ledger.Event, outcome ledger.Event) ledger.Event {
 			id = e.ID
 		}
 	}
-	outcome.To, outcome.Via = ledger.Uncertain, ledger.ViaConflict
+	outcome.To = ledger.Uncertain
 	outcome.Reason = fmt.Sprintf("%s; the journal has %s, the ledger has %s", reasonTwice, idInWords(outcome.ID), idInWords(id))
 	outcome.ID, outcome.URL, outcome.Answer, outcome.Status = "", "", nil, 0
 	return outcome
