@@ -162,11 +162,12 @@ func (j *Job) detectLostLedger(ctx context.Context, plans iter.Seq2[mapping.Plan
 			return err
 		}
 		if asks {
-			found, err := j.lookups.prefetch(ctx, plan)
+			found, err := j.lookups.find(withRow(ctx, plan), plan)
 			if err != nil {
 				j.stop(err)
 				return nil // the clients are recorded as not started
 			}
+			j.lookups.prefetched[plan.Client] = found // nothing else looks up yet
 			j.seeLookUp(ctx, found)
 			switch {
 			case ctx.Err() != nil:

@@ -124,19 +124,8 @@ func withRow(ctx context.Context, plan mapping.Plan) context.Context {
 	return apiclient.WithRow(ctx, plan.Rows[0].Table()+1, plan.Rows[0].Number())
 }
 
-// prefetch looks a client up before its turn, and keeps the result for find.
-func (l *lookups) prefetch(ctx context.Context, plan mapping.Plan) (lookedUp, error) {
-	r, err := l.find(withRow(ctx, plan), plan)
-	if err == nil {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.prefetched[plan.Client] = r
-	}
-	return r, err
-}
-
-// find looks a plan's client up, or returns once what prefetch has found. Its errors are those of
-// findBy.
+// find looks a plan's client up, or returns once what was found before the client's turn. Its errors are
+// those of findBy.
 func (l *lookups) find(ctx context.Context, plan mapping.Plan) (lookedUp, error) {
 	l.mu.Lock()
 	r, known := l.prefetched[plan.Client]

@@ -19,25 +19,13 @@ import (
 )
 
 // reparse reads the kept answers of a plan's client again, by the pointers of the environment (wire)
-// as they are now: after one was corrected, ids and urls come from the answers and nothing is sent
-// again. A decision of settle stays as it is.
+// as they are now, and records what they now say: after a pointer was corrected, ids and urls come from
+// the answers and nothing is sent again. A decision of settle stays as it is.
 func (j *Job) reparse(plan mapping.Plan, known map[string]ledger.Step) (map[string]ledger.Step, error) {
 	if j.Service == nil {
 		return known, nil
 	}
-	events, err := j.parseAllAgain(known)
-	if err != nil || len(events) == 0 {
-		return known, err
-	}
-	if err = j.Ledger.Append(events...); isRefusal(err) { // another process has recorded something meanwhile
-		return j.readSteps(plan)
-	}
-	return known, err
-}
-
-// parseAllAgain replaces the steps whose answers now say something else, and returns the events
-// that record it.
-func (j *Job) parseAllAgain(known map[string]ledger.Step) (events []ledger.Event, err error) {
+	var events []ledger.Event
 	for key, step := range known {
 		again, isNews := j.parseAgain(step, known[ledger.KindClient].ID)
 		if !isNews {
@@ -59,7 +47,14 @@ func (j *Job) parseAllAgain(known map[string]ledger.Step) (events []ledger.Event
 		}
 		known[key] = again
 	}
-	return events, nil
+	if len(events) == 0 {
+		return known, nil
+	}
+	err := j.Ledger.Append(events...)
+	if isRefusal(err) { // another process has recorded something meanwhile
+		return j.readSteps(plan)
+	}
+	return known, err
 }
 
 // parseAgain returns a step as its kept answer describes it by the present pointers.

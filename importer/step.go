@@ -355,8 +355,11 @@ func lineOf(step, kind string, s ledger.Step) result.Step {
 // stepOutcome returns a step's outcome by the event that is recorded of it, in the words of the
 // verdict.
 func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verdict) stepOutcome {
-	o := stepOutcome{Step: d.step, Error: said(v), reason: v.Reason, Advice: v.Hint, http: v.Status,
+	o := stepOutcome{Step: d.step, Error: v.Reason, reason: v.Reason, Advice: v.Hint, http: v.Status,
 		wordless: v.Effect == apiclient.Uncertain && apiclient.Readable(v.Status, v.Answer)}
+	if v.Detail != "" { // the service's own words
+		o.Error += ": " + v.Detail
+	}
 	switch event.To {
 	case ledger.Done:
 		o.Status, o.ID, o.URL, o.Error = result.Done, event.ID, event.URL, ""
@@ -452,20 +455,17 @@ func unsent(v apiclient.Verdict) bool {
 	return v.Effect == apiclient.NotSent || v.Effect == apiclient.Refused && (v.Retry != apiclient.Never || v.Stop)
 }
 
-// said returns the verdict in words for the workbook: our own, then the service's.
-func said(v apiclient.Verdict) string {
-	if v.Detail == "" {
-		return v.Reason
-	}
-	return v.Reason + ": " + v.Detail
-}
-
 // notStarted returns the outcome of a step that was not sent before the run ended. said is the
 // service's answer if that stopped the run; else "". A step that was uncertain before stays so.
 func (j *Job) notStarted(ctx context.Context, d decision, said string) stepOutcome {
-	o := stepOutcome{Step: d.step, Status: result.NotStarted, Error: j.whyStopped(ctx), Advice: adviceStopped}
-	if context.Cause(ctx) == errChangedAgain {
-		o.Advice = adviceAgain
+	o := stepOutcome{Step: d.step, Status: result.NotStarted, Error: "it was not sent", Advice: adviceStopped}
+	switch cause := context.Cause(ctx); {
+	case cause == errChangedAgain:
+		o.Error, o.Advice = cause.Error(), adviceAgain
+	case errors.Is(cause, ErrStopped):
+		o.Error = cause.Error()
+	case cause != nil:
+		o.Error = ErrStopped.Error()
 	}
 	if d.known.To == ledger.Uncertain {
 		o.Status, o.Error, o.Advice = result.Uncertain, reasonNotRepeated, adviceUncertain(d.step)
@@ -474,17 +474,6 @@ func (j *Job) notStarted(ctx context.Context, d decision, said string) stepOutco
 		o.Error += "; the service says: " + said
 	}
 	return o
-}
-
-// whyStopped returns why the run was stopped, for rows that are not started.
-func (j *Job) whyStopped(ctx context.Context) string {
-	if ctx.Err() == nil {
-		return "it was not sent"
-	}
-	if cause := context.Cause(ctx); errors.Is(cause, ErrStopped) || cause == errChangedAgain {
-		return cause.Error()
-	}
-	return ErrStopped.Error()
 }
 
 // adviceRefusal says what to do about a step that the service refused. hint is that of a rule of the
