@@ -3,6 +3,7 @@ package importer
 import (
 	"context"
 	"crypto/sha256"
+	"fmt"
 	"iter"
 	"runtime"
 	"slices"
@@ -61,11 +62,10 @@ func Take(ctx context.Context, b *mapping.Binding, rows *spool.Rows, convert boo
 
 // surveyedRow is what a survey takes from a row.
 type surveyedRow struct {
-	hasClient bool
-	client    [16]byte // the fingerprint of the client's key
-	invalid   bool     // a cell of the row cannot be used
-	notes     []mapping.CellNote
-	people    []mapping.Person // the client first
+	client  [16]byte // the fingerprint of the client's key; zero for a row without a client
+	invalid bool     // a cell of the row cannot be used
+	notes   []mapping.CellNote
+	people  []mapping.Person // the client first
 }
 
 // surveyRow converts a record, or without convert the part of it that says who its people are.
@@ -76,7 +76,7 @@ func surveyRow(b *mapping.Binding, record cell.Record, convert bool) surveyedRow
 	}
 	row := read(record)
 	r := surveyedRow{invalid: convert && len(row.Problems) > 0, notes: row.Notes, people: b.People(row)}
-	if r.hasClient = row.Client != (mapping.Identity{}); r.hasClient {
+	if row.Client != (mapping.Identity{}) {
 		r.client = fingerprint(row.Client)
 	}
 	if b.Mapping().Client.Existing == mapping.Create {
@@ -95,7 +95,7 @@ func (s *Survey) add(row surveyedRow) (number int) {
 	if row.invalid {
 		s.Invalid++
 	}
-	if row.hasClient {
+	if row.client != [16]byte{} {
 		if number = s.numbers[row.client]; number == 0 {
 			number = len(s.numbers) + 1
 			s.numbers[row.client] = number
@@ -291,12 +291,11 @@ func fingerprint(who mapping.Identity) [16]byte {
 // inParallel yields the results of work(item) for each item, in the order of the items. It works on every
 // core, some items ahead of the consumer, so work must be safe for concurrent use. It reads items in a
 // goroutine of its own; all its goroutines end before the iteration returns. An error of items
-// ends the iteration; a panic of work or items becomes one in the consumer's goroutine.
+// ends the iteration, and so does a panic of work or items, as a *Fault.
 func inParallel[T, R any](items iter.Seq2[T, error], work func(T) []R) iter.Seq2[R, error] {
 	type outcome struct {
-		results  []R
-		err      error
-		panicked any
+		results []R
+		err     error
 	}
 	return func(yield func(R, error) bool) {
 		ordered, stop := make(chan chan outcome, 2*runtime.GOMAXPROCS(0)), make(chan struct{})
@@ -311,7 +310,9 @@ func inParallel[T, R any](items iter.Seq2[T, error], work func(T) []R) iter.Seq2
 			all.Go(func() {
 				var o outcome
 				defer func() {
-					o.panicked = recover()
+					if p := recover(); p != nil {
+						o.err = Caught(p)
+					}
 					done <- o
 				}()
 				o.results, o.err = do()
@@ -322,7 +323,8 @@ func inParallel[T, R any](items iter.Seq2[T, error], work func(T) []R) iter.Seq2
 			defer close(ordered)
 			defer func() {
 				if p := recover(); p != nil {
-					begin(func() ([]R, error) { panic(p) })
+					fault := Caught(p)
+					begin(func() ([]R, error) { return nil, fault })
 				}
 			}()
 			for item, err := range items {
@@ -339,9 +341,6 @@ func inParallel[T, R any](items iter.Seq2[T, error], work func(T) []R) iter.Seq2
 		defer close(stop)
 		for done := range ordered {
 			o := <-done
-			if o.panicked != nil {
-				panic(o.panicked)
-			}
 			if o.err != nil {
 				yield(*new(R), o.err)
 				return
@@ -353,6 +352,42 @@ func inParallel[T, R any](items iter.Seq2[T, error], work func(T) []R) iter.Seq2
 			}
 		}
 	}
+}
+
+// Fault is a panic: a defect of Claimsheet. Its text says where it happened and of what kind it is,
+// and leaves out the panic's value, which may be personal data or a secret.
+type Fault struct {
+	Kind  string   // the runtime's words, else the value's type
+	Stack []string // “function file:line”, the innermost first
+}
+
+// Caught makes a Fault of what recover returned. Call it in the deferred function itself.
+func Caught(value any) *Fault {
+	f := &Fault{Kind: fmt.Sprintf("panic with a %T", value)}
+	if err, ok := value.(runtime.Error); ok {
+		f.Kind = err.Error() // made of numbers and types
+	}
+	const skip, most = 3, 32 // runtime.Callers, Caught, the deferred function
+	var callers [most]uintptr
+	frames := runtime.CallersFrames(callers[:runtime.Callers(skip, callers[:])])
+	for {
+		frame, more := frames.Next()
+		if frame.Function != "" && !strings.HasPrefix(frame.Function, "runtime.") {
+			f.Stack = append(f.Stack, fmt.Sprintf("%s %s:%d", frame.Function, frame.File, frame.Line))
+		}
+		if !more {
+			return f
+		}
+	}
+}
+
+// Error says what happened and where, on one line.
+func (f *Fault) Error() string {
+	at := ""
+	if len(f.Stack) > 0 {
+		at = ", in " + f.Stack[0]
+	}
+	return "a fault of Claimsheet's own: " + f.Kind + at
 }
 
 func chunked[T any](items iter.Seq2[T, error], n int) iter.Seq2[[]T, error] {

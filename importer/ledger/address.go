@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"slices"
 )
 
@@ -38,12 +39,13 @@ func (t *transaction) own(e Event) error {
 		if !lookedUp {
 			address = also + address
 		}
-		n, err := t.client(e.ClientKey)
-		if err != nil {
+		client, err1 := t.client(e.ClientKey)
+		environment, err2 := t.number(e.Environment)
+		if err := errors.Join(err1, err2); err != nil {
 			return err
 		}
 		key := hashAddress(address)
-		added, err := t.exec(`INSERT INTO addresses (environment, address, client) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, n.environment, key, n.client)
+		added, err := t.exec(`INSERT INTO addresses (environment, address, client) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, environment, key, client)
 		if err != nil || added > 0 {
 			if err != nil {
 				return err
@@ -51,12 +53,12 @@ func (t *transaction) own(e Event) error {
 			continue
 		}
 		// Wait for a process that is changing the row, so that the next statement sees its step.
-		if _, err := t.exec(`UPDATE addresses SET client = client WHERE environment = ? AND address = ?`, n.environment, key); err != nil {
+		if _, err := t.exec(`UPDATE addresses SET client = client WHERE environment = ? AND address = ?`, environment, key); err != nil {
 			return err
 		}
 		owned, err := t.exec(`UPDATE addresses SET client = ? WHERE environment = ? AND address = ? AND (client = ? OR NOT EXISTS
 			(SELECT 1 FROM steps s WHERE s.client = addresses.client AND s.mapping = 0 AND s.step = 'client' AND s.state <> 3))`,
-			n.client, n.environment, key, n.client)
+			client, environment, key, client)
 		if err != nil {
 			return err
 		}
@@ -72,9 +74,9 @@ func (t *transaction) own(e Event) error {
 // disown takes the addresses of a client back who was not created with them, as an answer or
 // look-ups say, and is now asked for with others.
 func (t *transaction) disown(owner ClientKey) error {
-	n, err := t.client(owner)
+	client, err := t.client(owner)
 	if err == nil {
-		_, err = t.exec(`DELETE FROM addresses WHERE client = ?`, n.client)
+		_, err = t.exec(`DELETE FROM addresses WHERE client = ?`, client)
 	}
 	return err
 }

@@ -116,17 +116,15 @@ func (t *transaction) insert(r *row) (isNew bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	r.client = client.client
-	mapping, err := t.number(r.Mapping)
-	if err != nil {
-		return false, err
-	}
-	values, err := t.values(*r)
-	if err != nil {
+	r.client = client
+	environment, err1 := t.number(r.Environment)
+	mapping, err2 := t.number(r.Mapping)
+	values, err3 := t.values(*r)
+	if err := errors.Join(err1, err2, err3); err != nil {
 		return false, err
 	}
 	return t.add(&r.id, `INSERT INTO steps (client, environment, mapping, step, kind, `+stateColumns+`) VALUES (`+params(22)+`)
-		ON CONFLICT (client, mapping, step) DO NOTHING`, append([]any{r.client, client.environment, mapping, r.StepID.Step, code(kinds, r.Kind)}, values...)...)
+		ON CONFLICT (client, mapping, step) DO NOTHING`, append([]any{r.client, environment, mapping, r.StepID.Step, code(kinds, r.Kind)}, values...)...)
 }
 
 // update replaces the row of a step; done is false when the ledger has another one by now.
@@ -156,14 +154,15 @@ func (t *transaction) step(id StepID) (r row, err error) {
 }
 
 // client returns the number of a client, and adds it when it is unknown.
-func (t *transaction) client(key ClientKey) (n clientNumber, err error) {
+func (t *transaction) client(key ClientKey) (n int64, err error) {
 	if n, ok := t.clients[key]; ok {
 		return n, nil
 	}
-	if n.environment, err = t.number(key.Environment); err != nil {
-		return n, err
+	environment, err := t.number(key.Environment)
+	if err != nil {
+		return 0, err
 	}
-	isNew, err := t.add(&n.client, `INSERT INTO clients (environment, client, space) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, n.environment, key.Client, key.Space)
+	isNew, err := t.add(&n, `INSERT INTO clients (environment, client, space) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, environment, key.Client, key.Space)
 	if err == nil && !isNew {
 		n, _, err = t.findClient(key)
 	}
@@ -177,8 +176,8 @@ func (t *transaction) client(key ClientKey) (n clientNumber, err error) {
 }
 
 // findClient returns the number of a client; ok is false when it is unknown.
-func (t *transaction) findClient(key ClientKey) (n clientNumber, ok bool, err error) {
-	ok, err = first(context.Background(), t.database, []any{&n.client, &n.environment}, `SELECT id, environment FROM clients WHERE environment = `+numberOf+` AND client = ? AND space = ?`, key.Environment, key.Client, key.Space)
+func (t *transaction) findClient(key ClientKey) (n int64, ok bool, err error) {
+	ok, err = first(context.Background(), t.database, []any{&n}, `SELECT id FROM clients WHERE environment = `+numberOf+` AND client = ? AND space = ?`, key.Environment, key.Client, key.Space)
 	return n, ok, err
 }
 

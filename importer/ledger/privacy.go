@@ -126,7 +126,7 @@ func (t *transaction) forgetClient(owner ClientKey, at time.Time) (n int, err er
 	if err != nil {
 		return 0, err
 	}
-	steps, err := gather(stream(context.Background(), t.database, scanRow, stepsOf+`WHERE s.client = ?`, client.client))
+	steps, err := gather(stream(context.Background(), t.database, scanRow, stepsOf+`WHERE s.client = ?`, client))
 	if err != nil {
 		return 0, err
 	}
@@ -149,13 +149,13 @@ func (t *transaction) forgetClient(owner ClientKey, at time.Time) (n int, err er
 			return 0, err
 		}
 	}
-	_, err1 := t.exec(`UPDATE clients SET client = ? WHERE id = ?`, tombstone{at, secret, hashOf(secret, owner)}.String(), client.client)
-	_, err2 := t.exec(`DELETE FROM addresses WHERE client = ?`, client.client)
+	_, err1 := t.exec(`UPDATE clients SET client = ? WHERE id = ?`, tombstone{at, secret, hashOf(secret, owner)}.String(), client)
+	_, err2 := t.exec(`DELETE FROM addresses WHERE client = ?`, client)
 	_, err3 := t.exec(`UPDATE runs SET kept_input = '' WHERE environment = ?`, owner.Environment)
 	_, err4 := t.exec(`UPDATE steps SET answer = NULL WHERE substr(answer, 1, 1) = ?`, []byte(wordsHead))
 	_, err5 := t.exec(`UPDATE history SET answer = NULL WHERE substr(answer, 1, 1) = ?`, []byte(wordsHead))
 	t.forget()
-	return len(steps), errors.Join(err1, err2, err3, err4, err5, t.forgetTracked(client.client))
+	return len(steps), errors.Join(err1, err2, err3, err4, err5, t.forgetTracked(client))
 }
 
 // secret returns the secret of the ledger's tombstones, or a new one.

@@ -269,18 +269,15 @@ type transaction struct {
 	*database
 	conn    *sql.Conn
 	path    string
-	numbers map[string]int64           // of texts that were used
-	clients map[ClientKey]clientNumber // those that were used
-	open    map[StepID]row             // intents that were recorded, so that they need not be read for their outcome
-	version int64                      // the number of the last event
-	counted int64                      // the last of the numbers that are reserved
-	held    map[int64]bool             // what Lock has locked
-	wrote   bool                       // the present job has written something that its refusal would have to undo
-	alone   bool                       // the transaction is the present job's own
+	numbers map[string]int64    // of texts that were used
+	clients map[ClientKey]int64 // the numbers of those that were used
+	open    map[StepID]row      // intents that were recorded, so that they need not be read for their outcome
+	version int64               // the number of the last event
+	counted int64               // the last of the numbers that are reserved
+	held    map[int64]bool      // what Lock has locked
+	wrote   bool                // the present job has written something that its refusal would have to undo
+	alone   bool                // the transaction is the present job's own
 }
-
-// clientNumber is the number of a client and of its environment.
-type clientNumber struct{ client, environment int64 }
 
 // mostKept bounds the clients and the intents that are kept in memory.
 const mostKept = 10_000
@@ -294,7 +291,7 @@ func startWriter(db *sql.DB, conn *sql.Conn, path string, server *Server) *write
 
 // forget drops what is kept in memory.
 func (t *transaction) forget() {
-	t.numbers, t.clients, t.open = map[string]int64{}, map[ClientKey]clientNumber{}, map[StepID]row{}
+	t.numbers, t.clients, t.open = map[string]int64{}, map[ClientKey]int64{}, map[StepID]row{}
 	t.counted = t.version
 }
 
