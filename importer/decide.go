@@ -498,7 +498,7 @@ func sameID(a, b string) bool { return strings.EqualFold(a, b) }
 func takenNames(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding) (found problem.List) {
 	const earlier = "an earlier claim of the client, as claimsheet history shows,"
 	taken := map[string]string{} // by name the claim that has it, in words
-	var wanted []*mapping.Step // the claims to be created
+	var wanted []*mapping.Step   // the claims to be created
 	for i := range plan.Steps {
 		step := &plan.Steps[i]
 		if step.Kind != mapping.ClaimStep || step.KnownID != "" {

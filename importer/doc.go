@@ -23,6 +23,7 @@
 //	lookup.go    which clients the service knows, as its answers to look-ups say
 //	wanted.go    what a step asks for, its request, and what differs from what was sent
 //	decide.go    what is to be done about each step, given what the ledger knows
+//	fault.go     a panic as an error, without the values that it was about
 //	survey.go    the first pass: rows of a client, clients of a group, ids of the sheet
 //	guard.go     when what was observed stops or pauses a run, in all its processes; one client goes first
 //	job.go       a run: what it is given, and what its clients share

@@ -152,12 +152,12 @@ func (j *Job) detectLostLedger(ctx context.Context, plans iter.Seq2[mapping.Plan
 	if err != nil || !suspect {
 		return err
 	}
-	asked, known, unanswered, read := 0, 0, 0, 0
+	asked, known, unanswered, read, seen := 0, 0, 0, 0, map[string]bool{}
 	for plan, err := range plans {
 		if err != nil {
 			return err
 		}
-		asks, err := j.asksFor(plan)
+		asks, err := j.asksFor(plan, seen)
 		if err != nil {
 			return err
 		}
@@ -217,9 +217,18 @@ func (j *Job) suspect(ctx context.Context) (bool, error) {
 	return known < sampleSize, err
 }
 
-// asksFor reports whether the run will look up the client of a plan.
-func (j *Job) asksFor(plan mapping.Plan) (bool, error) {
+// asksFor reports whether the run will look up the client of a plan. seen are the addresses of the
+// clients before.
+func (j *Job) asksFor(plan mapping.Plan, seen map[string]bool) (bool, error) {
 	if len(plan.Steps) == 0 || !j.looksUp(plan) || j.leavesOut(plan) != "" {
+		return false, nil
+	}
+	asked := askedBy(plan.Lookup)
+	before := slices.ContainsFunc(asked, func(address string) bool { return seen[address] })
+	for _, address := range mapping.Addresses(plan.Addresses) {
+		seen[address] = true
+	}
+	if before {
 		return false, nil
 	}
 	steps, err := j.knownSteps(plan)
@@ -231,7 +240,7 @@ func (j *Job) asksFor(plan mapping.Plan) (bool, error) {
 			return false, nil
 		}
 	}
-	_, owned, err := j.addressOwner(plan.Client, askedBy(plan.Lookup))
+	_, owned, err := j.addressOwner(plan.Client, asked)
 	return !owned, err
 }
 
