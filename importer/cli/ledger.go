@@ -367,16 +367,10 @@ func (l *ledgerSession) scopes(ctx context.Context) (all []string, own string, e
 }
 
 // runs returns the runs in the environment, the newest first.
-func (l *ledgerSession) runs(ctx context.Context) (runs []ledger.Run, err error) {
+func (l *ledgerSession) runs(ctx context.Context) ([]ledger.Run, error) {
 	scopes, _, err := l.scopes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for r, err := range l.ledger.Runs(ctx, scopes) {
-		if err != nil {
-			return nil, err
-		}
-		runs = append(runs, r)
-	}
-	return runs, nil
+	return l.ledger.Runs(ctx, scopes)
 }

@@ -219,7 +219,7 @@ func (l *Ledger) StepWithID(ctx context.Context, e Event) (t Taken, ok bool, err
 func stepWithID(ctx context.Context, db *database, e Event) (t Taken, ok bool, err error) {
 	t.Step = e.StepID
 	if e.ID != "" {
-		found, err := gather(stream(ctx, db, scanRow, stepsOf+`WHERE s.environment = `+numberOf+` AND s.remote_id = ? AND `+hasID, e.Environment, idBytes(e.ID)))
+		found, err := collect(ctx, db, scanRow, stepsOf+`WHERE s.environment = `+numberOf+` AND s.remote_id = ? AND `+hasID, e.Environment, idBytes(e.ID))
 		for _, r := range found {
 			if r.StepID != e.StepID && (r.Kind == e.Kind || isUUID(e.ID)) {
 				t.Holder, t.Kind = r.StepID, r.Kind
@@ -231,7 +231,7 @@ func stepWithID(ctx context.Context, db *database, e Event) (t Taken, ok bool, e
 		}
 	}
 	if e.URL != "" {
-		found, err := gather(stream(ctx, db, scanRow, stepsOf+`WHERE s.url = ? AND `+hasURL+` ORDER BY s.id`, e.URL))
+		found, err := collect(ctx, db, scanRow, stepsOf+`WHERE s.url = ? AND `+hasURL+` ORDER BY s.id`, e.URL)
 		for _, r := range found {
 			if r.Environment == e.Environment && r.ClientKey != e.ClientKey {
 				t.Holder, t.URL = r.StepID, true

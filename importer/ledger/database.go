@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"iter"
 	"strconv"
 	"strings"
 	"sync"
@@ -171,33 +170,17 @@ func (l *Ledger) snapshot(ctx context.Context, do func(*database) error) error {
 	return do(moment)
 }
 
-// stream yields the rows of a query one by one, until an error or the end of ctx. Those of a
-// server are read to their end first: who ranges over them may ask for more, and there are few
-// connections.
-func stream[T any](ctx context.Context, db *database, scan func(*sql.Rows) (T, error), text string, args ...any) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		var list []T
-		err := each(ctx, db, func(rows *sql.Rows) (more bool, err error) {
-			v, err := scan(rows)
-			switch {
-			case err != nil || ctx.Err() != nil:
-				return false, errors.Join(err, ctx.Err())
-			case db.server != nil:
-				list = append(list, v)
-				return true, nil
-			}
-			return yield(v, nil), nil
-		}, text, args...)
-		for _, v := range list {
-			if !yield(v, nil) {
-				return
-			}
-		}
-		if err != nil {
-			var none T
-			yield(none, err)
-		}
+// collect returns the rows of a query.
+func collect[T any](ctx context.Context, db *database, scan func(*sql.Rows) (T, error), text string, args ...any) (all []T, err error) {
+	err = each(ctx, db, func(rows *sql.Rows) (bool, error) {
+		v, err := scan(rows)
+		all = append(all, v)
+		return true, errors.Join(err, ctx.Err())
+	}, text, args...)
+	if err != nil {
+		return nil, err
 	}
+	return all, nil
 }
 
 // each calls do with the rows of a query, until it returns false or an error.
@@ -213,17 +196,6 @@ func each(ctx context.Context, db *database, do func(*sql.Rows) (more bool, err 
 		}
 	}
 	return db.explained(rows.Err())
-}
-
-// gather returns everything that a stream yields.
-func gather[T any](all iter.Seq2[T, error]) (list []T, err error) {
-	for v, err := range all {
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, v)
-	}
-	return list, nil
 }
 
 // first reads the first row of a query; ok is false if the query has no rows.

@@ -1,7 +1,6 @@
 package ledger_test
 
 import (
-	"iter"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -111,17 +110,6 @@ func known[V any](value V, ok bool, err error) func(testing.TB) V {
 		}
 		return value
 	}
-}
-
-// all reads an iterator to its end.
-func all[V any](t testing.TB, seq iter.Seq2[V, error]) []V {
-	t.Helper()
-	var list []V
-	for v, err := range seq {
-		do(t, err)
-		list = append(list, v)
-	}
-	return list
 }
 
 // anyNumber leaves out the numbers that the ledger gives.

@@ -232,8 +232,7 @@ func isDamage(err error) bool {
 // isUnique reports whether a statement has failed because of a unique index of a file.
 func isUnique(err error) bool { return sqliteCode(err) == sqlite3.SQLITE_CONSTRAINT_UNIQUE }
 
-// openPool is a pool of reading connections without an upper limit: a caller that
-// reads while it ranges over Rows must not wait for itself.
+// openPool is a pool of reading connections without an upper limit.
 func openPool(name string) (*sql.DB, error) {
 	db, err := connect(name)
 	if err != nil {
@@ -259,7 +258,7 @@ func (l *Ledger) Path() string { return l.path }
 
 // Close writes what is queued, folds the log into the file and closes it, or ends the
 // connections to its server. It returns
-// the error that stopped the ledger, if any. Iterators must have ended.
+// the error that stopped the ledger, if any.
 func (l *Ledger) Close() error {
 	l.closing.Do(func() {
 		err := errors.Join(l.read.close(), l.pool.Close()) // before the writer: a reader would keep the log open

@@ -67,8 +67,8 @@ type Erasures struct {
 
 // Erasures returns the erased clients of an environment.
 func (l *Ledger) Erasures(ctx context.Context, environment string) (Erasures, error) {
-	owners, err := gather(stream(ctx, l.read, scanClientKey, clientsOf+`AND c.client >= ? AND c.client < ?`,
-		environment, tombstonePrefix, tombstoneEnd))
+	owners, err := collect(ctx, l.read, scanClientKey, clientsOf+`AND c.client >= ? AND c.client < ?`,
+		environment, tombstonePrefix, tombstoneEnd)
 	e := Erasures{byHash: map[string]ClientKey{}}
 	for _, o := range owners {
 		if t, ok := readTombstone(o.Client); ok {
@@ -126,7 +126,7 @@ func (t *transaction) forgetClient(owner ClientKey, at time.Time) (n int, err er
 	if err != nil {
 		return 0, err
 	}
-	steps, err := gather(stream(context.Background(), t.database, scanRow, stepsOf+`WHERE s.client = ?`, client))
+	steps, err := collect(context.Background(), t.database, scanRow, stepsOf+`WHERE s.client = ?`, client)
 	if err != nil {
 		return 0, err
 	}
@@ -160,7 +160,7 @@ func (t *transaction) forgetClient(owner ClientKey, at time.Time) (n int, err er
 
 // secret returns the secret of the ledger's tombstones, or a new one.
 func (t *transaction) secret() ([]byte, error) {
-	clients, err := gather(stream(context.Background(), t.database, scanText, `SELECT client FROM clients WHERE client >= ? AND client < ?`, tombstonePrefix, tombstoneEnd))
+	clients, err := collect(context.Background(), t.database, scanText, `SELECT client FROM clients WHERE client >= ? AND client < ?`, tombstonePrefix, tombstoneEnd)
 	for _, client := range clients {
 		if stone, ok := readTombstone(client); ok {
 			return stone.secret, err

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -126,21 +125,21 @@ func (l *Ledger) Events(ctx context.Context, id StepID) (list []Event, err error
 // StepsOfClient returns all steps of a client: the step client first, then by
 // mapping, the one with the oldest last event first.
 func (l *Ledger) StepsOfClient(ctx context.Context, owner ClientKey) ([]Step, error) {
-	steps, err := gather(stream(ctx, l.read, scanStep, stepsOf+`WHERE `+clientIs+` ORDER BY s.version`, owner.Environment, owner.Client, owner.Space))
+	steps, err := collect(ctx, l.read, scanStep, stepsOf+`WHERE `+clientIs+` ORDER BY s.version`, owner.Environment, owner.Client, owner.Space)
 	slices.SortStableFunc(steps, func(a, b Step) int { return strings.Compare(a.Mapping, b.Mapping) })
 	return steps, err
 }
 
-// stepsOf yields the steps of an environment that a condition selects.
-func (l *Ledger) stepsOf(ctx context.Context, environment, condition string, args ...any) iter.Seq2[Step, error] {
-	return stream(ctx, l.read, scanStep, stepsOf+`WHERE s.environment = `+numberOf+` `+condition, append([]any{environment}, args...)...)
+// stepsOf returns the steps of an environment that a condition selects.
+func (l *Ledger) stepsOf(ctx context.Context, environment, condition string) ([]Step, error) {
+	return collect(ctx, l.read, scanStep, stepsOf+`WHERE s.environment = `+numberOf+` `+condition, environment)
 }
 
 // Environments returns the environments of which the ledger has runs, uncertain steps, or steps that are
 // done with an id, in alphabetical order.
 func (l *Ledger) Environments(ctx context.Context) ([]string, error) {
-	return gather(stream(ctx, l.read, scanText, `SELECT name FROM names WHERE EXISTS (SELECT 1 FROM steps s WHERE s.environment = names.id AND `+hasID+`)
-		OR EXISTS (SELECT 1 FROM steps s WHERE s.environment = names.id AND `+isUndecided+`) UNION SELECT environment FROM runs ORDER BY 1`))
+	return collect(ctx, l.read, scanText, `SELECT name FROM names WHERE EXISTS (SELECT 1 FROM steps s WHERE s.environment = names.id AND `+hasID+`)
+		OR EXISTS (SELECT 1 FROM steps s WHERE s.environment = names.id AND `+isUndecided+`) UNION SELECT environment FROM runs ORDER BY 1`)
 }
 
 // clientsOf begins a query for the names of clients.
@@ -154,8 +153,8 @@ const spaceEmail = "email"
 // their key spaces, and behind them the erased ones who had it, by the keys that the ledger has
 // instead. A key that is an e-mail address ignores case.
 func (l *Ledger) ClientsNamed(ctx context.Context, environment, key string) ([]ClientKey, error) {
-	found, err := gather(stream(ctx, l.read, scanClientKey, clientsOf+`
-		AND c.client IN (?, ?) AND (c.client = ? OR c.space = ?) ORDER BY c.space`, environment, key, strings.ToLower(key), key, spaceEmail))
+	found, err := collect(ctx, l.read, scanClientKey, clientsOf+`
+		AND c.client IN (?, ?) AND (c.client = ? OR c.space = ?) ORDER BY c.space`, environment, key, strings.ToLower(key), key, spaceEmail)
 	if err != nil {
 		return nil, err
 	}
@@ -175,25 +174,17 @@ func (l *Ledger) ClientsNamed(ctx context.Context, environment, key string) ([]C
 // isUndecided is the condition of the index steps_undecided in schema.sql.
 const isUndecided = `(s.state = 1 OR s.state = 4)`
 
-// Unsettled yields the steps of an environment that are uncertain, the
-// longest waiting first. They are as they were when the first is read, so an intent of a
-// request that another process is sending is among them.
-func (l *Ledger) Unsettled(ctx context.Context, environment string) iter.Seq2[Step, error] {
+// Unsettled returns the steps of an environment that are uncertain, the
+// longest waiting first. An intent of a request that another process is sending is among them.
+func (l *Ledger) Unsettled(ctx context.Context, environment string) ([]Step, error) {
 	return l.stepsOf(ctx, environment, `AND `+isUndecided+` ORDER BY s.at, s.version`)
 }
 
-// CountUnsettled returns how many steps Unsettled yields of a mapping, and of the step client,
+// CountUnsettled returns how many steps Unsettled returns of a mapping, and of the step client,
 // which all mappings share.
-func (l *Ledger) CountUnsettled(ctx context.Context, environment, mapping string) (n int, err error) {
-	for s, err := range l.Unsettled(ctx, environment) {
-		if err != nil {
-			return n, err
-		}
-		if s.Mapping == "" || s.Mapping == mapping {
-			n++
-		}
-	}
-	return n, nil
+func (l *Ledger) CountUnsettled(ctx context.Context, environment, mapping string) (int, error) {
+	steps, err := l.Unsettled(ctx, environment)
+	return len(slices.DeleteFunc(steps, func(s Step) bool { return s.Mapping != "" && s.Mapping != mapping })), err
 }
 
 // SentIn returns how many steps were sent last in a run, by their kind.
@@ -209,9 +200,9 @@ func (l *Ledger) SentIn(ctx context.Context, run string) (map[string]int, error)
 	return sent, err
 }
 
-// Decided yields the steps of an environment whose latest event is a person's decision, and the
+// Decided returns the steps of an environment whose latest event is a person's decision, and the
 // clients and claims that are done with the id that a sheet gave (known_id), the latest first.
-func (l *Ledger) Decided(ctx context.Context, environment string) iter.Seq2[Step, error] {
+func (l *Ledger) Decided(ctx context.Context, environment string) ([]Step, error) {
 	return l.stepsOf(ctx, environment, `AND (s.via = 3 AND s.state IN (2, 3, 5) OR s.via = 7) ORDER BY s.version DESC`)
 }
 
@@ -241,10 +232,10 @@ func (l *Ledger) ChangeDefinition(environment, mapping string, change func(store
 // Definitions returns what ChangeDefinition last stored for the mappings of an
 // environment, by their names.
 func (l *Ledger) Definitions(ctx context.Context, environment string) (map[string]string, error) {
-	list, err := gather(stream(ctx, l.read, func(rows *sql.Rows) (d [2]string, err error) {
+	list, err := collect(ctx, l.read, func(rows *sql.Rows) (d [2]string, err error) {
 		err = rows.Scan(&d[0], &d[1])
 		return d, err
-	}, `SELECT mapping, definition FROM definitions WHERE environment = ?`, environment))
+	}, `SELECT mapping, definition FROM definitions WHERE environment = ?`, environment)
 	definitions := map[string]string{}
 	for _, d := range list {
 		definitions[d[0]] = d[1]

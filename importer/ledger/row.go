@@ -168,11 +168,11 @@ var historyOf = `SELECT ` + stateOf("h") + ` FROM history h` + joinRuns("h") + `
 
 // past are the rows that a step was before, and the one that it is now.
 func past(ctx context.Context, db *database, now row) ([]row, error) {
-	before, err := gather(stream(ctx, db, func(rows *sql.Rows) (row, error) {
+	before, err := collect(ctx, db, func(rows *sql.Rows) (row, error) {
 		r := row{id: now.id}
 		r.StepID, r.Kind = now.StepID, now.Kind
 		return r, scanState(rows, &r)
-	}, historyOf, now.id))
+	}, historyOf, now.id)
 	return append(before, now), err
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"iter"
 	"time"
 )
 
@@ -66,7 +65,7 @@ func (l *Ledger) DropInputs(environment string, newest int) error {
 // KeptInputs returns the names that runs of any environment have of the copies of
 // their sheets, as in Run.KeptInput, each once.
 func (l *Ledger) KeptInputs(ctx context.Context) ([]string, error) {
-	return gather(stream(ctx, l.read, scanText, `SELECT DISTINCT kept_input FROM runs WHERE kept_input <> '' ORDER BY 1`))
+	return collect(ctx, l.read, scanText, `SELECT DISTINCT kept_input FROM runs WHERE kept_input <> '' ORDER BY 1`)
 }
 
 // Run returns the run with an id; ok is false when the ledger does not have it.
@@ -80,13 +79,13 @@ func (l *Ledger) Flush() error {
 	return l.submit(func(*transaction) error { return nil })
 }
 
-// Runs yields the runs in these environments, the newest first. They are read as they are yielded.
-func (l *Ledger) Runs(ctx context.Context, environments []string) iter.Seq2[Run, error] {
+// Runs returns the runs in these environments, the newest first.
+func (l *Ledger) Runs(ctx context.Context, environments []string) ([]Run, error) {
 	args := []any{""}
 	for _, environment := range environments {
 		args = append(args, environment)
 	}
-	return stream(ctx, l.read, scanRun, `SELECT `+runColumns+` FROM runs WHERE environment IN (`+params(len(args))+`) ORDER BY started DESC, id`, args...)
+	return collect(ctx, l.read, scanRun, `SELECT `+runColumns+` FROM runs WHERE environment IN (`+params(len(args))+`) ORDER BY started DESC, id`, args...)
 }
 
 // OutputOf returns the run that last wrote a workbook to path, and the workbook's digest, by
@@ -111,8 +110,8 @@ func (l *Ledger) NoteOutput(run, path, digest string) error {
 // wrote none does not count.
 func (l *Ledger) LatestOutputs(ctx context.Context, environment, mapping string) ([]string, error) {
 	const written = `FROM outputs o JOIN runs r ON r.id = o.run WHERE r.environment = ? AND r.mapping = ?`
-	return gather(stream(ctx, l.read, scanText,
-		`SELECT o.path `+written+` AND r.started = (SELECT max(r.started) `+written+`) ORDER BY o.path`, environment, mapping, environment, mapping))
+	return collect(ctx, l.read, scanText,
+		`SELECT o.path `+written+` AND r.started = (SELECT max(r.started) `+written+`) ORDER BY o.path`, environment, mapping, environment, mapping)
 }
 
 // RunAfter returns the run of the same mapping and environment that began first after

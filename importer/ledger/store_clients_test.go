@@ -2,7 +2,6 @@ package ledger_test
 
 import (
 	"fmt"
-	"iter"
 	"strings"
 	"sync"
 	"testing"
@@ -91,13 +90,11 @@ func (s store) testLookups(t *testing.T) {
 	do(t, l.Append(life(of("none", "", "client"), ledger.Refused)...))
 	do(t, l.Append(life(of("bob", "loans", "claim/loan/1"), ledger.Sent, ledger.Uncertain)...))
 	do(t, l.Append(ledger.Event{StepID: of("bob", "loans", "claim/loan/1"), To: ledger.Refused, At: noon, Via: ledger.ViaByHand}))
-	names := func(seq iter.Seq2[ledger.Step, error]) (list []string) {
-		for _, step := range all(t, seq) {
-			list = append(list, step.Client+" "+step.StepID.Step)
-		}
-		return list
+	var decided []string
+	for _, step := range must(l.Decided(ctx, service))(t) {
+		decided = append(decided, step.Client+" "+step.StepID.Step)
 	}
-	same(t, "decided by hand, or with an id of the sheet", names(l.Decided(ctx, service)), []string{"bob claim/loan/1", "åsa client"})
+	same(t, "decided by hand, or with an id of the sheet", decided, []string{"bob claim/loan/1", "åsa client"})
 	for id, want := range map[string]ledger.StepID{uuid: of("ann", "", "client"), "c-9": {}} {
 		taken, ok, err := l.StepWithID(ctx, ledger.Event{StepID: in(service, ledger.StepID{}), Kind: ledger.KindClient, ID: id})
 		do(t, err)

@@ -32,7 +32,7 @@ func (s store) testRun(t *testing.T) {
 	startRuns(t, l, func(r *ledger.Run) { r.Started = r.Started.Add(time.Hour) }, "r2")
 	startRuns(t, l, func(r *ledger.Run) { r.Environment = elsewhere }, "r3")
 	var ids []string
-	for _, r := range all(t, l.Runs(t.Context(), []string{service})) {
+	for _, r := range must(l.Runs(t.Context(), []string{service}))(t) {
 		ids = append(ids, r.ID)
 	}
 	same(t, "runs", ids, []string{"r2", "r1"})

@@ -53,7 +53,7 @@ func (s store) testInterrupted(t *testing.T) {
 	for range 2 {
 		l = s.open(t, dir, "interrupted")
 		var got []string
-		for _, u := range all(t, l.Unsettled(t.Context(), service)) {
+		for _, u := range must(l.Unsettled(t.Context(), service))(t) {
 			got = append(got, fmt.Sprint(u.StepID.Step, " ", u.To, " ", u.Run, " ", u.Digest))
 			if u.Reason == "" {
 				t.Error("an interrupted step does not say why it is uncertain")
@@ -68,7 +68,7 @@ func (s store) testInterrupted(t *testing.T) {
 	}
 	l = s.open(t, dir, "interrupted")
 	do(t, l.Append(ledger.Event{StepID: open.StepID, To: ledger.Refused, At: noon, Run: "r2", Via: ledger.ViaByHand}))
-	same(t, "undecided", len(all(t, l.Unsettled(t.Context(), service))), 1)
+	same(t, "undecided", len(must(l.Unsettled(t.Context(), service))(t)), 1)
 	same(t, "its number is an old one", must(l.WasUnsettled(t.Context(), number))(t), true)
 	var got []string
 	for _, e := range must(l.Events(t.Context(), open.StepID))(t) {
@@ -90,7 +90,7 @@ func (s store) testUnsettled(t *testing.T) {
 	numbers := func() map[string]int64 {
 		t.Helper()
 		list := map[string]int64{}
-		for _, u := range all(t, l.Unsettled(t.Context(), service)) {
+		for _, u := range must(l.Unsettled(t.Context(), service))(t) {
 			list[u.StepID.Step] = u.Ref.Last
 		}
 		return list
@@ -98,7 +98,7 @@ func (s store) testUnsettled(t *testing.T) {
 	one, two := jane("loans", "claim/loan/1"), jane("loans", "claim/loan/2")
 	uncertain(two, noon.Add(time.Minute))
 	uncertain(one, noon)
-	same(t, "the longest waiting first", all(t, l.Unsettled(t.Context(), service))[0].StepID, one)
+	same(t, "the longest waiting first", must(l.Unsettled(t.Context(), service))(t)[0].StepID, one)
 	first := numbers()
 	do(t, l.Append(ledger.Event{StepID: one, To: ledger.Refused, At: noon, Via: ledger.ViaByHand}))
 	same(t, "the other keeps its number", numbers(), map[string]int64{two.Step: first[two.Step]})
@@ -115,7 +115,7 @@ func (s store) testUnsettled(t *testing.T) {
 	for mapping, want := range map[string]int{"loans": 4, "cards": 1} {
 		same(t, mapping, must(l.CountUnsettled(t.Context(), service, mapping))(t), want)
 	}
-	same(t, "elsewhere", must(l.CountUnsettled(t.Context(), elsewhere, "loans"))(t)+len(all(t, l.Unsettled(t.Context(), elsewhere))), 0)
+	same(t, "elsewhere", must(l.CountUnsettled(t.Context(), elsewhere, "loans"))(t)+len(must(l.Unsettled(t.Context(), elsewhere))(t)), 0)
 }
 
 // testCallersAtOnce: calls that wait at the same time share commits, one that is refused does not affect the others,

@@ -67,8 +67,8 @@ func (l *Ledger) AddTracked(service string, events []Tracked) (repeated int, err
 func (l *Ledger) MatchTracked(service string, environments []string, name func(Step) string) (n TrackedCounts, err error) {
 	err = l.submit(func(t *transaction) error {
 		n = TrackedCounts{}
-		unknown, err := gather(stream(context.Background(), t.database, scanTracked,
-			trackedColumns+` FROM tracked t WHERE t.client = 0 AND t.service = ? ORDER BY t.id`, service))
+		unknown, err := collect(context.Background(), t.database, scanTracked,
+			trackedColumns+` FROM tracked t WHERE t.client = 0 AND t.service = ? ORDER BY t.id`, service)
 		for _, e := range unknown {
 			var of row
 			var ok bool
@@ -97,7 +97,7 @@ func (l *Ledger) MatchTracked(service string, environments []string, name func(S
 // forgetTracked removes the events of a client, and those that a later match would
 // find to be the client's.
 func (t *transaction) forgetTracked(client int64) error {
-	ids, err := gather(stream(context.Background(), t.database, scanID, `SELECT remote_id FROM steps WHERE client = ? AND remote_id IS NOT NULL`, client))
+	ids, err := collect(context.Background(), t.database, scanID, `SELECT remote_id FROM steps WHERE client = ? AND remote_id IS NOT NULL`, client)
 	for _, id := range ids {
 		_, one := t.exec(`DELETE FROM tracked WHERE client = 0 AND (client_id = ? OR claim_id = ? OR activity_id = ?)`, id, id, id)
 		err = errors.Join(err, one)
@@ -124,7 +124,7 @@ func (t *transaction) findTracked(e Tracked, environments []string, name func(St
 	if e.Activity == "" {
 		return of, true, nil
 	}
-	activities, err := gather(stream(context.Background(), t.database, scanRow, stepsOf+`WHERE s.client = ? AND s.kind = ?`, of.client, code(kinds, KindActivity)))
+	activities, err := collect(context.Background(), t.database, scanRow, stepsOf+`WHERE s.client = ? AND s.kind = ?`, of.client, code(kinds, KindActivity))
 	activities = slices.DeleteFunc(activities, func(r row) bool { return !strings.HasSuffix(r.StepID.Step, end) || name(r.step()) != e.Activity })
 	if len(activities) == 1 { // else it may be any of several
 		of = activities[0]
@@ -179,11 +179,11 @@ func scanTracked(rows *sql.Rows) (e storedTracked, err error) {
 
 // TrackedOfClient returns what the service has said about a client, the oldest first.
 func (l *Ledger) TrackedOfClient(ctx context.Context, owner ClientKey) ([]TrackedStep, error) {
-	return gather(stream(ctx, l.read, func(rows *sql.Rows) (TrackedStep, error) {
+	return collect(ctx, l.read, func(rows *sql.Rows) (TrackedStep, error) {
 		var e storedTracked
 		r, err := scanBehind(rows, e.targets()...)
 		return TrackedStep{Tracked: e.Tracked, Of: r.step()}, err
 	}, trackedColumns+`, `+stepColumns+` FROM `+stepTables+` JOIN tracked t ON t.step = s.id WHERE t.client = (SELECT c.id FROM clients c
 		WHERE c.environment = `+numberOf+` AND c.client = ? AND c.space = ?) ORDER BY t.client, t.at, t.id`,
-		owner.Environment, owner.Client, owner.Space))
+		owner.Environment, owner.Client, owner.Space)
 }

@@ -215,10 +215,11 @@ type UncertainStep struct {
 func Uncertain(ctx context.Context, l *ledger.Ledger, environments []string) ([]UncertainStep, error) {
 	var steps []UncertainStep
 	for _, environment := range environments {
-		for known, err := range l.Unsettled(ctx, environment) {
-			if err != nil {
-				return nil, err
-			}
+		uncertain, err := l.Unsettled(ctx, environment)
+		if err != nil {
+			return nil, err
+		}
+		for _, known := range uncertain {
 			step := UncertainStep{Step: known, Number: known.Ref.Last}
 			if err := step.gather(ctx, l); err != nil {
 				return nil, err
@@ -257,10 +258,11 @@ func (d *UncertainStep) gather(ctx context.Context, l *ledger.Ledger) error {
 // with an id that a sheet gave (known_id). They have no numbers.
 func Decided(ctx context.Context, l *ledger.Ledger, environments []string) (decided []UncertainStep, err error) {
 	for _, environment := range environments {
-		for step, err := range l.Decided(ctx, environment) {
-			if err != nil {
-				return nil, err
-			}
+		steps, err := l.Decided(ctx, environment)
+		if err != nil {
+			return nil, err
+		}
+		for _, step := range steps {
 			if isDecision(step) || step.Via == ledger.ViaSheet {
 				decided = append(decided, UncertainStep{Step: step})
 			}
