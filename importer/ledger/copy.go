@@ -133,13 +133,13 @@ func (t *transaction) take(ctx context.Context, source *database, table, columns
 	if err != nil {
 		return 0, err
 	}
-	err = each(ctx, source, func(rows *sql.Rows) (bool, error) {
+	err = each(ctx, source, func(rows *sql.Rows) error {
 		if err := errors.Join(rows.Scan(targets...), ctx.Err()); err != nil {
-			return false, err
+			return err
 		}
 		n++
 		_, err := insert.ExecContext(context.Background(), values...)
-		return true, t.explained(err)
+		return t.explained(err)
 	}, `SELECT `+columns+` FROM `+table)
 	return n, err
 }

@@ -172,10 +172,10 @@ func (l *Ledger) snapshot(ctx context.Context, do func(*database) error) error {
 
 // collect returns the rows of a query.
 func collect[T any](ctx context.Context, db *database, scan func(*sql.Rows) (T, error), text string, args ...any) (all []T, err error) {
-	err = each(ctx, db, func(rows *sql.Rows) (bool, error) {
+	err = each(ctx, db, func(rows *sql.Rows) error {
 		v, err := scan(rows)
 		all = append(all, v)
-		return true, errors.Join(err, ctx.Err())
+		return errors.Join(err, ctx.Err())
 	}, text, args...)
 	if err != nil {
 		return nil, err
@@ -183,26 +183,26 @@ func collect[T any](ctx context.Context, db *database, scan func(*sql.Rows) (T, 
 	return all, nil
 }
 
-// each calls do with the rows of a query, until it returns false or an error.
-func each(ctx context.Context, db *database, do func(*sql.Rows) (more bool, err error), text string, args ...any) error {
+// each calls do with the rows of a query, until it returns an error.
+func each(ctx context.Context, db *database, do func(*sql.Rows) error, text string, args ...any) error {
 	rows, err := db.query(ctx, text, args...)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	for more := true; more && rows.Next(); {
-		if more, err = do(rows); err != nil {
+	for rows.Next() {
+		if err := do(rows); err != nil {
 			return asDamage(err)
 		}
 	}
 	return db.explained(rows.Err())
 }
 
-// first reads the first row of a query; ok is false if the query has no rows.
+// first reads the row of a query; ok is false if the query has no row.
 func first(ctx context.Context, db *database, to []any, text string, args ...any) (ok bool, err error) {
-	err = each(ctx, db, func(rows *sql.Rows) (bool, error) {
+	err = each(ctx, db, func(rows *sql.Rows) error {
 		ok = true
-		return false, rows.Scan(to...)
+		return rows.Scan(to...)
 	}, text, args...)
 	return ok && err == nil, err
 }

@@ -57,17 +57,17 @@ func (l *Ledger) stepsOfClients(ctx context.Context, columns string, scan func(*
 		}
 		keys = padded(keys)
 		placeOf := make(map[int64]int, len(chunk))
-		err := each(ctx, l.read, func(rows *sql.Rows) (bool, error) {
+		err := each(ctx, l.read, func(rows *sql.Rows) error {
 			var number int64
 			owner := ClientKey{Environment: environment}
 			err := rows.Scan(&number, &owner.Client, &owner.Space)
 			if at, asked := places[owner]; asked && err == nil {
 				numbers, placeOf[number] = append(numbers, number), at
 			}
-			return true, errors.Join(err, ctx.Err())
+			return errors.Join(err, ctx.Err())
 		}, `SELECT id, client, space FROM clients WHERE environment = `+numberOf+` AND client IN (`+params(len(keys))+`)`, append([]any{environment}, keys...)...)
 		if numbers = padded(numbers); err == nil && len(numbers) > 0 {
-			err = each(ctx, l.read, func(rows *sql.Rows) (bool, error) {
+			err = each(ctx, l.read, func(rows *sql.Rows) error {
 				r, err := scan(rows)
 				if at, asked := placeOf[r.client]; asked && err == nil {
 					if all[at] == nil {
@@ -76,7 +76,7 @@ func (l *Ledger) stepsOfClients(ctx context.Context, columns string, scan func(*
 					r.ClientKey = owners[at]
 					all[at][r.StepID.Step] = r.step()
 				}
-				return true, errors.Join(err, ctx.Err())
+				return errors.Join(err, ctx.Err())
 			}, columns+`WHERE s.client IN (`+params(len(numbers))+`) AND s.mapping IN (0, `+numberOf+`)`, append(numbers, mapping)...)
 		}
 		if err != nil {
@@ -99,10 +99,10 @@ const clientIs = `s.client = (SELECT id FROM clients WHERE environment = ` + num
 
 // stepRow returns the row of a step; ok is false when it is unknown.
 func stepRow(ctx context.Context, db *database, id StepID) (r row, ok bool, err error) {
-	err = each(ctx, db, func(rows *sql.Rows) (bool, error) {
+	err = each(ctx, db, func(rows *sql.Rows) error {
 		ok = true
 		r, err = scanRow(rows)
-		return false, err
+		return err
 	}, stepsOf+`WHERE `+clientIs+` AND s.step = ? AND coalesce(m.name, '') = ?`, id.Environment, id.Client, id.Space, id.Step, id.Mapping)
 	return r, ok, err
 }
@@ -190,12 +190,12 @@ func (l *Ledger) CountUnsettled(ctx context.Context, environment, mapping string
 // SentIn returns how many steps were sent last in a run, by their kind.
 func (l *Ledger) SentIn(ctx context.Context, run string) (map[string]int, error) {
 	sent := map[string]int{}
-	err := each(ctx, l.read, func(rows *sql.Rows) (bool, error) {
+	err := each(ctx, l.read, func(rows *sql.Rows) error {
 		var kind int64
 		var n int
 		err := rows.Scan(&kind, &n)
 		sent[word(kinds, kind)] = n
-		return true, err
+		return err
 	}, `SELECT s.kind, count(*) FROM steps s WHERE s.sent_run = `+numberOf+` AND NOT (s.state = 3 AND s.status = 0) GROUP BY s.kind`, run)
 	return sent, err
 }
@@ -232,14 +232,13 @@ func (l *Ledger) ChangeDefinition(environment, mapping string, change func(store
 // Definitions returns what ChangeDefinition last stored for the mappings of an
 // environment, by their names.
 func (l *Ledger) Definitions(ctx context.Context, environment string) (map[string]string, error) {
-	list, err := collect(ctx, l.read, func(rows *sql.Rows) (d [2]string, err error) {
-		err = rows.Scan(&d[0], &d[1])
-		return d, err
-	}, `SELECT mapping, definition FROM definitions WHERE environment = ?`, environment)
 	definitions := map[string]string{}
-	for _, d := range list {
-		definitions[d[0]] = d[1]
-	}
+	err := each(ctx, l.read, func(rows *sql.Rows) error {
+		var mapping, definition string
+		err := rows.Scan(&mapping, &definition)
+		definitions[mapping] = definition
+		return err
+	}, `SELECT mapping, definition FROM definitions WHERE environment = ?`, environment)
 	return definitions, err
 }
 
@@ -283,11 +282,11 @@ func (l *Ledger) ClientsWithSteps(ctx context.Context, environment, mapping stri
 		for i := range stepsAtOnce {
 			args = append(args, chunk[min(i, len(chunk)-1)])
 		}
-		err := each(ctx, l.read, func(rows *sql.Rows) (bool, error) {
+		err := each(ctx, l.read, func(rows *sql.Rows) error {
 			id := StepID{ClientKey: ClientKey{Environment: environment}}
 			err := rows.Scan(&id.Step, &id.Space, &id.Client)
 			clients[id.Step] = append(clients[id.Step], id.ClientKey)
-			return true, errors.Join(err, ctx.Err())
+			return errors.Join(err, ctx.Err())
 		}, `SELECT s.step, c.space, c.client FROM steps s JOIN clients c ON c.id = s.client
 			WHERE s.environment = `+numberOf+` AND s.mapping = `+numberOf+` AND s.state = 2
 				AND s.step IN (`+params(stepsAtOnce)+`)`, args...)
