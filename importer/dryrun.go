@@ -59,7 +59,7 @@ func (l *overlay) Append(events ...ledger.Event) error {
 		}
 		for _, address := range e.Addresses {
 			if l.meet {
-				owner := ledger.AddressOwner{ClientKey: e.ClientKey, State: ledger.Done, Run: e.Run, LookedUp: slices.Contains(e.LookedUp, address)}
+				owner := ledger.AddressOwner{ClientKey: e.ClientKey, Address: address, State: ledger.Done, Run: e.Run, LookedUp: slices.Contains(e.LookedUp, address)}
 				l.addresses[address] = withOwner(l.addresses[address], owner)
 			}
 		}
@@ -93,28 +93,26 @@ func (l *overlay) Steps(ctx context.Context, owner ledger.ClientKey, mapping str
 }
 
 // AddressOwners returns the clients who would have the addresses. One who has an address keeps it.
-func (l *overlay) AddressOwners(ctx context.Context, environment string, addresses []string) (map[string][]ledger.AddressOwner, error) {
-	owners := map[string][]ledger.AddressOwner{}
+func (l *overlay) AddressOwners(ctx context.Context, environment string, addresses []string) (owners []ledger.AddressOwner, err error) {
 	if !l.empty {
-		known, err := l.Ledger.AddressOwners(ctx, environment, addresses)
-		if err != nil {
-			return nil, err
-		}
-		owners = known
+		owners, err = l.Ledger.AddressOwners(ctx, environment, addresses)
 	}
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	for _, address := range addresses {
 		for _, planned := range l.addresses[address] {
-			owners[address] = withOwner(owners[address], planned)
+			owners = withOwner(owners, planned)
 		}
 	}
-	return owners, nil
+	return owners, err
 }
 
 // withOwner adds an owner of an address to some, unless the address is owned in the same way already.
 func withOwner(owners []ledger.AddressOwner, one ledger.AddressOwner) []ledger.AddressOwner {
-	if slices.ContainsFunc(owners, func(o ledger.AddressOwner) bool { return o.LookedUp == one.LookedUp && o.State != ledger.Refused }) {
+	isSame := func(o ledger.AddressOwner) bool {
+		return o.Address == one.Address && o.LookedUp == one.LookedUp && o.State != ledger.Refused
+	}
+	if slices.ContainsFunc(owners, isSame) {
 		return owners
 	}
 	return append(owners, one)

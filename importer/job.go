@@ -27,7 +27,7 @@ type Ledger interface {
 	BriefStepsOfClients(ctx context.Context, environment, mapping string, owners []ledger.ClientKey) ([]map[string]ledger.Step, error)
 	AnswersReadBy(ctx context.Context, environment, rules string) (before int64, err error)
 	StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error)
-	AddressOwners(ctx context.Context, environment string, addresses []string) (map[string][]ledger.AddressOwner, error)
+	AddressOwners(ctx context.Context, environment string, addresses []string) ([]ledger.AddressOwner, error)
 	Erasures(ctx context.Context, environment string) (ledger.Erasures, error)
 
 	// Who works on which client, where several processes write the ledger.

@@ -164,23 +164,15 @@ func (j *Job) clash(plan mapping.Plan, id string) (why string, err error) {
 	return "the service has one client for this key and for " + holderOf(t), err
 }
 
-// addressOwner is a client who owns an address.
-type addressOwner struct {
-	ledger.AddressOwner
-	address string
-}
-
 // addressOwner returns another client who owns one of these addresses: it was looked up by the
 // address, or was worked on in this run, and it exists or was given up; or it may exist, and then a
 // look-up by the address may find that client.
-func (j *Job) addressOwner(who mapping.Identity, asked []string) (owner addressOwner, owned bool, err error) {
+func (j *Job) addressOwner(who mapping.Identity, asked []string) (owner ledger.AddressOwner, owned bool, err error) {
 	owners, err := j.Ledger.AddressOwners(uninterrupted, j.Environment, asked)
-	for _, address := range asked {
-		for _, o := range owners[address] {
-			counts := o.LookedUp || o.InDoubt() || slices.Contains(j.Runs, o.Run) // else a look-up says who has it
-			if counts && o.ClientKey != j.owner(who) && o.State != ledger.Refused {
-				return addressOwner{o, address}, true, nil
-			}
+	for _, o := range owners {
+		counts := o.LookedUp || o.InDoubt() || slices.Contains(j.Runs, o.Run) // else a look-up says who has it
+		if counts && o.ClientKey != j.owner(who) && o.State != ledger.Refused {
+			return o, true, nil
 		}
 	}
 	return owner, false, err
@@ -208,14 +200,14 @@ func (r *clientRun) addressProblems() (found problem.List, err error) {
 	return found, nil
 }
 
-// refusal says why the client who must not be created with an owner's address is refused.
-func (o addressOwner) refusal(who mapping.Identity) (why, advice string) {
+// refusal says why a client who must not be created with the address of owner o is refused.
+func refusal(o ledger.AddressOwner, who mapping.Identity) (why, advice string) {
 	other := "the client of the key “" + o.Client + "”"
 	if o.Client == who.Key {
 		other = fmt.Sprintf("the client of this key in the key space “%s”, not in “%s”,", o.Space, who.Space)
 	}
 	what := "e-mail address"
-	if strings.HasPrefix(o.address, mapping.PhoneSpace+" ") {
+	if strings.HasPrefix(o.Address, mapping.PhoneSpace+" ") {
 		what = "phone number"
 	}
 	if o.State == ledger.Done || o.State == ledger.Closed {
@@ -296,7 +288,7 @@ func (r *clientRun) find(ctx context.Context) error {
 func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 	owner, owned, err := r.job.addressOwner(r.plan.Client, askedBy(r.plan.Lookup))
 	if owned {
-		why, advice := owner.refusal(r.plan.Client)
+		why, advice := refusal(owner, r.plan.Client)
 		first.reject(why, "another client has the same address", advice)
 	} else if err == nil {
 		err = r.lookUp(ctx, first)
@@ -491,7 +483,7 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 		return err
 	}
 	if owned { // a look-up may find the owner
-		d.why, d.advice = o.refusal(r.plan.Client)
+		d.why, d.advice = refusal(o, r.plan.Client)
 		return nil
 	}
 	sent, now, why, err := j.lookUndecided(ctx, r.plan, *d, was)
@@ -668,7 +660,7 @@ func (r *clientRun) refuseKnownID(d decision, event ledger.Event) (why, advice s
 			return "", "", err
 		}
 		if owned && o.InDoubt() {
-			why, advice = o.refusal(r.plan.Client)
+			why, advice = refusal(o, r.plan.Client)
 			return why, advice, nil
 		}
 	}

@@ -80,7 +80,7 @@ func (l *buggyLedger) spoilt(events []ledger.Event) (now []ledger.Event) {
 	return now
 }
 
-func (l *buggyLedger) AddressOwners(ctx context.Context, environment string, addresses []string) (map[string][]ledger.AddressOwner, error) {
+func (l *buggyLedger) AddressOwners(ctx context.Context, environment string, addresses []string) ([]ledger.AddressOwner, error) {
 	if doubtIsAnybodys.planted() {
 		return nil, nil
 	}

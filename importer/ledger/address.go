@@ -11,6 +11,7 @@ import (
 // AddressOwner is the client who has an address, and the state of the client's step.
 type AddressOwner struct {
 	ClientKey
+	Address  string
 	State    State
 	Run      string // in which the step got into that state
 	LookedUp bool   // the client is looked up by the address
@@ -105,7 +106,7 @@ func (t *transaction) rejectAddress(e Event) error {
 // besides.
 func addressOwners(ctx context.Context, db *database, environment, address string) (owners []AddressOwner, err error) {
 	for _, as := range []string{"", also} {
-		o := AddressOwner{ClientKey: ClientKey{Environment: environment}, LookedUp: as == ""}
+		o := AddressOwner{ClientKey: ClientKey{Environment: environment}, Address: address, LookedUp: as == ""}
 		var state int64
 		ok, err := first(ctx, db, []any{&o.Space, &o.Client, &state, &o.Run}, `SELECT c.space, c.client, s.state, coalesce((SELECT n.name FROM names n WHERE n.id = s.run), '')
 			FROM addresses a JOIN clients c ON c.id = a.client JOIN steps s ON s.client = c.id AND s.mapping = 0 AND s.step = 'client'
@@ -122,15 +123,14 @@ func addressOwners(ctx context.Context, db *database, environment, address strin
 }
 
 // AddressOwners returns the clients of an environment who have some addresses, as
-// Event.Addresses has them, by address.
-func (l *Ledger) AddressOwners(ctx context.Context, environment string, addresses []string) (map[string][]AddressOwner, error) {
-	owners := map[string][]AddressOwner{}
+// Event.Addresses has them, in the order of the addresses.
+func (l *Ledger) AddressOwners(ctx context.Context, environment string, addresses []string) (owners []AddressOwner, err error) {
 	for _, address := range addresses {
 		found, err := addressOwners(ctx, l.read, environment, address)
 		if err != nil {
 			return nil, err
 		}
-		owners[address] = found
+		owners = append(owners, found...)
 	}
 	return owners, nil
 }

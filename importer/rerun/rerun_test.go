@@ -172,12 +172,12 @@ func TestTakeOverOwnsAddresses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for key, isAsked := range map[string]bool{ann: existing == mapping.Reuse, bob: true} {
+		owner := func(key string, isAsked bool) ledger.AddressOwner {
 			who := ledger.ClientKey{Environment: service, Space: "email", Client: key}
-			want := []ledger.AddressOwner{{ClientKey: who, State: ledger.Uncertain, Run: "run-1", LookedUp: isAsked}}
-			if diff := cmp.Diff(want, owners["email "+key]); diff != "" {
-				t.Errorf("existing: %s: the owner of %s (-want +got):\n%s", existing, key, diff)
-			}
+			return ledger.AddressOwner{ClientKey: who, Address: "email " + key, State: ledger.Uncertain, Run: "run-1", LookedUp: isAsked}
+		}
+		if diff := cmp.Diff([]ledger.AddressOwner{owner(ann, existing == mapping.Reuse), owner(bob, true)}, owners); diff != "" {
+			t.Errorf("existing: %s: the owners (-want +got):\n%s", existing, diff)
 		}
 	}
 }
