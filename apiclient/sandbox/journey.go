@@ -17,13 +17,6 @@ import (
 // maxForm is how many bytes a form may have.
 const maxForm = 1 << 20
 
-// journey is the page of the claims site.
-type journey struct {
-	*client
-	Path   string
-	Inputs []formInput // of the current step
-}
-
 // formInput is a field of the form.
 type formInput struct {
 	attributeTemplate
@@ -32,25 +25,29 @@ type formInput struct {
 	Hint    string
 }
 
+// journey is the page of the claims site.
 func (s *Service) journey(r *http.Request) page {
 	c := s.state.tokens[r.PathValue("token")]
 	if c == nil {
 		return unknownLink(r)
 	}
-	return page{http.StatusOK, "journey", s.newJourney(c, r)}
+	return page{http.StatusOK, "journey", map[string]any{"Path": pathOf(r), "Client": c, "Inputs": s.inputs(c)}}
 }
+
+// pathOf returns the path of a client's journey.
+func pathOf(r *http.Request) string { return "/start/" + r.PathValue("token") }
 
 var unknownLink = says(http.StatusNotFound, "This link does not lead anywhere", "The sandbox has not handed it out, or holds other data now. "+
 	"Look at the address again, or start the sandbox with the state folder of the run: claimsheet sandbox --state FOLDER.")
 
-func (s *Service) newJourney(c *client, r *http.Request) *journey {
-	j := &journey{client: c, Path: "/start/" + r.PathValue("token")}
+// inputs are the fields of a client's current step.
+func (s *Service) inputs(c *client) (inputs []formInput) {
 	if at := c.Current(); at != nil {
 		for _, a := range s.reference.byID[at.TemplateID].Attributes {
-			j.Inputs = append(j.Inputs, newInput(a))
+			inputs = append(inputs, newInput(a))
 		}
 	}
-	return j
+	return inputs
 }
 
 // submit completes the current step with what the form has.
@@ -74,11 +71,11 @@ func (s *Service) complete(r *http.Request) page {
 	if c == nil {
 		return unknownLink(r)
 	}
-	j, at := s.newJourney(c, r), c.Current()
+	at := c.Current()
 	if at == nil || at.ID != r.PathValue("activity") { // completed meanwhile, or an old page
-		return goTo(j.Path)
+		return goTo(pathOf(r))
 	}
-	values, wrong := j.read(r.PostForm)
+	values, wrong := readForm(s.inputs(c), r.PostForm)
 	if _, known := s.reference.byID[at.TemplateID]; !known {
 		wrong = "The sandbox was started without the template of this activity: start it with the reference data of the run, --templates FILE."
 	}
@@ -90,19 +87,19 @@ func (s *Service) complete(r *http.Request) page {
 		}
 		err := s.store(record{Entry: &e, Owner: c.ID})
 		if err == nil {
-			return goTo(j.Path)
+			return goTo(pathOf(r))
 		}
 		wrong = err.Error()
 	}
 	return says(http.StatusUnprocessableEntity, "The step was not sent", wrong)(r)
 }
 
-// read returns the values of the form, or what is wrong with it: mistakes that the browser
+// readForm returns the values of the form, or what is wrong with it: mistakes that the browser
 // has let through. The document has no required attributes, but a completed activity has
 // at least one.
-func (j *journey) read(form url.Values) (values []attributeRecord, wrong string) {
+func readForm(inputs []formInput, form url.Values) (values []attributeRecord, wrong string) {
 	isFilled, boxes := false, 0
-	for _, in := range j.Inputs {
+	for _, in := range inputs {
 		typed := strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(form.Get(in.ID), "\r\n", "\n"), "\ufffd"))
 		value, wrong := in.value(typed)
 		if wrong != "" {
@@ -116,7 +113,7 @@ func (j *journey) read(form url.Values) (values []attributeRecord, wrong string)
 		}
 		isFilled = isFilled || typed != ""
 	}
-	if !isFilled && boxes < len(j.Inputs) {
+	if !isFilled && boxes < len(inputs) {
 		return nil, "Go back and fill in at least one field."
 	}
 	return values, ""
