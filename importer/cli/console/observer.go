@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cheggaaa/pb/v3"
+
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/result"
 	"claimsheet/importer/safefile"
@@ -42,11 +44,17 @@ type Observer struct {
 	file        *os.File     // of --log-file; else nil
 	logsAll     bool         // problems and what is printed are logged too
 	prints      bool         // problems are plain lines on stderr
-	bar         bool         // stderr is a terminal with room for a bar
+	hasBar      bool         // stderr is a terminal with room for a bar
 	started     time.Time
 	environment string // its name, once known
 	mapping     string // its name, once known
 	begun       bool   // the run came to its first pass
+
+	// Of Watch, whose goroutine alone uses them once it runs:
+	clients  int
+	bar      *pb.ProgressBar // nil for none
+	watched  time.Time       // when it began
+	lastLine time.Time       // when the last progress line was written
 
 	printing sync.Mutex
 	wipe     func() // clears the line of the progress bar; nil without a bar
@@ -75,7 +83,7 @@ func (o *Observer) Open(run string) error {
 			level = slog.LevelWarn
 		}
 	}
-	o.bar = isTerminal && to != o.Stderr && !o.NoProgress && !o.Quiet && !o.Dumb
+	o.hasBar = isTerminal && to != o.Stderr && !o.NoProgress && !o.Quiet && !o.Dumb
 	if to != nil {
 		o.log = slog.New(newHandler(to, format, level)).With("run", run)
 	}

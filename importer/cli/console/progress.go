@@ -17,13 +17,13 @@ const (
 
 // Watch shows the progress of a run until stop is called; look is called several times a second, clients is how many there are.
 func (o *Observer) Watch(look func() importer.Progress, clients int) (stop func()) {
-	w := &watcher{Observer: o, total: clients, began: time.Now(), lastLine: time.Now()}
-	if o.bar && clients > 0 {
-		w.bar = pb.New(clients).SetTemplate(barTemplate).SetWriter(o.Terminal).Set(pb.Color, false).Set(pb.Static, true).SetMaxWidth(widest)
-		if w.bar.Width() == 0 { // a terminal of unknown size
-			w.bar.SetWidth(widest)
+	o.clients, o.watched, o.lastLine = clients, time.Now(), time.Now()
+	if o.hasBar && clients > 0 {
+		o.bar = pb.New(clients).SetTemplate(barTemplate).SetWriter(o.Terminal).Set(pb.Color, false).Set(pb.Static, true).SetMaxWidth(widest)
+		if o.bar.Width() == 0 { // a terminal of unknown size
+			o.bar.SetWidth(widest)
 		}
-		w.bar.Start()
+		o.bar.Start()
 	}
 	done, over := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -33,7 +33,7 @@ func (o *Observer) Watch(look func() importer.Progress, clients int) (stop func(
 		for {
 			select {
 			case now := <-tick.C:
-				w.sample(look(), now)
+				o.sample(look(), now)
 			case <-done:
 				return
 			}
@@ -42,39 +42,30 @@ func (o *Observer) Watch(look func() importer.Progress, clients int) (stop func(
 	return func() {
 		close(done)
 		<-over
-		if w.bar != nil {
-			w.bar.Finish()
-			w.draw(w.wipeBar, nil)
+		if o.bar != nil {
+			o.bar.Finish()
+			o.draw(o.wipeBar, nil)
 		}
 	}
 }
 
-// watcher shows snapshots of a run. One goroutine uses it.
-type watcher struct {
-	*Observer
-	total    int             // clients
-	bar      *pb.ProgressBar // nil for none
-	began    time.Time
-	lastLine time.Time // when the last progress line was written
-}
-
 // sample shows a snapshot.
-func (w *watcher) sample(at importer.Progress, now time.Time) {
-	past := now.Sub(w.began)
+func (o *Observer) sample(at importer.Progress, now time.Time) {
+	past := now.Sub(o.watched)
 	left := time.Duration(0) // an estimate; 0 for none
-	if n := at.Clients.Total; n > 0 && n < w.total {
-		left = (past * time.Duration(w.total-n) / time.Duration(n)).Round(time.Second)
+	if n := at.Clients.Total; n > 0 && n < o.clients {
+		left = (past * time.Duration(o.clients-n) / time.Duration(n)).Round(time.Second)
 	}
 	speed := float64(at.Requests) / past.Seconds()
-	if w.bar != nil {
-		w.bar.SetCurrent(int64(at.Clients.Total)).Set("words", w.words(at, now, left, speed))
-		w.draw(func() { w.bar.Write() }, w.wipeBar)
+	if o.bar != nil {
+		o.bar.SetCurrent(int64(at.Clients.Total)).Set("words", o.words(at, now, left, speed))
+		o.draw(func() { o.bar.Write() }, o.wipeBar)
 	}
-	if w.NoProgress && at.Waiting == "" || now.Sub(w.lastLine) < logEvery { // what a run waits for is logged in any case
+	if o.NoProgress && at.Waiting == "" || now.Sub(o.lastLine) < logEvery { // what a run waits for is logged in any case
 		return
 	}
-	w.lastLine = now
-	attrs := []any{"clients", at.Clients.Total, "of", w.total, "failed", at.Clients.Failed, "uncertain", at.Clients.Uncertain,
+	o.lastLine = now
+	attrs := []any{"clients", at.Clients.Total, "of", o.clients, "failed", at.Clients.Failed, "uncertain", at.Clients.Uncertain,
 		"calls", at.Requests, "callsPerSecond", fmt.Sprintf("%.1f", speed)}
 	if left > 0 {
 		attrs = append(attrs, "secondsLeft", int(left.Seconds()))
@@ -82,11 +73,11 @@ func (w *watcher) sample(at importer.Progress, now time.Time) {
 	if at.Waiting != "" {
 		attrs = append(attrs, "waiting", at.Waiting)
 	}
-	w.log.Info("progress", attrs...)
+	o.log.Info("progress", attrs...)
 }
 
 // words returns what is shown beside the bar, the most important first, as much as fits.
-func (w *watcher) words(at importer.Progress, now time.Time, left time.Duration, speed float64) string {
+func (o *Observer) words(at importer.Progress, now time.Time, left time.Duration, speed float64) string {
 	var words []string
 	if at.Waiting != "" {
 		words = append(words, at.Waiting)
@@ -104,7 +95,7 @@ func (w *watcher) words(at importer.Progress, now time.Time, left time.Duration,
 		words = append(words, "ETA "+left.String())
 	}
 	line := strings.Join(append(words, fmt.Sprintf("%.0f calls/s", speed)), "  ")
-	room := w.bar.Width() - 2*len(fmt.Sprint(w.total)) - len("/ [=====] ")
+	room := o.bar.Width() - 2*len(fmt.Sprint(o.clients)) - len("/ [=====] ")
 	return line[:max(min(len(line), room), 0)]
 }
 
@@ -115,14 +106,14 @@ const widest = 79
 const barTemplate pb.ProgressBarTemplate = `{{counters . "%s/%s"}} {{bar . "[" "=" ">" " " "]"}} {{string . "words"}}`
 
 // draw draws or removes the progress bar. wipe clears its line before anything else is printed; nil when the bar is gone.
-func (w *watcher) draw(paint, wipe func()) {
-	w.printing.Lock()
-	defer w.printing.Unlock()
+func (o *Observer) draw(paint, wipe func()) {
+	o.printing.Lock()
+	defer o.printing.Unlock()
 	paint()
-	w.wipe = wipe
+	o.wipe = wipe
 }
 
 // wipeBar clears the line of the bar.
-func (w *watcher) wipeBar() {
-	_, _ = w.Terminal.Write([]byte("\r" + strings.Repeat(" ", w.bar.Width()) + "\r"))
+func (o *Observer) wipeBar() {
+	_, _ = o.Terminal.Write([]byte("\r" + strings.Repeat(" ", o.bar.Width()) + "\r"))
 }
