@@ -56,27 +56,24 @@ type check struct {
 	where      load.Where
 
 	source   []byte // of the mapping file, whose lines are shown
-	report   checkJSON
 	errors   problem.List
 	warnings problem.List
 	cells    problem.List // wrong cells, when --rows asks for them
-}
-
-// checkJSON is what --json prints. Its fields are part of what users rely on.
-type checkJSON struct {
-	Checked struct { // what the check looked at
-		Mapping     string   `json:"mapping"`
-		Environment string   `json:"environment"` // "" when the service was not asked
-		Sheets      []string `json:"sheets"`
-		Columns     int      `json:"columns"`     // that the mapping names; 0 when it cannot be bound
-		Templates   int      `json:"templates"`   // that the mapping names
-		Rows        int      `json:"rows"`        // that were read
-		InvalidRows int      `json:"invalidRows"` // that cannot be imported as they are
-	} `json:"checked"`
-	Errors   int         `json:"errors"`
-	Warnings int         `json:"warnings"`
-	Problems []foundJSON `json:"problems"`
-	ExitCode int         `json:"exitCode"`
+	report   struct {     // what --json prints; its fields are part of what users rely on
+		Checked struct { // what the check looked at
+			Mapping     string   `json:"mapping"`
+			Environment string   `json:"environment"` // "" when the service was not asked
+			Sheets      []string `json:"sheets"`
+			Columns     int      `json:"columns"`     // that the mapping names; 0 when it cannot be bound
+			Templates   int      `json:"templates"`   // that the mapping names
+			Rows        int      `json:"rows"`        // that were read
+			InvalidRows int      `json:"invalidRows"` // that cannot be imported as they are
+		} `json:"checked"`
+		Errors   int         `json:"errors"`
+		Warnings int         `json:"warnings"`
+		Problems []foundJSON `json:"problems"`
+		ExitCode int         `json:"exitCode"`
+	}
 }
 
 type foundJSON struct {

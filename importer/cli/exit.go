@@ -136,12 +136,6 @@ func jsonFlag() cli.Flag {
 	return switchFlag("json", "end with one JSON object on stdout (docs/json.md)")
 }
 
-// ending is the end of every object.
-type ending struct {
-	ExitCode int           `json:"exitCode"` // the exit code of the command
-	Errors   []problemJSON `json:"errors"`   // what ended the command; empty when nothing did
-}
-
 // problemJSON is a problem as an object shows it.
 type problemJSON struct {
 	Code    string `json:"code"`    // a short word that stays the same between versions; empty for an error of the system
@@ -150,12 +144,21 @@ type problemJSON struct {
 	Hint    string `json:"hint"`    // how to fix it; may be empty
 }
 
+// ending is the end of every object.
+func ending(code int, err error) any {
+	problems := []problemJSON{}
+	for _, e := range endProblems(err) {
+		problems = append(problems, problemJSON{e.Code, e.Where.String(), problem.OneLine(e.Message), problem.OneLine(e.Hint)})
+	}
+	return struct {
+		ExitCode int           `json:"exitCode"` // the exit code of the command
+		Errors   []problemJSON `json:"errors"`   // what ended the command; empty when nothing did
+	}{code, problems}
+}
+
 // printObject ends a command that was asked for JSON.
 func (p *program) printObject(code int, err error) error {
-	end := ending{ExitCode: code, Errors: []problemJSON{}}
-	for _, e := range endProblems(err) {
-		end.Errors = append(end.Errors, problemJSON{e.Code, e.Where.String(), problem.OneLine(e.Message), problem.OneLine(e.Hint)})
-	}
+	end := ending(code, err)
 	if p.object == nil {
 		return reports.WriteObject(p.stdout, end)
 	}

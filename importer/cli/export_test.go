@@ -43,8 +43,8 @@ func Commands() []string {
 func Objects() (commands map[string]any, end any) {
 	return map[string]any{
 		"run, rerun": result.Summary{}, "doctor": diagnosis{}.found, "doctor --probe": probe.Report{}, "settle": settleJSON{}, "history": historyJSON{},
-		"templates": templatesJSON{}, "check": checkJSON{},
-	}, ending{}
+		"templates": templatesJSON{}, "check": check{}.report,
+	}, ending(0, nil)
 }
 
 // ProblemCode is a problem code with its explanation.

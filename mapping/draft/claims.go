@@ -115,7 +115,8 @@ func numbered(header string) (stem string, number int) {
 }
 
 // findWide finds the columns that a wide sheet repeats for each claim, such as Lender 1 and Lender 2, and takes them out of the ordinary
-// ones. It returns one for each of these that stands for those of all claims; nil when there are none. At least two claims and two columns of each are a pattern; one column, such as Note 1 and Note 2, is not.
+// ones. It returns one for each of these that stands for those of all claims; nil when there are none. At least two claims and two columns
+// of each are a pattern; one column, such as Note 1 and Note 2, is not.
 func findWide(columns []*column) (wide, ordinary []*column) {
 	var stems []string
 	of := map[string]map[int]*column{} // the columns of a stem, by number

@@ -77,8 +77,8 @@ func (v view) client(number, of int, places []int64) (any, error) {
 		"problems": v.show(plan.Problems), "steps": steps}, nil
 }
 
-// values are those of a step as they are sent, with the cells that they come from: first what every claim or activity has, then its payload.
-// A value is "" when it is left out, because its cells are empty.
+// values are those of a step as they are sent, with the cells that they come from: first what every claim or activity has, then its
+// payload. A value is "" when it is left out, because its cells are empty.
 func (v view) values(step *mapping.Step, body json.RawMessage) []map[string]any {
 	list := []map[string]any{}
 	add := func(name, value string, from mapping.Source) {
