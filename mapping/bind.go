@@ -366,8 +366,8 @@ func (b *binder) bindClaim(i int) {
 	claim.name.table = c.NameValues
 	b.target(claim.name, "claims", strconv.Itoa(i), "name")
 	b.bindKnownID(&claim.boundPart, "the claim's known_id", c.KnownID, "claims", strconv.Itoa(i), "known_id")
-	claim.administrator = b.mapping.contactIndex(c.Administrator.Contact.Text) // of what is not known Parse has said so
-	if ref := c.Administrator.ID; ref.Text != "" && b.service != nil {
+	claim.administrator = b.mapping.contactIndex(c.Administrator.Text) // of what is not known Parse has said so
+	if ref := c.AdministratorID; ref.Text != "" && b.service != nil {
 		claim.administratorID = b.service.ContactIDs[ref.Text]
 	}
 	for _, role := range c.Claimants {

@@ -130,7 +130,7 @@ func (p *checker) checkV2(m *Mapping) {
 
 // administers reports whether some claim has a contact as its administrator.
 func (m *Mapping) administers(role string) bool {
-	return slices.ContainsFunc(m.Claims, func(c ClaimRule) bool { return c.Administrator.Contact.Text == role })
+	return slices.ContainsFunc(m.Claims, func(c ClaimRule) bool { return c.Administrator.Text == role })
 }
 
 func (p *checker) checkContacts(m *Mapping) {
@@ -169,7 +169,7 @@ func (p *checker) checkRoles(m *Mapping, c *ClaimRule) {
 				Hint = problem.Suggestion(role.Text, choices)
 		}
 	}
-	check("administrator", c.Administrator.Contact)
+	check("administrator", c.Administrator)
 	for _, role := range c.Claimants {
 		check("a claimant", role)
 	}
@@ -191,7 +191,7 @@ func (m *Mapping) roles() (names []string, isComplete bool) {
 func (p *checker) checkUnusedContacts(m *Mapping) {
 	var used []string
 	for _, c := range m.Claims {
-		used = append(append(used, c.Administrator.Contact.Text), scalarTexts(c.Claimants)...)
+		used = append(append(used, c.Administrator.Text), scalarTexts(c.Claimants)...)
 	}
 	for _, a := range m.Activities {
 		used = append(used, a.On.Text)

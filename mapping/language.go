@@ -102,7 +102,7 @@ func (m *Mapping) contactIndex(id string) int {
 func (m *Mapping) ContactReferences() []yamltree.Scalar {
 	var list []yamltree.Scalar
 	for _, c := range m.Claims {
-		id := c.Administrator.ID
+		id := c.AdministratorID
 		if id.Text != "" && !slices.ContainsFunc(list, func(s yamltree.Scalar) bool { return s.Text == id.Text }) {
 			list = append(list, id)
 		}
@@ -343,8 +343,10 @@ type ClaimRule struct {
 	When          yamltree.Scalar            // an expression; "" takes every row
 	Columns       map[string]yamltree.Scalar // aliases: a name → the column it stands for
 	Create        string                     // “first”: before all activities, not just before the first that is on it
-	Administrator AdministratorRule
-	Claimants     []yamltree.Scalar // client, or ids of contacts
+	Administrator yamltree.Scalar            // client (the default), or the id of a contacts entry
+	// AdministratorID is where the id of a contact of the environment stands, env:NAME or file:PATH; set instead of Administrator.
+	AdministratorID yamltree.Scalar
+	Claimants       []yamltree.Scalar // client, or ids of contacts
 
 	isLeftOut bool // of a Part
 }
@@ -359,7 +361,7 @@ func claimKeys(k *yamltree.Keys, c *ClaimRule) {
 		"the claim's name, a text with {Column}, or {text: …, values: {…}}; the names of one client's claims must differ").Required()
 	yamltree.To(k, "create", &c.Create, yamltree.OneOf("when_needed", "first"),
 		"when the claim is created: when_needed (default: before its first activity) or first (before all activities)")
-	yamltree.To(k, "administrator", &c.Administrator, administrator,
+	yamltree.To(k, "administrator", c, administrator,
 		"which contact administers the claim: client (default), the id of a contacts entry, or {id: env:NAME} for any other")
 	yamltree.To(k, "claimants", &c.Claimants, texts,
 		"the claim's claimants: client, and ids of contacts entries; default [client]. A contact whose when is false is left out")
@@ -377,17 +379,11 @@ func nameKeys(k *yamltree.Keys, c *ClaimRule) {
 		"a table of what a cell says and what the name says instead; other texts stay")
 }
 
-// AdministratorRule says which contact administers a claim: the client or a further contact, or one of the environment.
-type AdministratorRule struct {
-	Contact yamltree.Scalar // client (the default), or the id of a contacts entry
-	ID      yamltree.Scalar // where the id of a contact stands, env:NAME or file:PATH; set instead of Contact
+func administratorKeys(k *yamltree.Keys, c *ClaimRule) {
+	yamltree.To(k, "id", &c.AdministratorID, contactReference, "where the contact's id stands, a UUID: env:NAME or file:PATH").Required()
 }
 
-func administratorKeys(k *yamltree.Keys, a *AdministratorRule) {
-	yamltree.To(k, "id", &a.ID, contactReference, "where the contact's id stands, a UUID: env:NAME or file:PATH").Required()
-}
-
-var administrator = yamltree.TextOr(text, func(r *AdministratorRule) *yamltree.Scalar { return &r.Contact },
+var administrator = yamltree.TextOr(text, func(r *ClaimRule) *yamltree.Scalar { return &r.Administrator },
 	yamltree.Object(administratorKeys), "client, the id of a contact, or {id: …}")
 
 // contactReference is where a contact's id stands.

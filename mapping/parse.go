@@ -133,8 +133,8 @@ func (m *Mapping) setDefaults() {
 		m.Sheet.Empty[i].Text = convert.Trim(m.Sheet.Empty[i].Text)
 	}
 	for i := range m.Claims {
-		if a := &m.Claims[i].Administrator; a.Contact.Text == "" && !a.ID.At.IsSet() {
-			a.Contact.Text = ClientRole
+		if c := &m.Claims[i]; c.Administrator.Text == "" && !c.AdministratorID.At.IsSet() {
+			c.Administrator.Text = ClientRole
 		}
 	}
 	if r := m.ResumeAt; r != nil {

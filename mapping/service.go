@@ -15,7 +15,7 @@ type Service struct {
 	Templates                  []Template
 	TemplateIDs                map[string]string // "Template" or "Template/Attribute" → id, for names that occur twice
 	WorkflowTemplateIdentifier string            // the default for mappings; "" for none
-	ContactIDs                 map[string]string // of the contacts that the mapping names by AdministratorRule.ID
+	ContactIDs                 map[string]string // of the contacts that the mapping names by ClaimRule.AdministratorID
 }
 
 // Template is an activity template of the service's reference data (service document, "Activity template").
