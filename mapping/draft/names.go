@@ -93,7 +93,7 @@ const (
 // reasons say why a column was taken for a name, and certainties how sure that is.
 var (
 	reasons     = [...]string{"", "a name like it", "nearly the same name", "another name for it", "the same words", "the same name"}
-	certainties = [...]Certainty{Fuzzy, Fuzzy, Normalised, Synonym, Normalised, Same}
+	certainties = [...]string{Fuzzy, Fuzzy, Normalised, Synonym, Normalised, Same}
 )
 
 // compareNames returns how much a column's header is like a name. meaning is meaningOf(name).

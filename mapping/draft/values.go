@@ -31,7 +31,7 @@ type link struct {
 	ask       string // what a person has to decide; "" when the link is certain
 	idle      bool   // a comment until the decision is made
 	fits      bool   // enough cells read
-	certainty Certainty
+	certainty string // as Suggestion.Certainty
 }
 
 // decide notes a question that has to be answered before the link can be used.

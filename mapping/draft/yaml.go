@@ -289,15 +289,12 @@ func oneLine(s string) string {
 	return strings.Join(strings.Fields(strings.Map(seen, problem.OneLine(s))), " ")
 }
 
-// Certainty says how a column was found for a name.
-type Certainty string
-
-// The certainties, the surest first.
+// How a column was found for a name, the surest first.
 const (
-	Same       Certainty = "same"       // the header is the name, in any case
-	Normalised Certainty = "normalised" // the same words in another order or spelling, or with words that say nothing
-	Synonym    Certainty = "synonym"    // other words with the same meaning
-	Fuzzy      Certainty = "fuzzy"      // a header like the name, or cells that look like it
+	Same       = "same"       // the header is the name, in any case
+	Normalised = "normalised" // the same words in another order or spelling, or with words that say nothing
+	Synonym    = "synonym"    // other words with the same meaning
+	Fuzzy      = "fuzzy"      // a header like the name, or cells that look like it
 )
 
 // Suggestion is a value of the proposal by itself, for a mapping that exists already.
@@ -309,7 +306,7 @@ type Suggestion struct {
 
 	Value     json.RawMessage // as the mapping file would have it: a column's header, or an object
 	Column    string          // the header of its column; "" for several that are joined
-	Certainty Certainty
+	Certainty string          // Same, Normalised, Synonym or Fuzzy
 	Reason    string
 	Ask       string // what a person has to decide; "" when it is sure
 }
