@@ -47,8 +47,5 @@ func Objects() (commands map[string]any, end any) {
 	}, ending(0, nil)
 }
 
-// ProblemCode is a problem code with its explanation.
-type ProblemCode = problemCode
-
-// ProblemCodes returns all codes.
+// ProblemCodes returns all codes, their titles and their explanations.
 var ProblemCodes = problemCodes
