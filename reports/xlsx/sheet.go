@@ -119,11 +119,8 @@ func (s *Sheet) head(first bool) {
 // Close completes the sheet.
 func (s *Sheet) Close() error {
 	s.raw(`</sheetData>`)
-	isTable := s.layout.Headers != nil
-	if isTable {
+	if s.layout.Headers != nil {
 		s.filter()
-	}
-	if isTable {
 		s.raw(`<pageSetup orientation="landscape" fitToHeight="0"/>`)
 	}
 	if s.comments > 0 {

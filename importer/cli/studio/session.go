@@ -46,7 +46,10 @@ func (s *session) open(o Options) (err error) {
 	}
 	s.version = 1
 	s.history = []revision{{label, text}}
-	var left unsaved
+	var left struct { // see keep
+		Text string
+		File []byte
+	}
 	data, err := safefile.Read(s.autosave, 8*mapping.MaxSize)
 	if err == nil && json.Unmarshal(data, &left) == nil && left.Text != string(text) {
 		s.file, s.at = left.File, 1 // made of the file of then: if that is another one now, saving asks which to keep
@@ -142,13 +145,8 @@ func (s *session) noAccess(err error) error {
 		Hinted("nothing was changed; what is here is not lost while this page is open")
 }
 
-// unsaved is the autosaved file: what was not saved, and what the mapping file had when the changes were begun.
-type unsaved struct {
-	Text string `json:"text"`
-	File []byte `json:"file"` // null when there was none
-}
-
-// keep writes what is not saved to the autosaved file, and removes that when there is nothing.
+// keep writes what is not saved to the autosaved file, with what the mapping file had when the changes were begun, null when there was none.
+// It removes that file when there is nothing to save.
 func (s *session) keep() {
 	s.notKept = nil
 	isSaved := !s.dirty() || s.file == nil && s.at == 0 // what was proposed can be proposed again
@@ -157,7 +155,7 @@ func (s *session) keep() {
 	case isSaved:
 		_ = os.Remove(s.autosave)
 	default:
-		data, _ := json.Marshal(unsaved{string(s.text()), s.file}) // texts
+		data, _ := json.Marshal(map[string]any{"text": string(s.text()), "file": s.file}) // texts
 		if s.notKept = os.MkdirAll(filepath.Dir(s.autosave), 0o700); s.notKept == nil {
 			s.notKept = safefile.Replace(s.autosave, data, 0o600)
 		}
