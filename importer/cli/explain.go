@@ -49,10 +49,11 @@ var codeLines string
 //go:embed explain/entries.txt
 var codeEntries string
 
-// problemCodes returns the names of all codes, which are the words in brackets at the end of messages, those of one subject together; their
-// titles, and the texts of those whose message and hint do not say everything. The file codes.txt has a line for each, and entries.txt, below
-// “## NAME”, the text: the cause, “Fix:”, and what is typed under “Bad:” and “Good:”. The lines of mapping.yaml, environments.yaml and
-// leads.csv there replace those of the files in the folder base, and the good example goes on in the folder of the bad one.
+// problemCodes returns the names of all codes, which are the words in brackets at the end of messages, those of one subject together;
+// their titles; and the texts of those whose message and hint do not say everything. The file codes.txt has a line for each, and
+// entries.txt, below “## NAME”, the text: the cause, “Fix:”, and what is typed under “Bad:” and “Good:”. The lines of mapping.yaml,
+// environments.yaml and leads.csv there replace those of the files in the folder base, and the good example goes on in the folder of the
+// bad one.
 func problemCodes() (names []string, titles, texts map[string]string) {
 	titles, texts = map[string]string{}, map[string]string{}
 	for entry := range strings.SplitSeq(strings.TrimPrefix(codeEntries, "## "), "\n## ") {

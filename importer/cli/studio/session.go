@@ -145,8 +145,8 @@ func (s *session) noAccess(err error) error {
 		Hinted("nothing was changed; what is here is not lost while this page is open")
 }
 
-// keep writes what is not saved to the autosaved file, with what the mapping file had when the changes were begun, null when there was none.
-// It removes that file when there is nothing to save.
+// keep writes what is not saved to the autosaved file, with what the mapping file had when the changes were begun, null when there was
+// none. It removes the autosaved file when there is nothing to save.
 func (s *session) keep() {
 	s.notKept = nil
 	isSaved := !s.dirty() || s.file == nil && s.at == 0 // what was proposed can be proposed again
