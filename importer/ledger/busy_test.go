@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
@@ -24,29 +23,6 @@ func reader(t *testing.T, path string) (stop func()) {
 		do(t, tx.Rollback())
 		do(t, db.Close())
 	}
-}
-
-// TestOpenWaitsForReaders: a copy, a check or a backup may read a closed ledger for
-// some seconds. Who opens it to write waits for them.
-func TestOpenWaitsForReaders(t *testing.T) {
-	t.Parallel()
-	path := closedLedger(t)
-	stop := reader(t, path)
-	opened := make(chan error, 1)
-	go func() {
-		l, err := ledger.Open(path)
-		if err == nil {
-			err = l.Close()
-		}
-		opened <- err
-	}()
-	select {
-	case err := <-opened:
-		t.Fatalf("it did not wait: %v", err)
-	case <-time.After(150 * time.Millisecond):
-	}
-	stop()
-	do(t, <-opened)
 }
 
 // TestOpenGivesUpOnReaders: the message says what to wait for.

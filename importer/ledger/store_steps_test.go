@@ -20,21 +20,6 @@ func (s store) testLookUpKeepsTheAnswer(t *testing.T) {
 	same(t, "the step", []any{got.Status, string(got.Answer), got.ID}, []any{201, `{}`, "c-1"})
 }
 
-func (s store) testIncompleteEventsAreRefused(t *testing.T) {
-	l := s.fresh(t)
-	for name, spoil := range map[string]func(*ledger.Event){
-		"no kind":       func(e *ledger.Event) { e.Kind = "" },
-		"strange state": func(e *ledger.Event) { e.To = "planned" },
-	} {
-		e := life(jane("", "client"), ledger.Sent)[0]
-		spoil(&e)
-		if err := l.Append(e); err == nil || errors.Is(err, ledger.ErrStopped) {
-			t.Errorf("%s: got %v, want a refusal", name, err)
-		}
-	}
-	do(t, l.Append(life(jane("", "client"), ledger.Sent)...))
-}
-
 // testInterrupted: an intent without an outcome is uncertain with the number and the time that it
 // has, and another run records of it what it may record of what is uncertain.
 func (s store) testInterrupted(t *testing.T) {
