@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -107,30 +107,24 @@ func TestPlansAreThoseOfTheWholeSheet(t *testing.T) {
 	})
 }
 
-// Who has enough of the plans leaves nothing running, and the sheet's error
-// ends them.
+// Who has enough of the plans leaves nothing running, which would hold the bubble up, and the sheet's error ends them.
 func TestPlansEnd(t *testing.T) {
-	b := bind(t, surveyMapping, surveySheet)
-	kept := spooled(t, far(2_000, 2))
-	survey, err := importer.Take(t.Context(), b, kept, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := runtime.NumGoroutine()
-	for range survey.Plans(b, kept) {
-		break
-	}
-	// The runtime starts some of its own now and then, and ends them soon.
-	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+	synctest.Test(t, func(t *testing.T) {
+		b := bind(t, surveyMapping, surveySheet)
+		kept := spooled(t, far(2_000, 2))
+		survey, err := importer.Take(t.Context(), b, kept, true)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := importer.Take(ctx, b, kept, true); err == nil {
-		t.Error("a pass goes on after its end was asked for")
-	}
+		for range survey.Plans(b, kept) {
+			break
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := importer.Take(ctx, b, kept, true); err == nil {
+			t.Error("a pass goes on after its end was asked for")
+		}
+	})
 }
 
 // far is a sheet of clients with some rows each, as far apart as they can be:

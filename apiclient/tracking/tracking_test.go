@@ -291,16 +291,3 @@ func TestWebhookIsBounded(t *testing.T) {
 		t.Errorf("HTTP %d after them, want 401", code)
 	}
 }
-
-func FuzzRead(f *testing.F) {
-	f.Add([]byte(`{"id":7,"type":"a","data":{"contactId":"c1"},"at":"2026-03-01T11:00:00Z"}`))
-	f.Add([]byte(`[[],{}]`))
-	f.Fuzz(func(t *testing.T, document []byte) {
-		events, err := format.Read(document, noon)
-		for _, e := range events {
-			if err != nil || e.Key == "" || e.Client+e.Claim+e.Activity == "" || e.At.Location() != time.UTC {
-				t.Errorf("%+v, %v", e, err)
-			}
-		}
-	})
-}
