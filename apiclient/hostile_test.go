@@ -92,21 +92,6 @@ func TestAnIDIsExactOrThereIsNone(t *testing.T) {
 	}
 }
 
-// A link is exactly as it was written, or there is none.
-func TestALinkIsExactOrThereIsNone(t *testing.T) {
-	for url, sound := range map[string]bool{
-		`https://a.example/r?t=1\u0026u=2`: true, `https://a.example/\u00e9`: true,
-		`https://a.example/\ud83d`: false, `https://a.example/` + "\ufffd": false, `https://a.example/\u0000`: false, `//a.example/r`: false,
-		`/r/` + "\ufffd": false,
-	} {
-		c := with(t)
-		v := c.Judge(c.Routes().CreateLink("c", nil), apiclient.Answer{Status: 201, Body: []byte(`{"redirectUrl":"` + url + `"}`)}, nil)
-		if (v.Effect == apiclient.Created) != sound || (v.URL != "") != sound {
-			t.Errorf("%s: %s with a url of %d characters", url, v.Effect, len(v.URL))
-		}
-	}
-}
-
 // zipped is a text as gzip.
 func zipped(text string) string {
 	var member bytes.Buffer

@@ -88,7 +88,7 @@ func TestBodiesThatEndWithTheConnection(t *testing.T) {
 	}
 }
 
-// A relative redirect url is resolved against the url of its request.
+// A link is exactly as it was written, or there is none. A relative redirect url is resolved against the url of its request.
 func TestRelativeURLs(t *testing.T) {
 	for said, want := range map[string]string{
 		"/start?t=1": "http://localhost/start?t=1", "./start": "http://localhost/api/funnel/v2/contacts/c-1/start",
@@ -106,6 +106,16 @@ func TestRelativeURLs(t *testing.T) {
 			if v := c.Judge(c.Routes().CreateLink("c-1", nil), answer, nil); v.URL != want {
 				t.Errorf("%q at %q: %q, want %q (%s)", said, place, v.URL, want, v.Reason)
 			}
+		}
+	}
+	for said, want := range map[string]string{
+		`https://a.example/r?t=1\u0026u=2`: "https://a.example/r?t=1&u=2", `https://a.example/\u00e9`: "https://a.example/é",
+		`https://a.example/\ud83d`: "", "https://a.example/\ufffd": "", `https://a.example/\u0000`: "", "/r/\ufffd": "",
+	} {
+		c := with(t)
+		v := c.Judge(c.Routes().CreateLink("c", nil), apiclient.Answer{Status: 201, Body: []byte(`{"redirectUrl":"` + said + `"}`)}, nil)
+		if v.URL != want || (v.Effect == apiclient.Created) != (want != "") {
+			t.Errorf("%s: %s with the url %q", said, v.Effect, v.URL)
 		}
 	}
 }

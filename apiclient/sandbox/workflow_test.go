@@ -59,11 +59,15 @@ func TestWorkflowGoesOn(t *testing.T) {
 }
 
 // What the workflow would place is not placed where it is Open already, or where the
-// activity is not of the order. Version 1 has an order of its own.
+// activity is not of the order. Version 1 has an order of its own. An unknown identifier is refused, where there are known ones.
 func TestWorkflowPlacesNothingTwice(t *testing.T) {
 	t.Parallel()
-	s := openFlow(t, "", "WF-1 = Details > Signature", "Details > Agreement")
+	s := openFlow(t, "", "WF-1 = Details > Signature", "WF-3 = Details", "Details > Agreement")
 	contact := newContact(t, s)
+	w := send(s, "POST", v2+"/activities?contactId="+contact, "application/json", strings.Replace(opened(details), "WF-1", "WF-2", 1))
+	if want := `"message":"there is no such workflow: expected WF-1 or WF-3","field":"workflowTemplateIdentifier"`; w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
 	for _, template := range []string{agreement, details, signature} {
 		post(t, s, v2+"/activities?contactId="+contact, opened(template))
 	}
@@ -78,17 +82,6 @@ func TestWorkflowPlacesNothingTwice(t *testing.T) {
 	complete(t, s, link, url.Values{surname: {"Doe"}})
 	wantStart(t, s, made["redirectUrl"], "Agreement")
 	wantSteps(t, browse(t, s, link, nil), 1, 2)
-}
-
-// An unknown identifier is refused, where there are known ones.
-func TestUnknownWorkflow(t *testing.T) {
-	t.Parallel()
-	s := openFlow(t, "", "WF-2 = Details", "WF-3 = Details")
-	contact := newContact(t, s)
-	w := send(s, "POST", v2+"/activities?contactId="+contact, "application/json", opened(details))
-	if want := `"message":"there is no such workflow: expected WF-2 or WF-3","field":"workflowTemplateIdentifier"`; w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
 }
 
 func TestParseWorkflow(t *testing.T) {
