@@ -3,21 +3,15 @@ package apiclient_test
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"fmt"
 	"io"
 	"log"
-	"math/big"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"claimsheet/apiclient"
-	"claimsheet/apiclient/apitest"
 )
 
 // healthy is a service without any problem.
@@ -57,7 +51,7 @@ func examine(t *testing.T, c *apiclient.Client) (troubles []string, all string) 
 }
 
 func TestExamineFindsEachFault(t *testing.T) {
-	trusted, trust := overTLS(t, healthy, soundCert, asUsual)
+	trusted, trust := overTLS(t, healthy, nil)
 	to := func(url string) func(*apiclient.Config) {
 		return func(cfg *apiclient.Config) { cfg.BaseURL = url }
 	}
@@ -121,39 +115,17 @@ func TestExamineFindsEachFault(t *testing.T) {
 	}
 }
 
-// overTLS starts a server with a self-signed certificate for 127.0.0.1 that was changed, and returns what a
-// client needs to trust it.
-func overTLS(t *testing.T, h http.Handler, change func(*x509.Certificate), config func(*tls.Config)) (url string, trust func(*apiclient.Config)) {
+// overTLS starts a server with a certificate for 127.0.0.1, and returns what a client needs to trust it. change, unless it is nil, changes how
+// the server speaks TLS.
+func overTLS(t *testing.T, h http.Handler, change func(*tls.Config)) (url string, trust func(*apiclient.Config)) {
 	t.Helper()
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(90 * 24 * time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: []string{"localhost"},
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	config, trust := secured(t, true)
+	if change != nil {
+		change(config)
 	}
-	change(template)
-	cert := apitest.Certificate(t, template, nil)
-	pool := x509.NewCertPool()
-	pool.AddCert(cert.Leaf)
 	s := httptest.NewUnstartedServer(h)
-	s.Config.ErrorLog = log.New(io.Discard, "", 0)
-	s.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
-	config(s.TLS)
+	s.Config.ErrorLog, s.TLS = log.New(io.Discard, "", 0), config
 	s.StartTLS()
 	t.Cleanup(s.Close)
-	return s.URL, func(cfg *apiclient.Config) { cfg.TLS = &tls.Config{RootCAs: pool} }
+	return s.URL, trust
 }
-
-// Changes of a certificate.
-func soundCert(*x509.Certificate)    {}
-func expired(c *x509.Certificate)    { c.NotAfter = time.Now().Add(-time.Minute) }
-func ofTomorrow(c *x509.Certificate) { c.NotBefore = time.Now().Add(24 * time.Hour) }
-func ofAnother(c *x509.Certificate) {
-	c.IPAddresses, c.DNSNames = nil, []string{"other.example.com"}
-}
-
-// Changes of a server.
-func asUsual(*tls.Config)     {}
-func tls11(c *tls.Config)     { c.MinVersion, c.MaxVersion = tls.VersionTLS10, tls.VersionTLS11 }
-func tls12(c *tls.Config)     { c.MaxVersion = tls.VersionTLS12 }
-func wantsCert(c *tls.Config) { c.ClientAuth = tls.RequireAnyClientCert }

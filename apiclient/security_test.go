@@ -3,7 +3,6 @@ package apiclient_test
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"claimsheet/apiclient"
 )
@@ -25,7 +25,7 @@ func TestN1_NoRedirects(t *testing.T) {
 	target := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { atTarget.Add(1) })
 	plain := httptest.NewServer(target)
 	t.Cleanup(plain.Close)
-	secure, _ := overTLS(t, target, soundCert, asUsual)
+	secure, _ := overTLS(t, target, nil)
 	targets := map[string]string{
 		"another host by http": plain.URL + "/x", "another host by https": secure + "/x",
 		"the same host": "/elsewhere", "without a scheme": "//" + strings.TrimPrefix(plain.URL, "http://") + "/x",
@@ -65,32 +65,38 @@ func TestN1_NoRedirects(t *testing.T) {
 // N-2: an untrusted connection stops the run before a byte is sent, with the reason;
 // TLS 1.2 and 1.3 with a valid certificate work. TestNormaliseBaseURL has the base urls without TLS.
 func TestN2_TLS(t *testing.T) {
+	tls12 := func(c *tls.Config) { c.MaxVersion = tls.VersionTLS12 }
+	in := func(year int) func(*apiclient.Config) {
+		return func(cfg *apiclient.Config) {
+			cfg.TLS.Time = func() time.Time { return time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC) }
+		}
+	}
 	for name, test := range map[string]struct {
-		certificate func(*x509.Certificate)
-		server      func(*tls.Config)
-		trusted     bool
-		reason      string // "" for one that works
-		hint        string
+		server func(*tls.Config)
+		client func(*apiclient.Config)
+		reason string // "" for one that works
+		hint   string
 	}{
-		"TLS 1.3":         {soundCert, asUsual, true, "", ""},
-		"TLS 1.2":         {soundCert, tls12, true, "", ""},
-		"TLS 1.1":         {soundCert, tls11, true, "does not support TLS 1.2", "TLS 1.2"},
-		"self-signed":     {soundCert, asUsual, false, "not trusted", "tls.ca"},
-		"expired":         {expired, asUsual, true, "not trusted", "certificate has expired or is not yet valid"},
-		"not yet valid":   {ofTomorrow, asUsual, true, "not trusted", "certificate has expired or is not yet valid"},
-		"another name":    {ofAnother, asUsual, true, "not trusted", "other.example.com"},
-		"no client's own": {soundCert, func(c *tls.Config) { wantsCert(c); tls12(c) }, true, "refuses the TLS handshake", ""},
+		"TLS 1.3":         {},
+		"TLS 1.2":         {server: tls12},
+		"TLS 1.1":         {func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS10, tls.VersionTLS11 }, nil, "does not support TLS 1.2", "TLS 1.2"},
+		"self-signed":     {nil, func(cfg *apiclient.Config) { cfg.TLS = &tls.Config{InsecureSkipVerify: true} }, "not trusted", "tls.ca"}, // also where a program turns the check off
+		"expired":         {nil, in(2200), "not trusted", "certificate has expired or is not yet valid"},
+		"not yet valid":   {nil, in(1960), "not trusted", "certificate has expired or is not yet valid"},
+		"another name":    {nil, func(cfg *apiclient.Config) { cfg.BaseURL = strings.Replace(cfg.BaseURL, "127.0.0.1", "localhost", 1) }, "not trusted", "the certificate is for example.com"},
+		"no client's own": {func(c *tls.Config) { c.ClientAuth = tls.RequireAnyClientCert; tls12(c) }, nil, "refuses the TLS handshake", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var hits atomic.Int64
 			base, trust := overTLS(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				hits.Add(1)
 				_, _ = io.WriteString(w, `{"contactId":"a"}`)
-			}), test.certificate, test.server)
-			if !test.trusted { // also where a program turns the check off
-				trust = func(cfg *apiclient.Config) { cfg.TLS = &tls.Config{InsecureSkipVerify: true} }
-			}
-			c := at(t, base, trust)
+			}), test.server)
+			c := at(t, base, trust, func(cfg *apiclient.Config) {
+				if test.client != nil {
+					test.client(cfg)
+				}
+			})
 			v := c.Create(t.Context(), createContact(c))
 			if test.reason == "" {
 				if v.Effect != apiclient.Created {
