@@ -213,6 +213,9 @@ func (p *checker) checkClaims(m *Mapping) {
 		case same != nil && (len(same.Columns) == 0 || len(c.Columns) == 0):
 			p.wrongAt(at, "duplicate-id", "two claims entries have the id “%s”", id).
 				Hint = "give each an id of its own; only entries that differ in their columns (wide sheets) may share one"
+		case same != nil && ((same.KnownID.Text == "") != (c.KnownID.Text == "") || same.roles() != c.roles()):
+			p.wrongAt(at, "duplicate-id", "two claims entries have the id “%s”, and differ in known_id, administrator or claimants", id).
+				Hint = "a claim of one is a claim of the other: give both a known_id or neither, and the same people; or give each entry an id of its own"
 		case id == ClientRole || id == onContact || strings.ContainsAny(id, "/@"):
 			p.wrongAt(at, "bad-id", "a claims entry cannot have the id “%s”: client and contact are taken, and / and @ separate the parts of a step's name", id)
 		case id == "claim" && same == nil && len(m.claimIDs()) > 1:
@@ -223,6 +226,11 @@ func (p *checker) checkClaims(m *Mapping) {
 			first[id] = c
 		}
 	}
+}
+
+// roles returns who administers a claim of the entry, and its claimants.
+func (c *ClaimRule) roles() string {
+	return strings.Join(append(scalarTexts(c.Claimants), c.Administrator.Text, c.AdministratorID.Text), "\x00")
 }
 
 // claimIDs returns the ids of the claims entries, each once, in order.
