@@ -49,7 +49,7 @@ func mappingKeys(k *yamltree.Keys, m *Mapping) {
 	yamltree.To(k, "workflow", &m.Workflow, yamltree.Object(workflowKeys), "the workflow name and template identifier of the activities (v2)")
 	yamltree.To(k, "link", &m.Link, yamltree.OneOf(LinkOnce, LinkOnNewClaim, LinkNever),
 		"which clients get a magic link (v2): once (default), after everything else; on_new_claim, a fresh one after a new claim too; never").Placed(&m.LinkAt)
-	yamltree.ToNew(k, "resume_at", &m.ResumeAt, resume, "the activity at which the client resumes: a template's name, or {column: …}")
+	yamltree.ToNew(k, "resume_at", &m.ResumeAt, resume, "the activity at which the client resumes, whatever its when says: a template's name, or {column: …}")
 	// An activity without a template is reported where the activity begins.
 	yamltree.To(k, "activities", &m.Activities, yamltree.List(yamltree.Object(activityKeys).Placed(func(a *ActivityRule) *yamltree.Place { return &a.Template.At })),
 		"the activities, in workflow order")

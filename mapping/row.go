@@ -305,7 +305,11 @@ func (r *rowConverter) activities(of *boundPart) []rowPart {
 	var acts []rowPart
 	for i, a := range of.activities {
 		status, wanted := r.b.status(&r.b.activities[i], r.row.resume)
-		if a == nil || !wanted || !r.holds(a.when, r.b.client.key) {
+		if a == nil || !wanted {
+			continue
+		}
+		resumes := status == Open && r.b.activities[i].rule.Status != Open // it becomes Open, whatever its when says
+		if !resumes && !r.holds(a.when, r.b.client.key) {
 			continue
 		}
 		values := a.values
