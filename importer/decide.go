@@ -433,7 +433,7 @@ func (d *decision) openedOrClosed() bool {
 	if d.step.Activity == nil {
 		return false
 	}
-	open := wanted{Template: d.wanted.Template, Status: string(mapping.Open)}
+	open := wanted{Template: d.wanted.Template, Status: mapping.Open}
 	return (d.known.Digest == open.digest()) != (d.step.Activity.Status == mapping.Open)
 }
 

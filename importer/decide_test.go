@@ -68,7 +68,7 @@ func claimStep(key, name string) mapping.Step {
 	return mapping.Step{Key: key, Kind: mapping.ClaimStep, Claim: key, Name: name, NameSource: &source}
 }
 
-func activityStep(key, claim string, status mapping.Status) mapping.Step {
+func activityStep(key, claim string, status string) mapping.Step {
 	return mapping.Step{Key: key, Kind: mapping.ActivityStep, Claim: claim, Title: key,
 		Activity: &mapping.Activity{TemplateName: "Your details", Status: status}}
 }

@@ -277,7 +277,7 @@ var errLocksLost = fmt.Errorf("%w: it was paused, or did not reach the ledger's 
 
 // ifKnown returns what the mapping says about a client whom the service knows. Contacts are
 // always reused.
-func (j *Job) ifKnown(plan mapping.Plan) mapping.Existing {
+func (j *Job) ifKnown(plan mapping.Plan) string {
 	if plan.Role != "" {
 		return mapping.Reuse
 	}

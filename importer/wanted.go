@@ -56,10 +56,10 @@ type wantedValue struct {
 
 // wantedLookup is how a client was looked up before it was created.
 type wantedLookup struct {
-	Email string             `json:"email,omitempty"` // as it was sent; Phone too
-	Phone string             `json:"phone,omitempty"`
-	Mode  mapping.LookupMode `json:"mode,omitempty"`
-	Asked []string           `json:"asked,omitempty"` // see askedBy
+	Email string   `json:"email,omitempty"` // as it was sent; Phone too
+	Phone string   `json:"phone,omitempty"`
+	Mode  string   `json:"mode,omitempty"`
+	Asked []string `json:"asked,omitempty"` // see askedBy
 }
 
 // asked returns the addresses by which a client is looked up; nil for other steps.
@@ -98,7 +98,7 @@ func wantedOf(plan mapping.Plan, step *mapping.Step, mappingName string) *wanted
 		w.Addresses = mapping.Addresses(plan.Addresses)
 		w.Lookup = &wantedLookup{plan.Lookup.Email, plan.Lookup.Phone, plan.Lookup.Mode, askedBy(plan.Lookup)}
 	case mapping.ActivityStep:
-		w.Template, w.Status = step.Activity.TemplateName, string(step.Activity.Status)
+		w.Template, w.Status = step.Activity.TemplateName, step.Activity.Status
 		w.resume = step.Activity.StatusSource
 		w.Resume = sourceCells{w.resume.Texts, w.resume.Names}
 		if step.Activity.Workflow != (mapping.Workflow{}) {
@@ -205,7 +205,7 @@ func (v wantedValue) isDefault() bool {
 // movedByCell reports whether an activity has another status because of the cell that
 // says where the client resumes. Such a cell can only open an activity or close it.
 func (now wanted) movedByCell(then wanted, b *mapping.Binding) bool {
-	open := string(mapping.Open)
+	open := mapping.Open
 	return (now.Status == open || then.Status == open) && now.Resume.edited(then.Resume, now.resume, b)
 }
 
@@ -280,7 +280,7 @@ func requestOf(routes apiclient.Routes, linkBody json.RawMessage, step *mapping.
 
 func activityOf(a *mapping.Activity) apiclient.Activity {
 	out := apiclient.Activity{
-		TemplateID: a.TemplateID, Status: string(a.Status),
+		TemplateID: a.TemplateID, Status: a.Status,
 		WorkflowName: a.Workflow.Name, WorkflowTemplateIdentifier: a.Workflow.TemplateIdentifier,
 	}
 	if a.Status != mapping.Open { // a back-filled activity has the field, even when its template has no attributes

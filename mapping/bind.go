@@ -75,7 +75,7 @@ type boundPerson struct {
 	boundPart
 	space         string
 	email, phone  *boundValue // how it is looked up; nil for not
-	mode          LookupMode
+	mode          string
 	fields        []*boundValue
 	administrator bool
 }

@@ -83,7 +83,7 @@ func (l *LookupRule) isGiven() bool { return l.Email != nil || l.Phone != nil }
 
 func (p *checker) checkPerson(r *PersonRule) {
 	p.checkKeySpace(r.KeySpace)
-	if l := r.Lookup; l.Mode.asksByBoth() && l.isGiven() && (l.Email == nil || l.Phone == nil) {
+	if l := r.Lookup; asksByBoth(l.Mode) && l.isGiven() && (l.Email == nil || l.Phone == nil) {
 		p.wrongAt(l.At, "no-lookup", "lookup has mode: %s, which asks by e-mail and by phone; both must be given", l.Mode)
 	}
 }

@@ -100,7 +100,7 @@ func Addresses(of []Identity) []string {
 }
 
 // AsksByPhone reports whether somebody may be looked up by phone: without an e-mail address, or where the mode says so.
-func (l Lookup) AsksByPhone() bool { return l.Phone != "" && (l.Email == "" || l.Mode.asksByBoth()) }
+func (l Lookup) AsksByPhone() bool { return l.Phone != "" && (l.Email == "" || asksByBoth(l.Mode)) }
 
 // roles settles who administers a claim and who claims, by the rows that ask for
 // it. The rows agree on each contact; a row that names none agrees with any.

@@ -162,7 +162,7 @@ func outline(p mapping.Plan) []string {
 				line += fmt.Sprintf(" by %s%s for %v", s.Administrator, s.AdministratorID, s.Claimants)
 			}
 		case s.Activity != nil:
-			line += " " + string(s.Activity.Status)
+			line += " " + s.Activity.Status
 			for _, a := range s.Activity.Attributes {
 				line += sent(a)
 			}

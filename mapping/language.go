@@ -263,7 +263,7 @@ var payloadFields = fields.Then(func(r *yamltree.Reader, n *yamltree.Node, list 
 type ClientRule struct {
 	PersonRule
 	KnownID  yamltree.Scalar // the column with an id known from elsewhere; "" for none
-	Existing Existing
+	Existing string          // what to do with a client that the service already has: Reuse, Skip, Fail or Create
 	// ExistingActivities is “skip” when a client who was found, not created, gets no activities that are on the client.
 	ExistingActivities string
 }
@@ -291,15 +291,12 @@ var clientRule = yamltree.Object(clientKeys).Then(func(r *yamltree.Reader, n *ya
 	}
 })
 
-// Existing says what to do with a client that the service already has.
-type Existing string
-
 // The policies for a known client.
 const (
-	Reuse  Existing = "reuse"  // use the known client
-	Skip   Existing = "skip"   // leave the client's rows out
-	Fail   Existing = "fail"   // the client's rows fail
-	Create Existing = "create" // do not ask; create
+	Reuse  = "reuse"  // use the known client
+	Skip   = "skip"   // leave the client's rows out
+	Fail   = "fail"   // the client's rows fail
+	Create = "create" // do not ask; create
 )
 
 // LookupRule says how the service is asked for the client.
@@ -307,7 +304,9 @@ type LookupRule struct {
 	At    yamltree.Place
 	Email *ValueRule
 	Phone *ValueRule
-	Mode  LookupMode
+	// Mode says which look-ups find a client who may have an e-mail address and a phone number. “first”, also if it is not given: the
+	// e-mail address decides, and the phone number only where a row has none.
+	Mode string
 }
 
 func lookupKeys(k *yamltree.Keys, l *LookupRule) {
@@ -317,19 +316,14 @@ func lookupKeys(k *yamltree.Keys, l *LookupRule) {
 		"with both: first (default), by phone only if the row has no e-mail address; either, also if the address is not found; both, the client fails if they disagree")
 }
 
-// LookupMode says which look-ups find a client who may have an e-mail address and a phone
-// number. “first”, also if it is not given: the e-mail address decides, and the phone number only
-// where a row has none.
-type LookupMode string
-
-// The other modes.
+// The other modes of look-ups.
 const (
-	LookupEither LookupMode = "either" // by phone also where the e-mail address finds nobody
-	LookupBoth   LookupMode = "both"   // by both; the client fails where they disagree
+	LookupEither = "either" // by phone also where the e-mail address finds nobody
+	LookupBoth   = "both"   // by both; the client fails where they disagree
 )
 
 // asksByBoth reports whether a person with both addresses may be looked up by both.
-func (m LookupMode) asksByBoth() bool { return m == LookupEither || m == LookupBoth }
+func asksByBoth(mode string) bool { return mode == LookupEither || mode == LookupBoth }
 
 // ClaimRule is one entry of claims: each row of a client yields one claim.
 type ClaimRule struct {
@@ -440,8 +434,8 @@ type ActivityRule struct {
 	Template   yamltree.Scalar
 	ID         yamltree.Scalar // default: the template's name
 	On         yamltree.Scalar // client, claim, or the id of an entry of claims or contacts
-	Status     Status
-	StatusAt   yamltree.Place // zero when the status is the default
+	Status     string          // Submitted (the default), Accepted or Open
+	StatusAt   yamltree.Place  // zero when the status is the default
 	Assigned   bool
 	When       yamltree.Scalar // an expression; "" always
 	Workflow   WorkflowRule
@@ -479,7 +473,7 @@ type ValueRule struct {
 	Formats   []yamltree.Scalar
 	Output    yamltree.Scalar
 	Region    yamltree.Scalar
-	Years     convert.Years
+	Years     string
 	Percent   bool
 	Checked   []string
 	Unchecked []string

@@ -47,7 +47,7 @@ const (
 // When both are empty the client cannot be looked up.
 type Lookup struct {
 	Email, Phone              string
-	Mode                      LookupMode
+	Mode                      string   // as LookupRule.Mode
 	EmailAddress, PhoneNumber Identity // in the form of Plan.Addresses
 }
 
@@ -178,7 +178,7 @@ func (s *Step) roles() []Value {
 type Activity struct {
 	TemplateID   string
 	TemplateName string
-	Status       Status
+	Status       string   // Open, Submitted or Accepted
 	StatusSource Source   // the cell that says where the client resumes; zero when the mapping gives the status
 	Workflow     Workflow // v2 only
 	Attributes   []Value
@@ -192,14 +192,11 @@ type Workflow struct {
 	TemplateIdentifier string
 }
 
-// Status is an activity's status on create (service document, "States and transitions").
-type Status string
-
 // The statuses.
 const (
-	Open      Status = "Open"
-	Submitted Status = "Submitted"
-	Accepted  Status = "Accepted" // v2 only
+	Open      = "Open"
+	Submitted = "Submitted"
+	Accepted  = "Accepted" // v2 only
 )
 
 // Source is where a value came from. It names the cell when a value differs

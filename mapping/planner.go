@@ -216,7 +216,7 @@ func (p *planner) activitySteps(all []*planned) []plannedActivity {
 
 // status returns the activity's status, and whether it is wanted at all, for a
 // client that resumes at the activity of order resume.
-func (b *Binding) status(a *boundActivity, resume int) (status Status, wanted bool) {
+func (b *Binding) status(a *boundActivity, resume int) (status string, wanted bool) {
 	switch {
 	case !b.resume.isSet || a.order < 0 || a.order < resume:
 		return a.rule.Status, true
@@ -227,7 +227,7 @@ func (b *Binding) status(a *boundActivity, resume int) (status Status, wanted bo
 }
 
 // activity makes the step of one activity.
-func (p *planner) activity(a *boundActivity, status Status, on *boundPart, g *planned, acts []*rowPart) Step {
+func (p *planner) activity(a *boundActivity, status string, on *boundPart, g *planned, acts []*rowPart) Step {
 	step := Step{Key: "activity/" + a.rule.ID.Text + "@" + g.on, Kind: ActivityStep, Rows: g.step.Rows, Claim: g.step.Claim, Title: a.rule.Template.Text,
 		Activity: &Activity{TemplateID: a.template.ID, TemplateName: a.rule.Template.Text, Status: status}}
 	if g.step.Kind == ContactStep {

@@ -64,7 +64,7 @@ type Converter struct {
 	Format string
 	// OtherFormats are further formats of dates in text cells. A cell that two formats read differently is refused.
 	OtherFormats []string
-	Years        Years          // which century a year of two digits is of
+	Years        string         // which century a year of two digits is of
 	Today        string         // the run's day, such as 2026-11-26
 	IsBareDate   bool           // a Date is written 1980-05-01, as client fields may want it, not 1980-05-01T00:00:00Z
 	Zone         *time.Location // where DateTimes without a zone were written down; nil refuses them

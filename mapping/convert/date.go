@@ -8,14 +8,11 @@ import (
 	"time"
 )
 
-// Years says which century a year of two digits is of.
-type Years string
-
 // The centuries.
 const (
-	SpreadsheetYears Years = ""       // 1930 to 2029, and a day after Today is refused
-	PastYears        Years = "past"   // that of the last such day up to Today
-	FutureYears      Years = "future" // 2000 to 2099
+	SpreadsheetYears = ""       // 1930 to 2029, and a day after Today is refused
+	PastYears        = "past"   // that of the last such day up to Today
+	FutureYears      = "future" // 2000 to 2099
 )
 
 // MissingTimezone is the code of a cell that is refused because the mapping

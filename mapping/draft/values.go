@@ -16,7 +16,7 @@ type value struct {
 	with               string    // between them; "" for a comma
 	typ                convert.Type
 	formats            []string
-	years              convert.Years
+	years              string // as convert.Converter.Years
 	region             string
 	percent            bool
 	checked, unchecked []string

@@ -116,7 +116,7 @@ func (p *prober) openActivity() mapping.Activity {
 	return mapping.Activity{TemplateID: t.ID, TemplateName: t.Name, Status: mapping.Open, Workflow: p.workflow()}
 }
 
-func (p *prober) filled(status mapping.Status) mapping.Activity {
+func (p *prober) filled(status string) mapping.Activity {
 	a := p.openActivity()
 	a.Status, a.Attributes = status, []mapping.Value{}
 	for _, t := range p.templates {

@@ -91,7 +91,7 @@ func (v view) values(step *mapping.Step, body json.RawMessage) []map[string]any 
 		list = append(list, map[string]any{"name": name, "value": value, "cells": cells})
 	}
 	if a := step.Activity; a != nil {
-		add("Status", string(a.Status), a.StatusSource)
+		add("Status", a.Status, a.StatusSource)
 		if a.Workflow.Name != "" {
 			add("Workflow", a.Workflow.Name, mapping.Source{})
 			add("Workflow template", a.Workflow.TemplateIdentifier, mapping.Source{})

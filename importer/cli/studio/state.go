@@ -265,7 +265,7 @@ func (s *Server) suggestions(targets []targetJSON) []map[string]any {
 		switch {
 		case at < 0 && g.Path == nil:
 			continue
-		case at >= 0 && (targets[at].Rule != nil || targets[at].Status == string(mapping.Open)):
+		case at >= 0 && (targets[at].Rule != nil || targets[at].Status == mapping.Open):
 			continue
 		case at >= 0:
 			path = targets[at].Path
