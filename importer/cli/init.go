@@ -179,27 +179,28 @@ func withInitHints(err error) error {
 
 // find opens the first sheet with what it finds out, and keeps that for the others.
 func (f *sheetFinder) find(path string) (*sheet.Reader, error) {
-	o, l := f.options, &f.request.Layout
+	o, request := f.options, &f.request
 	r, err := f.openLikely(path, &o)
 	if err != nil {
 		return nil, err
 	}
-	l.SheetName = draft.Setting{Value: o.Name, Why: "as given"}
+	request.SheetName = draft.Setting{Value: o.Name, Why: "as given"}
 	if names := r.SheetNames; o.Name == "" && len(names) > 1 {
-		r, l.SheetName = f.choose(path, names, r, o)
+		r, request.SheetName = f.choose(path, names, r, o)
 	}
 	switch s := r.Sheet(); {
 	case o.HeaderRow > 0:
-		l.HeaderRow = draft.Setting{Value: fmt.Sprint(o.HeaderRow), Why: "as given"}
+		request.HeaderRow = draft.Setting{Value: fmt.Sprint(o.HeaderRow), Why: "as given"}
 	case s.HeaderRow > 1:
-		l.HeaderRow = draft.Setting{Value: fmt.Sprint(s.HeaderRow), Why: fmt.Sprintf("the first row that names the columns, %d of them", draft.NamedColumns(s.Header))}
+		request.HeaderRow = draft.Setting{Value: fmt.Sprint(s.HeaderRow),
+			Why: fmt.Sprintf("the first row that names the columns, %d of them", draft.NamedColumns(s.Header))}
 	}
 	if o.Encoding != "" {
-		l.Encoding = draft.Setting{Value: o.Encoding, Why: "the file is not in UTF-8"}
+		request.Encoding = draft.Setting{Value: o.Encoding, Why: "the file is not in UTF-8"}
 	}
-	o.Name, o.HeaderRow = l.SheetName.Value, r.Sheet().HeaderRow
-	if l.Delimiter.Value, l.Delimiter.Why = o.Delimiter, "it makes the most columns"; o.Delimiter == "" || isFound(path, o) {
-		l.Delimiter = draft.Setting{}
+	o.Name, o.HeaderRow = request.SheetName.Value, r.Sheet().HeaderRow
+	if request.Delimiter.Value, request.Delimiter.Why = o.Delimiter, "it makes the most columns"; o.Delimiter == "" || isFound(path, o) {
+		request.Delimiter = draft.Setting{}
 	}
 	f.options = o
 	return r, nil
@@ -230,7 +231,7 @@ func (f *sheetFinder) openLikely(path string, o *sheet.Options) (*sheet.Reader, 
 	}
 	switch {
 	case hasCode(err, "unknown-delimiter"):
-		f.request.Layout.Delimiter.Ask = "what separates the fields?"
+		f.request.Delimiter.Ask = "what separates the fields?"
 	case err != nil || r.Delimiter == "" || len(r.Sheet().Header) > 1:
 		return r, err
 	}

@@ -160,7 +160,7 @@ func (s *studioSession) options() (studio.Options, error) {
 		_ = r.Close()
 	}
 	if err == nil {
-		o.Suggest.Layout = f.request.Layout
+		o.Suggest = f.request
 	}
 	name := filepath.Base(s.given.sheets[0])
 	o.Suggest.Name = strings.TrimSuffix(name, filepath.Ext(name))

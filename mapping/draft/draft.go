@@ -22,19 +22,18 @@ import (
 
 // Request is what a proposal is made from.
 type Request struct {
-	Name    string   // the mapping's name
-	API     string   // v1 or v2
-	Sources []string // the sheets' names
-	Layout  Layout
+	Name    string           // the mapping's name
+	API     string           // v1 or v2
+	Sources []string         // the sheets' names
 	Service *mapping.Service // nil when no environment was asked; then there are no activities
-}
 
-// Layout says where in the file the sheet is, and how it is written. A setting without a value is left out.
-type Layout struct{ SheetName, HeaderRow, Encoding, Delimiter Setting }
+	// Where in the file the sheet is, and how it is written. A setting without a value is left out.
+	SheetName, HeaderRow, Encoding, Delimiter Setting
+}
 
 // Setting is a value of the sheet section that was found or given.
 type Setting struct {
-	Key   string // for the lines of a Proposal; a Layout needs none
+	Key   string // for the lines of a Proposal; a Request needs none
 	Value string // there as YAML
 	Why   string // the reason, for a comment
 	Ask   string // what a person has to decide; "" when the value is certain

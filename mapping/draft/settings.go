@@ -12,16 +12,16 @@ import (
 )
 
 // settings returns the lines of the sheet section that say where the leads are.
-func (l Layout) settings() (all []Setting) {
+func (r Request) settings() (all []Setting) {
 	add := func(key, value string, s Setting) {
 		if s.Value != "" {
 			all = append(all, Setting{key, value, s.Why, s.Ask})
 		}
 	}
-	add("name", yamltree.Quote(l.SheetName.Value), l.SheetName)
-	add("header_row", l.HeaderRow.Value, l.HeaderRow)
-	add("encoding", yamltree.Quote(l.Encoding.Value), l.Encoding)
-	add("delimiter", yamltree.Quote(l.Delimiter.Value), l.Delimiter)
+	add("name", yamltree.Quote(r.SheetName.Value), r.SheetName)
+	add("header_row", r.HeaderRow.Value, r.HeaderRow)
+	add("encoding", yamltree.Quote(r.Encoding.Value), r.Encoding)
+	add("delimiter", yamltree.Quote(r.Delimiter.Value), r.Delimiter)
 	return all
 }
 
@@ -30,7 +30,7 @@ func (r Request) Beginning() []byte {
 	w := &writer{}
 	w.line("name: %s", yamltree.Quote(r.mappingName()))
 	w.line("api: %s", r.API)
-	if all := r.Layout.settings(); len(all) > 0 {
+	if all := r.settings(); len(all) > 0 {
 		w.line("sheet:")
 		for _, s := range all {
 			w.line("  %s: %s", s.Key, s.Value)
@@ -41,7 +41,7 @@ func (r Request) Beginning() []byte {
 
 // proposeSettings proposes the sheet section.
 func (p *proposer) proposeSettings(made *Proposal) []Setting {
-	all := p.Layout.settings()
+	all := p.settings()
 	sends := func(types ...convert.Type) bool { // as what is a comment would, too
 		isSent := func(l link) bool { return slices.Contains(types, l.value.typ) }
 		isIn := func(t template) bool { return slices.ContainsFunc(t.links, isSent) }

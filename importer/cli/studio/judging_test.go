@@ -38,7 +38,7 @@ func TestFirstMappingIsProposed(t *testing.T) {
 	t.Parallel()
 	draft := filepath.Join(t.TempDir(), "x.json")
 	b := begin(t, "", "Lead no;E-mail;Surname;Notes\n1;ann@example.com;Archer;\n2;bob@example.com;Brown;\n", func(o *studio.Options) {
-		o.Suggest.Name, o.Suggest.API, o.Suggest.Layout.Delimiter.Value = "spring", "v2", ";"
+		o.Suggest.Name, o.Suggest.API, o.Suggest.Delimiter.Value = "spring", "v2", ";"
 		o.Propose, o.Proposed, o.Autosave = true, o.Suggest.Beginning(), draft
 	})
 	st := b.judged()

@@ -53,7 +53,7 @@ type Options struct {
 	// Autosave is the file that keeps what is not saved, for after a crash; "" keeps nothing.
 	Autosave string
 
-	// Suggest is what suggestions and a first mapping are made from, besides the rows; Name and Layout are of the latter alone.
+	// Suggest is what suggestions and a first mapping are made from, besides the rows; its name and settings are of the latter alone.
 	Suggest draft.Request
 
 	// Run runs claimsheet with arguments, for a job.
