@@ -12,23 +12,20 @@ import (
 	"time"
 )
 
-// Grade is the result of a check of Examine.
-type Grade string
-
-// The grades.
+// The grades of a Finding.
 const (
-	OK   Grade = "ok"
-	Warn Grade = "warn" // it works, but somebody should look at it
-	Fail Grade = "fail" // a run would not work
+	OK   = "ok"
+	Warn = "warn" // it works, but look at it
+	Fail = "fail" // a run would not work
 )
 
 // Finding is what one check of Examine found. It may name the service's host,
 // and holds no personal data and no credentials.
 type Finding struct {
 	Check string `json:"check"` // what was tried
-	Grade Grade  `json:"grade"`
-	Text  string `json:"text"` // what was found, one line
-	Hint  string `json:"hint"` // what to do; "" for nothing
+	Grade string `json:"grade"` // OK, Warn or Fail
+	Text  string `json:"text"`  // what was found, one line
+	Hint  string `json:"hint"`  // what to do; "" for nothing
 }
 
 // Examine checks the service and yields what each check found: the

@@ -184,11 +184,11 @@ type diagnosis struct {
 	}
 }
 
-func (d *diagnosis) say(grade apiclient.Grade, check, hint, format string, args ...any) {
+func (d *diagnosis) say(grade, check, hint, format string, args ...any) {
 	d.print(apiclient.Finding{Check: check, Grade: grade, Text: fmt.Sprintf(format, args...), Hint: hint})
 }
 
-func (d *diagnosis) list(grade apiclient.Grade, check string, problems problem.List) {
+func (d *diagnosis) list(grade, check string, problems problem.List) {
 	for _, p := range problems {
 		d.say(grade, check, p.Hint, "%s", p.Error())
 	}
