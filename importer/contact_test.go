@@ -235,3 +235,56 @@ func TestConflictStays(t *testing.T) {
 		t.Errorf("%+v", rows)
 	}
 }
+
+// TestContactWhoIsAClient: a contact who is looked up by the address that another row sends for its client, and by which that client is not
+// looked up, is one person with it. The second of them in the sheet is refused, whatever the concurrency, in a dry run too and the next night.
+func TestContactWhoIsAClient(t *testing.T) {
+	const byPhone = `
+name: n
+api: v2
+client:
+  key: E-mail
+  lookup: {phone: {column: Mobile, type: Phone, region: GB}}
+  fields: {email: {column: E-mail, type: Email}, phone: {column: Mobile, type: Phone, region: GB}}
+contacts: [{id: partner, when: has("Partner"), key: Partner, lookup: {email: Partner}, administrator: false, fields: {email: {column: Partner, type: Email}}}]
+claims: [{id: loan, key: "No", name: "Loan {No}", claimants: [client, partner]}]
+`
+	sheet := cell.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"E-mail", "Mobile", "Partner", "No"}}
+	named, own, other := "a@x.example|07700900101|p@x.example|1", "p@x.example|07700900102||2", "b@x.example|07700900103|p@x.example|3"
+	for name, c := range map[string]struct {
+		rows []string
+		want string
+	}{
+		"the contact first": {[]string{named, own, other}, "done failed done"},
+		"the client first":  {[]string{own, named, other}, "done failed failed"},
+	} {
+		for _, concurrency := range []int{1, 8} {
+			for _, dry := range []bool{true, false} {
+				t.Run(fmt.Sprintf("%s, concurrency %d, dry %v", name, concurrency, dry), func(t *testing.T) {
+					t.Parallel()
+					run := sheetRun{byPhone, sheet, nil, c.rows, func(j *importer.Job, _ *apitest.Server) *strings.Replacer {
+						j.Concurrency = concurrency
+						return strings.NewReplacer()
+					}}
+					list, _, service, _ := run.carryOut(t, dry)
+					var got []string
+					for _, row := range list {
+						got = append(got, strings.Replace(string(row.Status), "planned", "done", 1))
+					}
+					if strings.Join(got, " ") != c.want {
+						t.Errorf("the rows are %v, want %s: %+v", got, c.want, list)
+					}
+					people := 0
+					for _, call := range service.Calls() {
+						if call.Kind == "client" && strings.Contains(string(call.Body), "p@x.example") {
+							people++
+						}
+					}
+					if want := map[bool]int{false: 1}[dry]; people != want {
+						t.Errorf("p@x.example was created %d times, want %d", people, want)
+					}
+				})
+			}
+		}
+	}
+}

@@ -240,7 +240,7 @@ func (j *Job) asksFor(plan mapping.Plan, seen map[string]bool) (bool, error) {
 			return false, nil
 		}
 	}
-	_, owned, err := j.addressOwner(plan.Client, asked)
+	_, owned, err := j.addressOwner(plan.Client, asked, mapping.Addresses(plan.Addresses))
 	return !owned, err
 }
 

@@ -164,13 +164,15 @@ func (j *Job) clash(plan mapping.Plan, id string) (why string, err error) {
 	return "the service has one client for this key and for " + holderOf(t), err
 }
 
-// addressOwner returns another client who owns one of these addresses: it was looked up by the
-// address, or was worked on in this run, and it exists or was given up; or it may exist, and then a
-// look-up by the address may find that client.
-func (j *Job) addressOwner(who mapping.Identity, asked []string) (owner ledger.AddressOwner, owned bool, err error) {
-	owners, err := j.Ledger.AddressOwners(uninterrupted, j.Environment, asked)
+// addressOwner returns another client who owns one of these addresses and was not refused. Of an address by
+// which the client is looked up (asked), an owner counts who was looked up by it, may have been created, or
+// was worked on in this run; any other is left to a look-up. Of an address that the client has besides
+// (sent), which a family may share, an owner counts whose key it is.
+func (j *Job) addressOwner(who mapping.Identity, asked, sent []string) (owner ledger.AddressOwner, owned bool, err error) {
+	sent = slices.DeleteFunc(slices.Clone(sent), func(address string) bool { return slices.Contains(asked, address) })
+	owners, err := j.Ledger.AddressOwners(uninterrupted, j.Environment, slices.Concat(asked, sent))
 	for _, o := range owners {
-		counts := o.LookedUp || o.InDoubt() || slices.Contains(j.Runs, o.Run) // else a look-up says who has it
+		counts := o.IsKey() || slices.Contains(asked, o.Address) && (o.LookedUp || o.InDoubt() || slices.Contains(j.Runs, o.Run))
 		if counts && o.ClientKey != j.owner(who) && o.State != ledger.Refused {
 			return o, true, nil
 		}
@@ -187,7 +189,7 @@ func (r *clientRun) addressProblems() (found problem.List, err error) {
 	if r.plan.Role != "" || !isNew && first.action != changed || r.job.ifKnown(r.plan) == mapping.Create {
 		return nil, nil
 	}
-	o, owned, err := r.job.addressOwner(r.plan.Client, askedBy(r.plan.Lookup))
+	o, owned, err := r.job.addressOwner(r.plan.Client, askedBy(r.plan.Lookup), nil)
 	if !owned || o.State != ledger.Closed && (isNew || o.State != ledger.Done || !o.LookedUp) {
 		return nil, err
 	}
@@ -286,7 +288,7 @@ func (r *clientRun) find(ctx context.Context) error {
 // findExisting asks the service whether it knows a client who is new to the ledger. It rejects one
 // whose address another client owns.
 func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
-	owner, owned, err := r.job.addressOwner(r.plan.Client, askedBy(r.plan.Lookup))
+	owner, owned, err := r.job.addressOwner(r.plan.Client, askedBy(r.plan.Lookup), mapping.Addresses(r.plan.Addresses))
 	if owned {
 		why, advice := refusal(owner, r.plan.Client)
 		first.reject(why, "another client has the same address", advice)
@@ -478,7 +480,7 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 	if len(waysOf(was.Lookup)) == 0 {
 		return nil
 	}
-	o, owned, err := j.addressOwner(r.plan.Client, slices.Concat(was.asked, askedBy(r.plan.Lookup)))
+	o, owned, err := j.addressOwner(r.plan.Client, slices.Concat(was.asked, askedBy(r.plan.Lookup)), nil)
 	if err != nil {
 		return err
 	}
@@ -655,7 +657,7 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 // refuseKnownID says why an id cannot be taken over; "" when it can.
 func (r *clientRun) refuseKnownID(d decision, event ledger.Event) (why, advice string, err error) {
 	if d.step.Kind == mapping.ClientStep {
-		o, owned, err := r.job.addressOwner(r.plan.Client, askedBy(r.plan.Lookup))
+		o, owned, err := r.job.addressOwner(r.plan.Client, askedBy(r.plan.Lookup), nil)
 		if err != nil {
 			return "", "", err
 		}

@@ -22,6 +22,9 @@ func (o AddressOwner) InDoubt() bool {
 	return o.State == Sent || o.State == Uncertain
 }
 
+// IsKey reports whether the owner is looked up by the address, and it is the owner's key too.
+func (o AddressOwner) IsKey() bool { return o.LookedUp && o.Address == o.Space+" "+o.Client }
+
 // also stands before an address by which its client is not looked up.
 const also = "also "
 
@@ -82,19 +85,19 @@ func (t *transaction) disown(owner ClientKey) error {
 	return err
 }
 
-// rejectAddress rejects the intent of a client who is looked up by an address of another
-// client, unless that one was certainly not created.
+// rejectAddress rejects the intent of a client who is looked up by an address of another client, or has one
+// that is the key of another, unless that one was certainly not created.
 func (t *transaction) rejectAddress(e Event) error {
-	if e.To != Sent {
+	if e.To != Sent || len(e.LookedUp) == 0 {
 		return nil
 	}
-	for _, address := range e.LookedUp {
+	for _, address := range e.Addresses {
 		owners, err := addressOwners(context.Background(), t.database, e.Environment, address)
 		if err != nil {
 			return err
 		}
 		for _, o := range owners {
-			if o.ClientKey != e.ClientKey && o.State != Refused && (o.LookedUp || o.InDoubt()) {
+			if o.ClientKey != e.ClientKey && o.State != Refused && (o.IsKey() || slices.Contains(e.LookedUp, address) && (o.LookedUp || o.InDoubt())) {
 				return rejected{Taken{Step: e.StepID, Holder: StepID{ClientKey: o.ClientKey, Step: KindClient}, Address: true}}
 			}
 		}

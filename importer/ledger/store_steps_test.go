@@ -244,6 +244,12 @@ func (s store) testAddressTaken(t *testing.T) {
 			do(t, l.Append(begin("ruth", []string{"email r", "phone 1"}, "email r"))) // not looked up by the phone
 		})
 	}
+	t.Run("the key of another", func(t *testing.T) { // who is looked up by it
+		l := s.fresh(t, begin("ann", []string{"email ann"}, "email ann"))
+		if _, taken := errors.AsType[ledger.Taken](l.Append(begin("eve", []string{"email ann", "phone 1"}, "phone 1"))); !taken {
+			t.Error("a client with the key of another for an address is begun")
+		}
+	})
 	t.Run("asked for with another", func(t *testing.T) { // after she was certainly not created
 		corrected := begin("ann", []string{"email b"}, "email b")
 		corrected.Data = []byte(`{"corrected": true}`)
