@@ -134,6 +134,15 @@ func TestDecideByState(t *testing.T) {
 	}
 }
 
+// TestDecideComposedLetters: letters that are composed in one export and not in the next are no difference.
+func TestDecideComposedLetters(t *testing.T) {
+	was, now := planOf("a@example.com", claimStep("claim/loan/1", "Zo\u00eb")), planOf("a@example.com", claimStep("claim/loan/1", "Zoe\u0308"))
+	known := map[string]ledger.Step{"claim/loan/1": recorded(was, was.Steps[0], ledger.Done)}
+	if o := carriedOut(t, bound(t, tableMapping), now, known, "")[0]; o.Status != result.Unchanged {
+		t.Errorf("%s: %s", o.Status, o.Error)
+	}
+}
+
 // TestDecideSaysWhatDiffers names the cell that was edited, and blames the
 // mapping for what no cell explains.
 func TestDecideSaysWhatDiffers(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 )
 
 // wanted is what a step asks for, as the ledger keeps it: enough to say what differs
@@ -76,11 +77,10 @@ type sourceCells struct {
 	Columns []string `json:"columns,omitempty"` // as the mapping names them
 }
 
+// same reports whether two values mean the same: letters may be composed in one, and not in the other.
 func (v wantedValue) same(other wantedValue) bool {
-	if v.Fold || other.Fold {
-		return v.Field == other.Field && strings.EqualFold(v.Value, other.Value)
-	}
-	return v.Field == other.Field && v.Value == other.Value
+	one, two := convert.Composed(v.Value), convert.Composed(other.Value)
+	return v.Field == other.Field && (one == two || (v.Fold || other.Fold) && strings.EqualFold(one, two))
 }
 
 // wantedOf returns what a step of a plan asks for.
@@ -115,6 +115,7 @@ func wantedOf(plan mapping.Plan, step *mapping.Step, mappingName string) *wanted
 func (w wanted) digest() string {
 	values := make([]wantedValue, 0, len(w.Values))
 	for _, v := range w.Values {
+		v.Value = convert.Composed(v.Value)
 		if v.Fold {
 			v.Value = strings.ToLower(v.Value)
 		}

@@ -442,6 +442,17 @@ func TestFieldsOfTheMapping(t *testing.T) {
 	}
 }
 
+// TestNoBodies: answers to activities without a body, and a refusal without one, are answers.
+func TestNoBodies(t *testing.T) {
+	t.Parallel()
+	s := serve(t, odd{"POST activities": {204, "", ""}, "unknown template": {422, "", ""}}.handler())
+	p := newPlace(t, entry(s.url, "v2"))
+	code, report, said := p.probe(sending...)
+	if text := report.Text(); code != 0 || strings.Contains(text, "created before") || strings.Contains(text, "not sent") || !strings.Contains(text, "a refusal, as Claimsheet reads it") {
+		t.Errorf("exit code %d\n%s\n%s", code, text, said)
+	}
+}
+
 // TestStopped: a probe that a signal stops says what it has created.
 func TestStopped(t *testing.T) {
 	t.Parallel()

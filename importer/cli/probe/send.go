@@ -270,7 +270,7 @@ func (p *prober) keysOf(s mapping.Step) []string {
 
 // learn learns from the answer to a step where it has the id and the redirect url.
 func (p *prober) learn(ctx context.Context, s mapping.Step, was *ledger.Step) error {
-	if was.Answer == nil || was.Event.Status == 0 || was.To == ledger.Done && was.Event.Status/100 != 2 { // a look-up found later what was refused before
+	if was.Event.Status == 0 || was.To == ledger.Done && was.Event.Status/100 != 2 { // a look-up found later what was refused before
 		return nil
 	}
 	a := apiclient.StoredAnswer(was.Event.Status, was.Answer)
@@ -404,7 +404,7 @@ func (p *prober) provoke(ctx context.Context, binding *mapping.Binding, plan map
 		return err
 	}
 	was := known[step.Key]
-	if was.Answer == nil || was.Event.Status == 0 {
+	if was.Event.Status == 0 {
 		p.unknown("how the service answers: "+about, cmp.Or(problem.OneLine(was.Reason), "it was not sent"), "ask the service's operator")
 		return nil
 	}
