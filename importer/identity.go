@@ -32,9 +32,9 @@ func (j *Job) CheckIdentity(ctx context.Context, plans iter.Seq2[mapping.Plan, e
 	then, known := definitions[m.Name.Text]
 	if known {
 		if changes := j.Binding.Redefined(then); len(changes) > 0 {
-			return newIdentity(m.At(m.Name.At), "the mapping “%s” has run before with %s: what is done would be done again", m.Name.Text, strings.Join(changes, " and ")).
-				Hinted("take the change of client.key, client.key_space, client.lookup or the claims' keys back; " +
-					"or add --accept new-identity if everything in the sheet should be created again under the new keys")
+			return newIdentity(m.At(m.Name.At), "the mapping “%s” has run before with %s: with other keys, what is done would be done again", m.Name.Text, strings.Join(changes, " and ")).
+				Hinted("take the change of client.key, client.key_space, client.lookup or the claims' keys back; or add --accept new-identity: " +
+					"where a column was only renamed, and its cells are the same, nothing is sent again; where the keys are others, everything is created again")
 		}
 		if err := j.checkActivities(ctx, then); err != nil {
 			return err

@@ -337,7 +337,7 @@ const (
 		"its operator to make it one; else correct the row or the mapping. Then run again: only what is missing is sent."
 	adviceNotSent        = "Nothing was sent. Run again when the service can be reached."
 	adviceBusy           = "The service refused it for now only; there is nothing to correct. Run again later."
-	adviceChanged        = "The service cannot change what it has: nothing was sent. Correct it there by hand if it matters."
+	adviceChanged        = "The service cannot change what it has: the change was not sent. Correct it there by hand if it matters."
 	adviceHeld           = "Nothing was sent. Settle with the service's operator where the client is to resume."
 	adviceHeldMapping    = "Nothing was sent. Take the mapping's change back, or settle with the service's operator what is to become of the client."
 	adviceErasedContact  = "Take the contact out of the row, then run again; or settle with the service's operator what is to become of the claim."

@@ -96,7 +96,7 @@ var statuses = []struct {
 	{result.Done, "done", func(c result.Counts) int { return c.Done }},
 	{result.Unchanged, "unchanged: done before, nothing sent", func(c result.Counts) int { return c.Unchanged }},
 	{result.Planned, "planned", func(c result.Counts) int { return c.Planned }},
-	{result.Changed, "changed since they were done: nothing sent; correct them by hand in the service",
+	{result.Changed, "changed since they were done: the change was not sent; correct them by hand in the service",
 		func(c result.Counts) int { return c.Changed }},
 	{result.Skipped, "skipped on purpose", func(c result.Counts) int { return c.Skipped }},
 	{result.NotStarted, "not started: stopped before them, or waiting for another row; see the column Error",
@@ -151,7 +151,7 @@ func nextSteps(s result.Summary, n NextSteps) (lines []string) {
 		return lines
 	}
 	if r.Uncertain+s.UncertainSteps > 0 {
-		say("Uncertain steps are never sent again automatically. To list them and decide:", n.Settle)
+		say("What is uncertain is never sent again without proof that it was not created. To list it and decide:", n.Settle)
 	}
 	if r.Failed+r.Invalid+r.NotStarted == 0 {
 		return lines
