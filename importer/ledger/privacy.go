@@ -160,11 +160,10 @@ func (t *transaction) forgetClient(owner ClientKey, at time.Time) (n int, err er
 
 // secret returns the secret of the ledger's tombstones, or a new one.
 func (t *transaction) secret() ([]byte, error) {
-	clients, err := collect(context.Background(), t.database, scanText, `SELECT client FROM clients WHERE client >= ? AND client < ?`, tombstonePrefix, tombstoneEnd)
-	for _, client := range clients {
-		if stone, ok := readTombstone(client); ok {
-			return stone.secret, err
-		}
+	var client string
+	_, err := first(context.Background(), t.database, []any{&client}, `SELECT client FROM clients WHERE client >= ? AND client < ? LIMIT 1`, tombstonePrefix, tombstoneEnd)
+	if stone, ok := readTombstone(client); ok {
+		return stone.secret, err
 	}
 	secret := make([]byte, 16)
 	_, _ = rand.Read(secret) // it never fails

@@ -42,6 +42,9 @@ func Examine(ctx context.Context, a Address) (found []Finding) {
 	if s.Fsync != "on" {
 		add(false, "Set fsync = on on the server.", "fsync is %s: a power loss can lose what was recorded, and then it is created twice", s.Fsync)
 	}
+	if s.SynchronousCommit != "on" {
+		add(false, "", "synchronous_commit is %s by default; a run sets it to on for itself", s.SynchronousCommit)
+	}
 	switch version, err := a.version(ctx, conn); {
 	case err != nil:
 		p, _ := errors.AsType[problem.Problem](a.refused(err))

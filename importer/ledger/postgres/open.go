@@ -301,16 +301,17 @@ func (a Address) checkServer(ctx context.Context, conn *sql.Conn) error {
 
 // settings are what matters of a server, for checkServer and Examine.
 type settings struct {
-	Version     int
-	VersionName string
-	Encoding    string
-	Standby     bool
-	Fsync       string
+	Version           int
+	VersionName       string
+	Encoding          string
+	Standby           bool
+	SynchronousCommit string
+	Fsync             string
 }
 
 func (a Address) settings(ctx context.Context, conn querier) (s settings, err error) {
 	err = conn.QueryRowContext(ctx, `SELECT CAST(current_setting('server_version_num') AS bigint), current_setting('server_version'), current_setting('server_encoding'),
-		pg_is_in_recovery(), current_setting('fsync')`).Scan(&s.Version, &s.VersionName, &s.Encoding, &s.Standby, &s.Fsync)
+		pg_is_in_recovery(), current_setting('synchronous_commit'), current_setting('fsync')`).Scan(&s.Version, &s.VersionName, &s.Encoding, &s.Standby, &s.SynchronousCommit, &s.Fsync)
 	return s, err
 }
 
