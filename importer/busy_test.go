@@ -57,7 +57,7 @@ func summaryOf(t *testing.T, job *importer.Job, clients int) result.Summary {
 	if err := job.Do(t.Context(), busyPlans(job.Binding, clients)); err != nil {
 		t.Errorf("the run stopped: %v", err)
 	}
-	summary, _, _ := job.Summary(false)
+	summary, _, _ := job.Summary()
 	return summary
 }
 

@@ -116,7 +116,7 @@ func TestHandOver(t *testing.T) {
 				if d.added != run.added {
 					t.Errorf("%d clients were handed over, want %d", d.added, run.added)
 				}
-				summary, _, _ := run.job.Summary(false)
+				summary, _, _ := run.job.Summary()
 				if c := summary.Clients; c.Done != run.done || c.Unchanged != run.unchanged {
 					t.Errorf("%+v; want %d done and %d unchanged", c, run.done, run.unchanged)
 				}

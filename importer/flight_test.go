@@ -97,7 +97,7 @@ func TestNothingMoreLeavesForAServiceThatDoesNotAnswer(t *testing.T) {
 		if err := job.Do(t.Context(), busyPlans(job.Binding, 20)); err != nil {
 			t.Fatal(err)
 		}
-		summary, _, _ := job.Summary(false)
+		summary, _, _ := job.Summary()
 		// Each answer frees a place for another, until the third has been judged.
 		if n, most := int(lost.Load()), 2*inFlight+inARow-1; n < inARow || n > most || summary.Rows.Uncertain > n || summary.Rows.Done < 20-n {
 			t.Errorf("%d requests left for a service that did not answer, want %d to %d; rows %+v", n, inARow, most, summary.Rows)

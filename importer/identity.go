@@ -146,10 +146,19 @@ const (
 // detectLostLedger returns ErrLostLedger when the ledger knows few clients of the environment, and
 // the service knows most of those clients of the sheet that the ledger does not know: then the
 // ledger was lost or moved. It looks the first of these up. The answers are kept, so no client is
-// looked up twice.
+// looked up twice. The ledger is no suspect if a whole sheet has been checked with it, or where the
+// mapping sends nothing for clients that the service knows: then nothing can be sent twice.
 func (j *Job) detectLostLedger(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
-	suspect, err := j.suspect(ctx)
-	if err != nil || !suspect {
+	switch {
+	case j.NewLedger:
+		return j.trust()
+	case j.NoLookup || j.Binding.Mapping().Client.Existing != mapping.Reuse:
+		return nil
+	}
+	if trusted, err := j.Ledger.Trusted(ctx, j.Environment); err != nil || trusted {
+		return err
+	}
+	if known, err := j.Ledger.KnownClients(ctx, j.Environment, sampleSize); err != nil || known >= sampleSize {
 		return err
 	}
 	asked, known, unanswered, read, seen := 0, 0, 0, 0, map[string]bool{}
@@ -197,24 +206,6 @@ func (j *Job) detectLostLedger(ctx context.Context, plans iter.Seq2[mapping.Plan
 		return fmt.Errorf("%w: %d of the first %d", ErrLostLedger, known, asked)
 	}
 	return j.trust()
-}
-
-// suspect reports whether the ledger may have taken the place of a lost one: it knows few clients,
-// and no whole sheet has been checked with it. It is no suspect where the mapping sends nothing for
-// clients that the service knows: then nothing can be sent twice.
-func (j *Job) suspect(ctx context.Context) (bool, error) {
-	switch {
-	case j.NewLedger:
-		return false, j.trust()
-	case j.NoLookup || j.Binding.Mapping().Client.Existing != mapping.Reuse:
-		return false, nil
-	}
-	trusted, err := j.Ledger.Trusted(ctx, j.Environment)
-	if err != nil || trusted {
-		return false, err
-	}
-	known, err := j.Ledger.KnownClients(ctx, j.Environment, sampleSize)
-	return known < sampleSize, err
 }
 
 // asksFor reports whether the run will look up the client of a plan. seen are the addresses of the

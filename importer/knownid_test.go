@@ -54,7 +54,7 @@ func (run sheetRun) carryOut(t *testing.T, dry bool) ([]result.Row, result.Summa
 		do = (*importer.Job).Forecast
 	}
 	list, job, service, known := run.by(t, do)
-	summary, _, _ := job.Summary(dry)
+	summary, _, _ := job.Summary()
 	return list, summary, service, known
 }
 

@@ -73,7 +73,7 @@ client: {key: No, lookup: {email: E-mail}, fields: {email: E-mail}}
 					if got := steps[kind]; got.To != ledger.Uncertain {
 						t.Errorf("the ledger has it as %q: %s", got.To, got.Reason)
 					}
-					summary, _, _ := job.Summary(false)
+					summary, _, _ := job.Summary()
 					if summary.Rows.Uncertain != 1 {
 						t.Errorf("rows %+v, want one that is uncertain", summary.Rows)
 					}
@@ -203,7 +203,7 @@ func TestUncertainOnAnEmptyLedger(t *testing.T) {
 	if err := job.Do(t.Context(), busyPlans(job.Binding, 1)); !errors.Is(err, importer.ErrStopped) {
 		t.Errorf("the run ended with %v", err)
 	}
-	if summary, _, _ := job.Summary(false); summary.Rows.Uncertain != 1 {
+	if summary, _, _ := job.Summary(); summary.Rows.Uncertain != 1 {
 		t.Errorf("rows %+v, want one that is uncertain", summary.Rows)
 	}
 }

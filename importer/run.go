@@ -77,9 +77,9 @@ func (j *Job) FirstFailures() problem.List { return j.tally.failures }
 
 // Summary returns the counts of the run, every problem of its rows, and whether done steps differ
 // because of the mapping. Call it after Do or Forecast.
-func (j *Job) Summary(dryRun bool) (result.Summary, problem.List, bool) {
+func (j *Job) Summary() (result.Summary, problem.List, bool) {
 	s := j.summary()
-	s.DryRun = dryRun
+	s.DryRun = j.mode == dry
 	for kind, n := range j.sent() { // to what a dry run would send: its look-ups
 		addRequests(&s.Requests, kind, n)
 	}

@@ -34,7 +34,7 @@ func (r *importRun) report(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	summary, problems, mappingChanged := r.job.Summary(r.options.dryRun)
+	summary, problems, mappingChanged := r.job.Summary()
 	summary.Environment = r.session.Env.Name
 	summary.Seconds = time.Since(r.started).Seconds()
 	if r.job.Dispatch != nil && r.ledger.ledger.Stopped() == nil {
