@@ -68,10 +68,7 @@ func (r *clientRun) problems() (found problem.List, err error) {
 // run has noted for the guard.
 func (r *clientRun) again() *clientRun {
 	again := r.job.readClient(r.plan)
-	again.group = r.group
-	if r.leader != r {
-		again.leader = r.leader
-	}
+	again.group, again.leads = r.group, r.leads
 	again.sent, again.answered, again.lookedUp = r.sent, r.answered, r.lookedUp
 	return again
 }
@@ -88,7 +85,6 @@ func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err err
 	case r.noWork != nil:
 		return *r.noWork, nil
 	}
-	defer func() { r.job.canary.leave(&r.leads, r.answered) }()
 	ctx = withRow(ctx, r.plan)
 	first := r.decisions[0]
 	for {
@@ -122,7 +118,7 @@ func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 		return clientOutcome{}, err
 	}
 	outcome := outcomeOf(r.job.Binding, r.plan, steps)
-	if r.leads && r.answered && withoutURL(outcome, r.job.Binding.Mapping().V1()) {
+	if *r.leads && r.answered && withoutURL(outcome, r.job.Binding.Mapping().V1()) {
 		r.job.stop(errNoURL)
 	}
 	return outcome, nil
@@ -150,7 +146,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 	if r.job.mode == dry {
 		return r.planned(d)
 	}
-	r.job.canary.enter(ctx, &r.leader.leads)
+	r.job.canary.enter(ctx, r.leads)
 	policy := retry.NewPolicy(0)
 	if d.step.Kind == mapping.ClientStep { // send is called again when a look-up was too old, and earlier attempts count
 		r.policy = cmp.Or(r.policy, policy)
@@ -453,7 +449,7 @@ func (r *clientRun) decideContact(d *decision) error {
 // withContact calls do while no other client works on the contact, in this process and in others.
 func (r *clientRun) withContact(ctx context.Context, step *mapping.Step, plan mapping.Plan, do func(*furtherContact) (stepOutcome, error)) (stepOutcome, error) {
 	if r.job.mode == carriesOut {
-		r.job.canary.enter(ctx, &r.leader.leads) // so that the client who goes first never waits for this one
+		r.job.canary.enter(ctx, r.leads) // so that the client who goes first never waits for this one
 	}
 	known, _ := r.job.contacts.LoadOrStore(plan.Client, &furtherContact{})
 	contact := known.(*furtherContact)
@@ -491,7 +487,7 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (stepOutcome,
 			return o, nil
 		}
 		c := r.job.readClient(*d.step.Contact)
-		c.leader, c.taken = r.leader, r.taken
+		c.leads, c.taken = r.leads, r.taken
 		outcome, err := c.execute(ctx)
 		r.takeLatest(c.steps)
 		maps.Copy(r.latest, c.latest)

@@ -161,6 +161,7 @@ func (j *Job) runGroup(ctx context.Context, g group, done func(clientOutcome) er
 // to record a step, because another process or a person has changed it meanwhile, the client is read
 // and carried out again, once; what is left then waits for the next run.
 func (j *Job) runClient(ctx context.Context, r *clientRun) (outcome clientOutcome, err error) {
+	defer func() { j.canary.leave(r.leads, r.answered) }()
 	outcome, err = r.execute(ctx)
 	if _, changed := err.(*stepChanged); changed {
 		r = r.again()

@@ -182,9 +182,6 @@ type SharedRules interface {
 	Change(update func(*StopRules)) error
 }
 
-// errRules ends the part of a process that cannot reach the rules which all processes share.
-var errRules = fmt.Errorf("%w: the stop rules, which all processes of the run share, cannot be read", ErrCutOff)
-
 // guard watches a run's answers and says when to stop or to pause. Where several processes carry the
 // run out, all add what they observe to the rules that they share: at once what may stop or pause
 // the run, everything else several times a second (see Job.refreshRules).
@@ -247,7 +244,7 @@ func (g *guard) exchange(pauses bool) (stop error, pause bool) {
 		now = *rules
 	})
 	if err != nil {
-		g.cutOff = fmt.Errorf("%w: %w", errRules, err)
+		g.cutOff = fmt.Errorf("%w: the stop rules, which all processes of the run share, cannot be read: %w", ErrCutOff, err)
 		return g.cutOff, false
 	}
 	g.unsaid = g.unsaid[:0]

@@ -267,13 +267,9 @@ func (j *Job) stillLocked() bool {
 	if j.Ledger.Holds() {
 		return true
 	}
-	j.stop(errLocksLost)
+	j.stop(fmt.Errorf("%w: it was paused, or did not reach the ledger's server, for so long that another one may have taken its clients over", ErrCutOff))
 	return false
 }
-
-// errLocksLost ends a run that was stopped or cut off for so long that another process
-// may have taken its clients over.
-var errLocksLost = fmt.Errorf("%w: it was paused, or did not reach the ledger's server, for so long that another one may have taken its clients over", ErrCutOff)
 
 // ifKnown returns what the mapping says about a client whom the service knows. Contacts are
 // always reused.

@@ -261,7 +261,7 @@ func (r *clientRun) inTurn(ctx context.Context) (context.Context, error) {
 				return ctx, err
 			}
 		}
-		r.job.canary.enter(ctx, &r.leader.leads)
+		r.job.canary.enter(ctx, r.leads)
 		r.takeSlot(ctx)
 	}
 	return apiclient.WithSlot(ctx, r.slot), nil

@@ -210,7 +210,7 @@ func addStep(r *result.Row, b *mapping.Binding, s stepOutcome) {
 		if s.Advice != "" {
 			r.Advice = s.Advice
 		}
-	} else if worst == s.Status && s.Status == result.Changed && s.Error != "" && !mentions(r.Error, s.Error) {
+	} else if worst == s.Status && s.Status == result.Changed && s.Error != "" && !strings.Contains("; "+r.Error+"; ", "; "+s.Error+"; ") {
 		r.Error += "; " + s.Error
 	}
 	r.Status = worst
@@ -220,11 +220,6 @@ func addStep(r *result.Row, b *mapping.Binding, s stepOutcome) {
 	if s.Step.Kind == mapping.ClaimStep && s.Step.Rows[0] != rowOf(*r) && r.Advice == "" {
 		r.Advice = fmt.Sprintf(adviceSameClaim, b.RowName(s.Step.Rows[0]))
 	}
-}
-
-// mentions reports whether a reason is already one of those in a row's error.
-func mentions(rowError, reason string) bool {
-	return strings.Contains("; "+rowError+"; ", "; "+reason+"; ")
 }
 
 // rowResult returns the result of a row before its steps are added.

@@ -164,7 +164,6 @@ type clientRun struct {
 	job           *Job
 	plan          mapping.Plan
 	group         []mapping.Plan // the plans of the client's group
-	leader        *clientRun     // itself, or the run of the client whose contact this one creates
 	decisions     []decision
 	ids           ids
 	pending       []ledger.Event  // outcomes that the next commit records
@@ -175,7 +174,7 @@ type clientRun struct {
 	reused        bool            // a look-up found the client, and nothing was sent to create it
 	lookedUp      bool            // the service was asked about the client, and nothing more
 	answered      bool            // the service has answered a creating request
-	leads         bool            // it goes first; see canary
+	leads         *bool           // it goes first, or the client whose contact this one creates does; see canary
 	taken         bool            // an answer had another step's id or address: no look-up may settle the client now
 
 	steps  map[string]ledger.Step        // what the ledger knew of the client
@@ -186,9 +185,7 @@ type clientRun struct {
 }
 
 func (j *Job) newClientRun(plan mapping.Plan) *clientRun {
-	r := &clientRun{job: j, plan: plan, ids: ids{}, latest: map[ledger.StepID]ledger.Step{}}
-	r.leader = r
-	return r
+	return &clientRun{job: j, plan: plan, ids: ids{}, leads: new(bool), latest: map[ledger.StepID]ledger.Step{}}
 }
 
 // takeSlot reserves a slot for the client's next request; ok is false when ctx is done before that.
