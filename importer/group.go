@@ -81,18 +81,15 @@ func (j *Job) read(groups iter.Seq2[[]mapping.Plan, error]) iter.Seq2[group, err
 func (j *Job) prepareClients(plans []mapping.Plan) []*clientRun {
 	runs := j.preparedBy(plans, j.Ledger.BriefStepsOfClients)
 	var left []mapping.Plan
+	var places []int // of left, in runs
 	for i, r := range runs {
 		if !r.isUnchanged() {
-			left = append(left, plans[i])
+			left, places = append(left, plans[i]), append(places, i)
 		}
 	}
-	if len(left) == 0 {
-		return runs
-	}
-	whole := j.preparedBy(left, j.Ledger.StepsOfClients)
-	for i, r := range runs {
-		if !r.isUnchanged() {
-			runs[i], whole = whole[0], whole[1:]
+	if len(left) > 0 {
+		for i, r := range j.preparedBy(left, j.Ledger.StepsOfClients) {
+			runs[places[i]] = r
 		}
 	}
 	return runs

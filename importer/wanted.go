@@ -102,8 +102,7 @@ func wantedOf(plan mapping.Plan, step *mapping.Step, mappingName string) *wanted
 		w.resume = step.Activity.StatusSource
 		w.Resume = sourceCells{w.resume.Texts, w.resume.Names}
 		if step.Activity.Workflow != (mapping.Workflow{}) {
-			workflow := step.Activity.Workflow
-			w.Workflow = &workflow
+			w.Workflow = new(step.Activity.Workflow)
 		}
 	}
 	return w

@@ -50,10 +50,10 @@ func (t *transaction) own(e Event) error {
 		}
 		key := hashAddress(address)
 		added, err := t.exec(`INSERT INTO addresses (environment, address, client) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, environment, key, client)
-		if err != nil || added > 0 {
-			if err != nil {
-				return err
-			}
+		if err != nil {
+			return err
+		}
+		if added > 0 {
 			continue
 		}
 		// Wait for a process that is changing the row, so that the next statement sees its step.

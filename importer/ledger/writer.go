@@ -183,7 +183,7 @@ func (w *writer) inPlace() error {
 // together writes jobs in one transaction; alone says that there is one job. A job that is
 // refused after it has written something is rolled back if it is alone, and asks for that
 // otherwise.
-func (w *writer) together(batch []job, errs []error, alone bool) error {
+func (w *writer) together(batch []job, errs []error, alone bool) (err error) {
 	t := w.tx
 	t.alone = alone
 	clear(errs) // of a batch that was rolled back
@@ -196,34 +196,32 @@ func (w *writer) together(batch []job, errs []error, alone bool) error {
 			begun = true
 		}
 		t.wrote = false
-		err := j.do(t)
-		own, refused := errors.AsType[rejected](err)
-		if refused {
-			errs[i] = own.error
-		}
-		if err == nil || refused && !t.wrote {
+		if err = j.do(t); err == nil {
 			continue
 		}
-		t.rollback()
-		switch {
-		case refused && alone:
-			return nil
-		case refused || !alone && t.isDeadlock(err):
+		own, refused := errors.AsType[rejected](err)
+		if !refused {
+			break
+		}
+		errs[i] = own.error
+		if err = nil; t.wrote {
+			t.rollback()
+			if alone {
+				return nil
+			}
 			return errAlone
 		}
-		return err
 	}
-	if !begun {
-		return nil
+	if err == nil && begun {
+		if err = t.commit(); err == nil {
+			w.commits.Add(1)
+		}
 	}
-	err := t.commit()
-	if err == nil {
-		w.commits.Add(1)
-		return nil
-	}
-	t.rollback()
-	if !alone && t.isDeadlock(err) {
-		return errAlone
+	if err != nil {
+		t.rollback()
+		if !alone && t.isDeadlock(err) {
+			return errAlone
+		}
 	}
 	return err
 }
