@@ -126,7 +126,7 @@ func (r *clientRun) applyLookUp(first *decision) error {
 		r.noWork = &o
 		return nil
 	}
-	clash, err := r.job.clash(r.plan, found.id)
+	clash, err := r.clash(found.id)
 	switch {
 	case clash != "":
 		first.reject(clash, reasonClash, adviceWhoIsIt)
@@ -154,10 +154,17 @@ func (r *clientRun) wasLeftOut() bool {
 	return r.job.ifKnown(r.plan) == mapping.Skip && known.To == ledger.Refused && known.Attempts == 0 && known.ID != ""
 }
 
-// clash returns a reason if another client of the ledger has the id that a look-up found for the
-// plan's client; else "".
-func (j *Job) clash(plan mapping.Plan, id string) (why string, err error) {
-	t, taken, err := j.Ledger.StepWithID(uninterrupted, j.foundEvent(plan, id))
+// foundEvent returns the event by which the client becomes done, because a look-up found it under an id.
+func (r *clientRun) foundEvent(id string) ledger.Event {
+	event := r.event(r.decisions[0], ledger.Done)
+	event.Via, event.ID = ledger.ViaAdopted, id
+	return event
+}
+
+// clash returns a reason if another client of the ledger has the id that a look-up found for this one;
+// else "".
+func (r *clientRun) clash(id string) (why string, err error) {
+	t, taken, err := r.job.Ledger.StepWithID(uninterrupted, r.foundEvent(id))
 	if !taken {
 		return "", err
 	}
@@ -288,16 +295,31 @@ func (r *clientRun) find(ctx context.Context) error {
 // findExisting asks the service whether it knows a client who is new to the ledger. It rejects one
 // whose address another client owns.
 func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
-	owner, owned, err := r.job.addressOwner(r.plan.Client, askedBy(r.plan.Lookup), mapping.Addresses(r.plan.Addresses))
-	if owned {
-		why, advice := refusal(owner, r.plan.Client)
-		first.reject(why, "another client has the same address", advice)
-	} else if err == nil {
-		err = r.lookUp(ctx, first)
-	}
+	j := r.job
+	owner, owned, err := j.addressOwner(r.plan.Client, askedBy(r.plan.Lookup), mapping.Addresses(r.plan.Addresses))
 	switch {
 	case err != nil:
 		return err
+	case owned:
+		why, advice := refusal(owner, r.plan.Client)
+		first.reject(why, "another client has the same address", advice)
+	case j.mode == dry && j.NoLookup:
+		return nil
+	default:
+		if ctx, err = r.inTurn(ctx); err == nil {
+			first.lookup, err = j.lookups.find(ctx, r.plan)
+		}
+		if err != nil {
+			return err
+		}
+		if j.mode == carriesOut {
+			j.seeLookUp(ctx, first.lookup)
+		}
+		if err := r.applyLookUp(first); err != nil {
+			return err
+		}
+	}
+	switch {
 	case r.noWork != nil && r.wasLeftOut():
 		r.lookedUp = true
 		return nil
@@ -309,35 +331,14 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 	case first.lookup.id == "":
 		return nil
 	}
-	id := first.lookup.id
 	r.reused = first.known.Attempts == 0
-	event := r.job.foundEvent(r.plan, id)
+	event := r.foundEvent(first.lookup.id)
 	r.identify(&event, *first)
-	r.adopt(first, id)
+	r.adopt(first, first.lookup.id)
 	if r.reused {
-		skipActivities(r.decisions, r.job.Binding)
+		skipActivities(r.decisions, j.Binding)
 	}
 	return r.record(event)
-}
-
-// lookUp looks a client up who is new to the ledger.
-func (r *clientRun) lookUp(ctx context.Context, first *decision) error {
-	j := r.job
-	if j.mode == dry && j.NoLookup {
-		return nil
-	}
-	ctx, err := r.inTurn(ctx)
-	if err != nil {
-		return err
-	}
-	first.lookup, err = j.lookups.find(ctx, r.plan)
-	if err != nil {
-		return err
-	}
-	if j.mode == carriesOut {
-		j.seeLookUp(ctx, first.lookup)
-	}
-	return r.applyLookUp(first)
 }
 
 // believable is the default of Job.Believable: how old an uncertain attempt must be before a look-up
@@ -408,7 +409,7 @@ func (r *clientRun) contradicted(d decision, v apiclient.Verdict) stepOutcome {
 // is false when another client has that id. The redirect url comes from the answer v, which may have
 // one without an id.
 func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (o stepOutcome, ok bool, err error) {
-	event, clash, err := r.job.foundInDoubt(r.plan, id, v.URL)
+	event, clash, err := r.foundInDoubt(id, v.URL)
 	if err != nil || clash != "" {
 		if n := len(r.pending); n > 0 && v.Status/100 != 2 { // a 2xx answer is kept
 			r.pending[n-1].Answer = ledger.Words(clash, adviceWhoIsIt)
@@ -421,16 +422,15 @@ func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (o 
 	return r.stepOutcome(d, event, v), true, nil
 }
 
-// foundInDoubt returns the event by which a client in doubt becomes done, because a look-up found it
-// under an id. url is that of an earlier answer; the event has it unless another client has it
-// by now. clash says that another client has the id; "" if no other has it.
-func (j *Job) foundInDoubt(plan mapping.Plan, id, url string) (event ledger.Event, clash string, err error) {
-	event = j.foundEvent(plan, id)
-	if clash, err = j.clash(plan, id); err != nil || clash != "" {
+// foundInDoubt is foundEvent for a client in doubt. url is that of an earlier answer; the event has it
+// unless another client has it by now. clash says that another client has the id; "" if no other has it.
+func (r *clientRun) foundInDoubt(id, url string) (event ledger.Event, clash string, err error) {
+	event = r.foundEvent(id)
+	if clash, err = r.clash(id); err != nil || clash != "" {
 		return event, clash, err
 	}
 	event.URL = url
-	_, taken, err := j.Ledger.StepWithID(uninterrupted, event)
+	_, taken, err := r.job.Ledger.StepWithID(uninterrupted, event)
 	if taken {
 		event.URL = ""
 	}
@@ -520,7 +520,7 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 		d.why = why
 		return nil
 	}
-	event, clash, err := j.foundInDoubt(r.plan, found, d.known.URL)
+	event, clash, err := r.foundInDoubt(found, d.known.URL)
 	if err != nil || clash != "" {
 		d.why = clash
 		return err

@@ -507,14 +507,8 @@ func (d decision) idOfSheet() string {
 	return d.step.KnownID
 }
 
-// reasonClash is why a look-up does not say who a client is: see Job.clash.
+// reasonClash is why a look-up does not say who a client is: see clientRun.clash.
 const reasonClash = "the service has one client for two keys"
-
-// foundEvent is the event by which a client that a look-up found becomes done.
-func (j *Job) foundEvent(plan mapping.Plan, id string) ledger.Event {
-	return j.stamped(ledger.Event{StepID: ledger.StepID{ClientKey: j.owner(plan.Client), Step: string(mapping.ClientStep)}, To: ledger.Done,
-		Run: j.runID(plan), Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: id})
-}
 
 // The reasons of a step that is uncertain by an earlier attempt: where it was not
 // sent again, and behind the reason why the service refused it then.
