@@ -54,9 +54,20 @@ func Take(ctx context.Context, b *mapping.Binding, rows *spool.Rows, convert boo
 		if err != nil {
 			return nil, err
 		}
-		if number := s.add(row); number > 0 {
+		s.Rows++
+		s.Notes.Add(row.notes)
+		if row.invalid {
+			s.Invalid++
+		}
+		number := 0
+		if row.client != [16]byte{} {
+			if number = s.numbers[row.client]; number == 0 {
+				number = len(s.numbers) + 1
+				s.numbers[row.client] = number
+			}
 			people.add(number, row.people)
 		}
+		s.rows.Add(number)
 	}
 	s.Clients, s.Groups = len(s.numbers), people.joined(s.numbers)
 	return s, nil
@@ -88,23 +99,6 @@ func surveyRow(b *mapping.Binding, record cell.Record, convert bool) surveyedRow
 		r.people[0].Asked = append(r.people[0].Asked, mapping.Identity{Space: "known " + string(id.Kind), Key: strings.ToLower(id.ID)})
 	}
 	return r
-}
-
-// add takes the sheet's next row, and returns the number of its client, 0 for a row without one.
-func (s *Survey) add(row surveyedRow) (number int) {
-	s.Rows++
-	s.Notes.Add(row.notes)
-	if row.invalid {
-		s.Invalid++
-	}
-	if row.client != [16]byte{} {
-		if number = s.numbers[row.client]; number == 0 {
-			number = len(s.numbers) + 1
-			s.numbers[row.client] = number
-		}
-	}
-	s.rows.Add(number)
-	return number
 }
 
 // Client returns the number of the client to whom a record of the sheets belongs; 0 when it belongs

@@ -44,7 +44,7 @@ func (t *transaction) append(e Event) error {
 	for range 3 {
 		if !assumed {
 			var err error
-			if was, err = t.step(e.StepID); err != nil {
+			if was, _, err = stepRow(context.Background(), t.database, e.StepID); err != nil {
 				return err
 			}
 			if was.Ref.Last == 0 && e.Kind == "" {
@@ -145,12 +145,6 @@ func (t *transaction) keep(was row) error {
 	}
 	_, err = t.exec(`INSERT INTO history (step, `+stateColumns+`) VALUES (`+params(18)+`)`, append([]any{was.id}, values...)...)
 	return err
-}
-
-// step returns a step's row; the zero row when it is unknown.
-func (t *transaction) step(id StepID) (r row, err error) {
-	r, _, err = stepRow(context.Background(), t.database, id)
-	return r, err
 }
 
 // client returns the number of a client, and adds it when it is unknown.

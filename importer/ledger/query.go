@@ -115,8 +115,12 @@ func (l *Ledger) Events(ctx context.Context, id StepID) (list []Event, err error
 		if !ok || err != nil {
 			return err
 		}
-		rows, err := past(ctx, db, now)
-		list = events(rows)
+		before, err := collect(ctx, db, func(rows *sql.Rows) (row, error) {
+			r := row{id: now.id}
+			r.StepID, r.Kind = now.StepID, now.Kind
+			return r, scanState(rows, &r)
+		}, `SELECT `+stateOf("h")+` FROM history h`+joinRuns("h")+`WHERE h.step = ? ORDER BY h.version`, now.id)
+		list = events(append(before, now))
 		return err
 	})
 	return list, err

@@ -163,19 +163,6 @@ func scanBrief(rows *sql.Rows, mapping string) (r row, err error) {
 	return r, err
 }
 
-// historyOf is the query for what a step was before, with the number of the step.
-var historyOf = `SELECT ` + stateOf("h") + ` FROM history h` + joinRuns("h") + `WHERE h.step = ? ORDER BY h.version`
-
-// past are the rows that a step was before, and the one that it is now.
-func past(ctx context.Context, db *database, now row) ([]row, error) {
-	before, err := collect(ctx, db, func(rows *sql.Rows) (row, error) {
-		r := row{id: now.id}
-		r.StepID, r.Kind = now.StepID, now.Kind
-		return r, scanState(rows, &r)
-	}, historyOf, now.id)
-	return append(before, now), err
-}
-
 // bit is a bool as it is stored.
 func bit(b bool) int64 {
 	if b {

@@ -141,7 +141,7 @@ func (t *transaction) doneWith(environments []string, kind, id string) (of row, 
 				return of, false, err
 			}
 			if ok {
-				of, err = t.step(found.Holder)
+				of, _, err = stepRow(context.Background(), t.database, found.Holder)
 			}
 			if ok && (of.Kind == kind || err != nil) {
 				return of, true, err
