@@ -186,7 +186,12 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 		case unsent(verdict) && event.To == ledger.Refused && ctx.Err() != nil:
 			return r.job.notStarted(ctx, d, verdict.Detail), nil
 		case !next.Again:
-			return r.finish(ctx, d, event, verdict)
+			effect := verdict.Effect
+			if event.To == ledger.Uncertain {
+				effect = apiclient.Uncertain
+			}
+			r.job.observe(observation{of: ofStep, kind: d.step.Kind, effect: effect})
+			return r.findCreated(ctx, d, event, verdict)
 		}
 		if err := r.commit(); err != nil { // a wait may be long, and end with a kill
 			return stepOutcome{}, err
@@ -234,16 +239,6 @@ func (r *clientRun) attempt(ctx context.Context, d *decision) (v apiclient.Verdi
 		return v, errWithdrawn
 	}
 	return r.job.Service.CreateReserved(ctx, slot, requestOf(r.job.Service.Routes(), r.job.Service.LinkBody(), d.step, r.ids)), nil
-}
-
-// finish ends a step that is not sent again.
-func (r *clientRun) finish(ctx context.Context, d decision, event ledger.Event, v apiclient.Verdict) (stepOutcome, error) {
-	effect := v.Effect
-	if event.To == ledger.Uncertain {
-		effect = apiclient.Uncertain
-	}
-	r.job.observe(observation{of: ofStep, kind: d.step.Kind, effect: effect})
-	return r.findCreated(ctx, d, event, v)
 }
 
 // waitForGate returns when the gate is open, and whether it was shut. Before it waits, and before a

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/singleflight"
@@ -72,18 +73,11 @@ type lookups struct {
 	keepGoing bool // go on with the next client although the service has never answered a look-up
 
 	learning singleflight.Group // by the kind of look-up
+	answered atomic.Bool        // the service has answered a look-up
 
 	mu         sync.Mutex
-	answered   bool                          // the service has answered a look-up
 	unanswered int                           // look-ups given up since it last did
 	prefetched map[mapping.Identity]lookedUp // until the client's turn
-}
-
-// hasAnswered reports whether the service has answered a look-up.
-func (l *lookups) hasAnswered() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.answered
 }
 
 // askedBy returns the addresses by which a client may be looked up. In the mode first the phone number
@@ -214,10 +208,13 @@ func (l *lookups) get(ctx context.Context, request func() error) error {
 	defer l.mu.Unlock()
 	f, failed := errors.AsType[*apiclient.Failure](err)
 	if !failed || f.Retry != apiclient.Now {
-		l.unanswered, l.answered = 0, l.answered || err == nil
+		l.unanswered = 0
+		if err == nil {
+			l.answered.Store(true)
+		}
 		return err
 	}
-	if l.unanswered++; l.unanswered < maxUnanswered || l.answered || l.keepGoing {
+	if l.unanswered++; l.unanswered < maxUnanswered || l.answered.Load() || l.keepGoing {
 		return err
 	}
 	return &apiclient.Failure{Stop: true, Err: err, Hint: f.Hint, Reason: "the service answers no look-up: " + f.Reason}

@@ -152,8 +152,8 @@ func TestServiceAway(t *testing.T) {
 						t.Errorf("look-up %d was made %d times, want %d", n, len(s.asked), want)
 					}
 				}
-				if l.answered != c.answered {
-					t.Errorf("answered: %v", l.answered)
+				if l.answered.Load() != c.answered {
+					t.Errorf("answered: %v", l.answered.Load())
 				}
 			})
 		})

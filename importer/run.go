@@ -61,7 +61,7 @@ func (j *Job) runGroups(ctx context.Context, plans iter.Seq2[mapping.Plan, error
 			undone <- group.plans
 		case !sideBySide:
 			j.fail(j.runGroup(ctx, group, j.record))
-			sideBySide = j.canary.passed.Load() || j.lookups.hasAnswered()
+			sideBySide = j.canary.passed.Load() || j.lookups.answered.Load()
 		default:
 			all.Go(func() error {
 				j.fail(j.runGroup(ctx, group, j.record))

@@ -75,16 +75,6 @@ func (t *transaction) own(e Event) error {
 	return nil
 }
 
-// disown takes the addresses of a client back who was not created with them, as an answer or
-// look-ups say, and is now asked for with others.
-func (t *transaction) disown(owner ClientKey) error {
-	client, err := t.client(owner)
-	if err == nil {
-		_, err = t.exec(`DELETE FROM addresses WHERE client = ?`, client)
-	}
-	return err
-}
-
 // rejectAddress rejects the intent of a client who is looked up by an address of another client, or has one
 // that is the key of another, unless that one was certainly not created.
 func (t *transaction) rejectAddress(e Event) error {

@@ -101,9 +101,11 @@ func (t *transaction) advance(was row, e Event) (done bool, err error) {
 	if delete(t.open, e.StepID); now.To == Sent && len(t.open) < mostKept {
 		t.open[e.StepID] = now
 	}
-	isAbsent := was.To == Refused || was.To == Uncertain && was.NotFound // else the service may have the client with its old addresses
+	// The addresses of a client who was not created with them, as an answer or look-ups say, and is now asked
+	// for with others, are taken back. Else the service may have the client with them.
+	isAbsent := was.To == Refused || was.To == Uncertain && was.NotFound
 	if e.Step == KindClient && isAbsent && e.To == Sent && !bytes.Equal(was.Data, now.Data) {
-		if err := t.disown(e.ClientKey); err != nil {
+		if _, err := t.exec(`DELETE FROM addresses WHERE client = ?`, now.client); err != nil {
 			return false, err
 		}
 	}
