@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -589,14 +590,18 @@ func similarClaims(plan mapping.Plan, known map[string]ledger.Step, b *mapping.B
 }
 
 // plainKey returns a claim's key without what is often written in another way: case,
-// punctuation, leading zeros and a trailing .0.
+// punctuation, leading zeros of its numbers and a trailing .0 or .00.
 func plainKey(key string) string {
-	key = strings.TrimSuffix(key, ".0")
-	key = strings.Map(func(r rune) rune {
+	key = leadingZeros.ReplaceAllString(trailingZeros.ReplaceAllString(key, ""), "$1$2")
+	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
 			return unicode.ToLower(r)
 		}
 		return -1
 	}, key)
-	return strings.TrimLeft(key, "0")
 }
+
+var (
+	trailingZeros = regexp.MustCompile(`\.0+$`)
+	leadingZeros  = regexp.MustCompile(`(^|[^0-9])0+([0-9])`)
+)

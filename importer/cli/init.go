@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/urfave/cli/v2"
 
@@ -225,7 +226,7 @@ func (f *sheetFinder) openLikely(path string, o *sheet.Options) (*sheet.Reader, 
 	if hasCode(err, "not-text") {
 		second := *o
 		second.Encoding = "windows-1252"
-		if again, failed := openAtHeader(path, second); failed == nil || hasCode(failed, "unknown-delimiter") {
+		if again, failed := openAtHeader(path, second); !hasCode(failed, "not-text") {
 			r, err, *o = again, failed, second
 		}
 	}
@@ -296,6 +297,9 @@ func openAtHeader(path string, o sheet.Options) (*sheet.Reader, error) {
 			}
 			continue
 		}
+		if first != nil && slices.ContainsFunc(r.Sheet().Header, isNoHeader) { // a row of data with a field too many, and not a header below a title
+			return nil, errors.Join(first, r.Close())
+		}
 		row, err := likelyHeader(r)
 		if err == nil && row == o.HeaderRow {
 			return r, nil
@@ -307,6 +311,11 @@ func openAtHeader(path string, o sheet.Options) (*sheet.Reader, error) {
 		return sheet.Open(path, o)
 	}
 	return nil, first
+}
+
+// isNoHeader reports whether a cell is a number, or has an e-mail address.
+func isNoHeader(text string) bool {
+	return text != "" && (strings.Contains(text, "@") || !strings.ContainsFunc(text, unicode.IsLetter))
 }
 
 // movesOn reports whether another header row may avoid the error: this one has no headers, or is a title above rows with more fields.

@@ -244,9 +244,9 @@ var nightCases = []nightCase{
 
 	// Keys.
 	{name: "similar keys: case and a blank, leading zeros, decimals, a hyphen", mapping: stepThree, nights: []sheetNight{
-		{rows: []string{"1 A-1", "2 0077", "3 78", "4 AB7"}, posts: stored(4)},
-		{rows: []string{"1 a 1", "2 77", "3 78.0", "4 AB‑7"}, dry: true, code: 1, says: []string{"4×[similar-key]"}, status: "invalid", errors: []string{"…“A-1”", "…“0077”", "…“78”", "…“AB7”"}},
-		{dry: true, flags: "--accept similar-key", posts: "claim 4, activity 4"},
+		{rows: []string{"1 A-1", "2 0077", "3 78", "4 AB7", "5 AG-7", "6 19"}, posts: stored(6)},
+		{rows: []string{"1 a 1", "2 77", "3 78.0", "4 AB‑7", "5 AG-07", "6 19.00"}, dry: true, code: 1, says: []string{"6×[similar-key]"}, status: "invalid", errors: []string{"…“A-1”", "…“0077”", "…“78”", "…“AB7”", "…“AG-7”", "…“19”"}},
+		{dry: true, flags: "--accept similar-key", posts: "claim 6, activity 6"},
 	}},
 	{name: "a claim in doubt holds new ones", mapping: stepThree, nights: []sheetNight{
 		{rows: []string{"1-2"}, faults: faults{"claim c1@example.com/Loan A-1": {dropped}}, code: 4, posts: "client 2, claim 2, activity 4, link 1"},
