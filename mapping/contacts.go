@@ -167,7 +167,7 @@ func (p *planner) contactOf(c *planned, entry int, contacts []*planned) (found *
 		}
 	}
 	if len(cells) > 1 {
-		p.differ(label, "the rows of one claim must agree on the contact “"+p.b.contacts[entry].id+"”", "make the cells the same, or leave all but one empty", cells)
+		p.differ([]string{label}, "the rows of one claim must agree on the contact “"+p.b.contacts[entry].id+"”", "make the cells the same, or leave all but one empty", cells)
 	}
 	return found
 }

@@ -97,8 +97,7 @@ func (v *boundValue) agree(a, b cell.Value) bool {
 // cell, and those that differ from it. Rows that differ in several values are one mistake,
 // two people with one key: the first value reports it, and the others are Part of it.
 func (p *planner) conflict(v *boundValue, cells []fieldValue) {
-	places, seen, rows := make([]problem.Where, len(cells)), make([]string, len(cells)), ""
-	column := 0
+	places, seen, headers, rows := make([]problem.Where, len(cells)), make([]string, len(cells)), make([]string, len(cells)), ""
 	for i := range cells {
 		it, other := &cells[i], &cells[0]
 		if i == 0 {
@@ -111,17 +110,14 @@ func (p *planner) conflict(v *boundValue, cells []fieldValue) {
 				break
 			}
 		}
-		if i == 0 {
-			column = at
-		}
-		places[i], seen[i] = p.b.At(at, it.row), strings.Join(it.texts, " ")
+		places[i], seen[i], headers[i] = p.b.At(at, it.row), strings.Join(it.texts, " "), p.b.header(at, it.row)
 		rows += fmt.Sprint(it.row, " ")
 	}
 	if slices.Contains(p.conflicts, places[0].String()) { // a column may be mapped more than once
 		return
 	}
 	n := len(p.plan.Problems)
-	p.differ(p.b.header(column, cells[0].row), "the rows of one client must agree on “"+v.label+"”",
+	p.differ(headers, "the rows of one client must agree on “"+v.label+"”",
 		"make the cells the same, or leave all but one empty; if the rows are not about the same client or claim, correct the key of one", places)
 	for i := range cells {
 		q := &p.plan.Problems[n+i]
@@ -131,9 +127,11 @@ func (p *planner) conflict(v *boundValue, cells []fieldValue) {
 }
 
 // differ reports cells that must agree: the first names the others, and each of these the
-// first. In one sheet they are one mistake; each sheet's workbook lists its own.
-func (p *planner) differ(label, must, cure string, cells []problem.Where) {
+// first. In one sheet they are one mistake; each sheet's workbook lists its own. labels are what the
+// cells are called; one label is that of all.
+func (p *planner) differ(labels []string, must, cure string, cells []problem.Where) {
 	for i, here := range cells {
+		label := labels[min(i, len(labels)-1)]
 		there := cells[:1]
 		if i == 0 {
 			there = cells[1:]

@@ -118,7 +118,7 @@ func (p *planner) sameResume() bool {
 		}
 	}
 	if len(others) > 0 {
-		p.differ(p.b.header(p.b.resume.column, first.Row), "the rows of one client must agree on where it resumes", "write the same next step into all of them",
+		p.differ([]string{p.b.header(p.b.resume.column, first.Row)}, "the rows of one client must agree on where it resumes", "write the same next step into all of them",
 			append([]problem.Where{at(first)}, others...))
 	}
 	return same
