@@ -360,7 +360,7 @@ func createdBefore(known map[string]ledger.Step) (made ids, url string) {
 		made[key] = step.ID
 		switch {
 		case step.URL == "":
-		case step.Kind == ledger.KindLink && (link == nil || step.Ref.Last > link.Ref.Last):
+		case step.Kind == ledger.KindLink && (link == nil || step.Version > link.Version):
 			link, url = &step, step.URL
 		case link == nil:
 			url = step.URL

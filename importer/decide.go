@@ -183,9 +183,9 @@ func decideLinks(before []decision, plan mapping.Plan, known map[string]ledger.S
 // says nothing of when it was made.
 func askedFor(link ledger.Step) int64 {
 	if link.To == ledger.Done && link.Via != ledger.ViaByHand {
-		return link.Ref.Last
+		return link.Version
 	}
-	return link.Ref.Sent
+	return link.SentVersion
 }
 
 // isNewerThan reports whether a claim is created now, or was created after a link was
@@ -198,7 +198,7 @@ func (d *decision) isNewerThan(link ledger.Step) bool {
 	case d.known.To != ledger.Done, d.known.Via == ledger.ViaWorkbook && link.Via == ledger.ViaWorkbook:
 		return false
 	}
-	return d.known.Ref.Sent > askedFor(link)
+	return d.known.SentVersion > askedFor(link)
 }
 
 // noteOlderLink adds an advice to claims that are newer than the client's link: no link

@@ -247,7 +247,7 @@ func TestDecideLinks(t *testing.T) {
 			asked = plan.Steps[i]
 		}
 		s := recorded(plan, asked, to)
-		s.Via, s.Ref.Sent, s.Ref.Last = via, sent, last
+		s.Via, s.SentVersion, s.Version = via, sent, last
 		if to == ledger.Done && s.Kind == ledger.KindLink {
 			s.URL = "https://go/" + key
 		}

@@ -118,7 +118,7 @@ func (j *Job) preparedBy(plans []mapping.Plan, read func(context.Context, string
 // answers were read by the present rules; or the ledger has no step of the client.
 func (r *clientRun) isUnchanged() bool {
 	for _, s := range r.steps {
-		if s.Ref.Last <= r.job.readByOthers {
+		if s.Version <= r.job.readByOthers {
 			return false
 		}
 	}

@@ -111,8 +111,8 @@ func (l *ledgerSession) findLink(ctx context.Context, number int, key string) (l
 			case s.To != ledger.Done:
 			case s.Kind == ledger.KindClient:
 				link.clientID = s.ID
-			case s.Kind == ledger.KindLink && s.Ref.Last >= newest:
-				newest, link.step = s.Ref.Last, s.StepID
+			case s.Kind == ledger.KindLink && s.Version >= newest:
+				newest, link.step = s.Version, s.StepID
 			}
 		}
 	}

@@ -47,7 +47,7 @@ func (t *transaction) append(e Event) error {
 			if was, _, err = stepRow(context.Background(), t.database, e.StepID); err != nil {
 				return err
 			}
-			if was.Ref.Last == 0 && e.Kind == "" {
+			if was.Version == 0 && e.Kind == "" {
 				return rejected{errors.New("a step's first event needs its kind")}
 			}
 		}
@@ -70,7 +70,7 @@ func (t *transaction) advance(was row, e Event) (done bool, err error) {
 		return false, rejected{err}
 	}
 	version, err := t.next()
-	if err == nil && version <= was.Ref.Last { // a process that began later has changed the step meanwhile
+	if err == nil && version <= was.Version { // a process that began later has changed the step meanwhile
 		t.counted = t.version
 		version, err = t.next()
 	}
@@ -81,7 +81,7 @@ func (t *transaction) advance(was row, e Event) (done bool, err error) {
 	if err := t.rejectTaken(e, was, &now); err != nil {
 		return false, err
 	}
-	if was.Ref.Last == 0 {
+	if was.Version == 0 {
 		done, err = t.insert(&now)
 	} else {
 		done, err = t.update(was, now)
@@ -135,7 +135,7 @@ func (t *transaction) update(was, now row) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	n, err := t.exec(`UPDATE steps SET (`+stateColumns+`) = (`+params(17)+`) WHERE id = ? AND version = ?`, append(values, was.id, was.Ref.Last)...)
+	n, err := t.exec(`UPDATE steps SET (`+stateColumns+`) = (`+params(17)+`) WHERE id = ? AND version = ?`, append(values, was.id, was.Version)...)
 	return n == 1, err
 }
 

@@ -210,7 +210,7 @@ func (l *Ledger) Decided(ctx context.Context, environment string) ([]Step, error
 	return l.stepsOf(ctx, environment, `AND (s.via = 3 AND s.state IN (2, 3, 5) OR s.via = 7) ORDER BY s.version DESC`)
 }
 
-// WasUnsettled reports whether a number is or was the Ref.Last of an uncertain step.
+// WasUnsettled reports whether a number is or was the Version of an uncertain step.
 func (l *Ledger) WasUnsettled(ctx context.Context, number int64) (was bool, err error) {
 	var n int
 	_, err = first(ctx, l.read, []any{&n}, `SELECT (SELECT count(*) FROM history WHERE version = ? AND (state = 1 OR state = 4))

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// row is a row of the table of steps: the step, whose Ref.Sent is 0 without an intent, and what
+// row is a row of the table of steps: the step, whose SentVersion is 0 without an intent, and what
 // others do not see of it. The zero row is a step that is not there yet.
 type row struct {
 	Step
@@ -23,9 +23,9 @@ type row struct {
 // after returns the row after an event with this number.
 func (r row) after(e Event, version int64) row {
 	r.Step = r.Step.After(e)
-	r.Ref.Last = version
+	r.Version = version
 	if e.To == Sent {
-		r.Ref.Sent, r.sentAt, r.sentRun = version, e.At.UnixMicro(), e.Run
+		r.SentVersion, r.sentAt, r.sentRun = version, e.At.UnixMicro(), e.Run
 	}
 	return r
 }
@@ -33,13 +33,13 @@ func (r row) after(e Event, version int64) row {
 // keepsHistory reports whether the row must be kept when an event follows: it is more than the
 // intent to which the event is the outcome.
 func (r row) keepsHistory(e Event) bool {
-	return r.Ref.Last != 0 && (r.To != Sent || r.Run != e.Run || r.Via != own || len(e.Data) > 0 || e.Digest != "")
+	return r.Version != 0 && (r.To != Sent || r.Run != e.Run || r.Via != own || len(e.Data) > 0 || e.Digest != "")
 }
 
 // step is the row as others see it. What became of an intent without an outcome is known only to the
 // process that is sending it, if that is still at work.
 func (r row) step() Step {
-	r.Ref.Sent = cmp.Or(r.Ref.Sent, r.Ref.Last)
+	r.SentVersion = cmp.Or(r.SentVersion, r.Version)
 	if r.To == Sent {
 		r.To, r.Reason = Uncertain, "the run that was sending it ended before it could record the answer, or is still at work"
 	}
@@ -94,7 +94,7 @@ func (t *transaction) values(r row) (values []any, err error) {
 		return nil, err
 	}
 	run, err := t.number(r.Run)
-	values = append(make([]any, 0, 32), code(states, r.To), r.Ref.Last, int64(r.Attempts), r.Ref.Sent, r.sentAt, sentRun, r.At.UnixMicro(), run, code(vias, r.Via), int64(r.Status), r.Reason,
+	values = append(make([]any, 0, 32), code(states, r.To), r.Version, int64(r.Attempts), r.SentVersion, r.sentAt, sentRun, r.At.UnixMicro(), run, code(vias, r.Via), int64(r.Status), r.Reason,
 		blob(r.Data), digestBytes(r.Digest), blob(r.Answer), idBytes(r.ID), r.URL, bit(r.NotFound))
 	return values, err
 }
@@ -134,7 +134,7 @@ func scanBehind(rows *sql.Rows, before ...any) (r row, err error) {
 func scanState(rows *sql.Rows, r *row, columns ...any) error {
 	var state, via int64
 	var digest, id sql.RawBytes
-	err := rows.Scan(append(columns, &state, &r.Ref.Last, &r.Attempts, &r.Ref.Sent, &r.sentAt, &r.sentRun, (*instant)(&r.At), &r.Run, &via, &r.Status, &r.Reason,
+	err := rows.Scan(append(columns, &state, &r.Version, &r.Attempts, &r.SentVersion, &r.sentAt, &r.sentRun, (*instant)(&r.At), &r.Run, &via, &r.Status, &r.Reason,
 		&r.Data, &digest, &r.Answer, &id, &r.URL, &r.NotFound)...)
 	r.To, r.Via, r.Digest, r.ID = word(states, state), word(vias, via), digestText(digest), idText(id)
 	return err
@@ -153,7 +153,7 @@ const briefStepsOf = `SELECT s.client, s.step, s.kind + 16 * (s.state + 16 * (s.
 func scanBrief(rows *sql.Rows, mapping string) (r row, err error) {
 	var packed int64
 	var digest, id sql.RawBytes
-	err = rows.Scan(&r.client, &r.StepID.Step, &packed, &r.Ref.Last, &r.Ref.Sent, (*instant)(&r.At), &r.Run, &r.Reason, &digest, &id, &r.URL)
+	err = rows.Scan(&r.client, &r.StepID.Step, &packed, &r.Version, &r.SentVersion, (*instant)(&r.At), &r.Run, &r.Reason, &digest, &id, &r.URL)
 	if r.StepID.Step != KindClient {
 		r.Mapping = mapping
 	}

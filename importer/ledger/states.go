@@ -57,7 +57,7 @@ var rules = []rule{
 // The error names no keys: they are personal data.
 func allows(was row, e Event) error {
 	state, kind := was.To, was.Kind
-	if was.Ref.Last == 0 {
+	if was.Version == 0 {
 		state, kind = planned, e.Kind
 	}
 	if state == Sent && was.Run != e.Run { // as row.step has it

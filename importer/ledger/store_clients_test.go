@@ -173,7 +173,7 @@ func (s store) testAnswersReadBy(t *testing.T) {
 		return must(l.AnswersReadBy(t.Context(), environment, rules))(t)
 	}
 	version := func() int64 {
-		return must(l.BriefStepsOfClients(t.Context(), service, "loans", []ledger.ClientKey{id.ClientKey}))(t)[0]["client"].Ref.Last
+		return must(l.BriefStepsOfClients(t.Context(), service, "loans", []ledger.ClientKey{id.ClientKey}))(t)[0]["client"].Version
 	}
 	same(t, "of an empty ledger", readBy(service, "these"), int64(0))
 	do(t, l.Append(life(id, ledger.Sent)...))

@@ -44,7 +44,7 @@ func (s store) testInterrupted(t *testing.T) {
 				t.Error("an interrupted step does not say why it is uncertain")
 			}
 			if u.StepID == open.StepID {
-				number = u.Ref.Last
+				number = u.Version
 			}
 		}
 		same(t, "undecided, oldest first", got, []string{"claim/a uncertain r1 d", "claim/c uncertain  "})
@@ -76,7 +76,7 @@ func (s store) testUnsettled(t *testing.T) {
 		t.Helper()
 		list := map[string]int64{}
 		for _, u := range must(l.Unsettled(t.Context(), service))(t) {
-			list[u.StepID.Step] = u.Ref.Last
+			list[u.StepID.Step] = u.Version
 		}
 		return list
 	}

@@ -164,10 +164,13 @@ const wordsHead = "\x00"
 type Step struct {
 	Event
 	Attempts int // how often it became Sent
-	Ref      Ref // the zero Ref unless Ledger.Steps returned it
+	// Version is the number of its last event, and SentVersion that of its last intent, or Version without
+	// one. An event has a higher number than those before it, whatever the clock said. Both are zero in the
+	// overlay of a dry run.
+	Version, SentVersion int64
 }
 
-// After returns the step after an event, as the ledger has it then, but for Ref. It does not ask whether
+// After returns the step after an event, as the ledger has it then, but for its versions. It does not ask whether
 // the event is allowed.
 func (s Step) After(e Event) Step {
 	now := s
@@ -200,11 +203,6 @@ func (s Step) After(e Event) Step {
 
 // Age is how long ago the step got into its state; a time in the future is no age.
 func (s Step) Age(now time.Time) time.Duration { return max(now.Sub(s.At), 0) }
-
-// Ref has the numbers of two of a step's events: Last is that of the last one, and Sent that of
-// the last intent, or Last without one. An event has a higher number than those before it,
-// whatever the clock said.
-type Ref struct{ Sent, Last int64 }
 
 // Run is one run, from its start to the workbook that it wrote.
 type Run struct {

@@ -220,7 +220,7 @@ func Uncertain(ctx context.Context, l *ledger.Ledger, environments []string) ([]
 			return nil, err
 		}
 		for _, known := range uncertain {
-			step := UncertainStep{Step: known, Number: known.Ref.Last}
+			step := UncertainStep{Step: known, Number: known.Version}
 			if err := step.gather(ctx, l); err != nil {
 				return nil, err
 			}
