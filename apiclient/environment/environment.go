@@ -17,6 +17,7 @@
 package environment
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/http"
@@ -62,22 +63,15 @@ type Environment struct {
 	headers    []reference // key is the header's name
 	tls        tlsFiles
 	proxy      proxySettings
-	ledger     reference // no name: the ledger is a file of the state folder
-	claimTypes map[string]claimType
-	where      problem.Where // the entry's place; zero for a sandbox without one
+	ledger     reference              // no name: the ledger is a file of the state folder
+	claimTypes map[string]Environment // of each only CaseID, WorkflowTemplateIdentifier and TemplateIDs, where they differ
+	where      problem.Where          // the entry's place; zero for a sandbox without one
 }
 
 // settings are those of the client that the file gives as they are: the base url, normalised; the case; the limits,
 // by default 8 requests in flight, 120 s for an answer to a POST and no ceiling; and how answers are read.
 // Environment.Config fills in the rest.
 type settings = apiclient.Config
-
-// claimType is what differs between the claim types of one environment.
-type claimType struct {
-	caseID                     string
-	workflowTemplateIdentifier string
-	templateIDs                map[string]string
-}
 
 // newEnvironment is an entry with the defaults.
 func newEnvironment(name string) Environment {
@@ -111,13 +105,9 @@ func (e *Environment) ForClaimType(name string) (*Environment, error) {
 	}
 	o := *e
 	o.TemplateIDs = maps.Clone(e.TemplateIDs)
-	maps.Copy(o.TemplateIDs, ct.templateIDs)
-	if ct.caseID != "" {
-		o.CaseID = ct.caseID
-	}
-	if ct.workflowTemplateIdentifier != "" {
-		o.WorkflowTemplateIdentifier = ct.workflowTemplateIdentifier
-	}
+	maps.Copy(o.TemplateIDs, ct.TemplateIDs)
+	o.CaseID = cmp.Or(ct.CaseID, e.CaseID)
+	o.WorkflowTemplateIdentifier = cmp.Or(ct.WorkflowTemplateIdentifier, e.WorkflowTemplateIdentifier)
 	return &o, nil
 }
 

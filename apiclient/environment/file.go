@@ -187,10 +187,10 @@ func environmentKeys(k *yamltree.Keys, e *Environment) {
 	yamltree.To(k, "claim_types", &e.claimTypes, yamltree.Map(yamltree.Object(claimTypeKeys)), "what differs between claim types, by name")
 }
 
-func claimTypeKeys(k *yamltree.Keys, c *claimType) {
-	yamltree.To(k, "case_id", &c.caseID, uuidText, "the case that version 1 works in for this claim type, a UUID")
-	yamltree.To(k, "template_ids", &c.templateIDs, yamltree.Map(uuidText), "as in the environment; added to those")
-	yamltree.To(k, "workflow_template_identifier", &c.workflowTemplateIdentifier, yamltree.Text, "in place of the environment's")
+func claimTypeKeys(k *yamltree.Keys, c *Environment) {
+	yamltree.To(k, "case_id", &c.CaseID, uuidText, "the case that version 1 works in for this claim type, a UUID")
+	yamltree.To(k, "template_ids", &c.TemplateIDs, yamltree.Map(uuidText), "as in the environment; added to those")
+	yamltree.To(k, "workflow_template_identifier", &c.WorkflowTemplateIdentifier, yamltree.Text, "in place of the environment's")
 }
 
 // limitKeys are how much a service can take. The service document shows no limits (section "Limits"), so these are
