@@ -43,7 +43,7 @@ func (r *clientRun) prepare(known map[string]ledger.Step, err error) {
 	}
 	if err == nil && r.noWork == nil {
 		err = r.decideContacts()
-		r.takeIDsOfDone()
+		r.applyKnown()
 	}
 	r.failed = err
 }
@@ -118,7 +118,7 @@ func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 		return clientOutcome{}, err
 	}
 	outcome := outcomeOf(r.job.Binding, r.plan, steps)
-	if *r.leads && r.answered && withoutURL(outcome, r.job.Binding.Mapping().V1()) {
+	if *r.leads && r.answered && answerLacksURL(outcome, r.job.Binding.Mapping().V1()) {
 		r.job.stop(errNoURL)
 	}
 	return outcome, nil
@@ -127,7 +127,7 @@ func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 // create carries out the decision to send a step.
 func (r *clientRun) create(ctx context.Context, d decision) (stepOutcome, error) {
 	switch {
-	case r.job.mode == projects && d.step.KnownID == "":
+	case r.job.mode == modeReport && d.step.KnownID == "":
 		return r.projected(ctx, d), nil
 	case d.step.Contact != nil:
 		return r.createContact(ctx, d)
@@ -143,7 +143,7 @@ func (r *clientRun) create(ctx context.Context, d decision) (stepOutcome, error)
 // the outcome of the step before it. The request is sent again only while it is proved that the
 // service did not process it, or where the environment allows it.
 func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
-	if r.job.mode == dry {
+	if r.job.mode == modeDry {
 		return r.planned(d)
 	}
 	r.job.canary.enter(ctx, r.leads)
@@ -183,7 +183,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 			r.job.stop(tooLong(next.Wait))
 		}
 		switch {
-		case unsent(verdict) && event.To == ledger.Refused && ctx.Err() != nil:
+		case mayRepeat(verdict) && event.To == ledger.Refused && ctx.Err() != nil:
 			return r.job.notStarted(ctx, d, verdict.Detail), nil
 		case !next.Again:
 			effect := verdict.Effect
@@ -298,7 +298,7 @@ func (r *clientRun) judge(d decision, v *apiclient.Verdict) ledger.Event {
 	}
 	event := r.event(d, to)
 	event.Via, event.Reason = via, reason
-	event.NotFound = to == ledger.Uncertain && d.known.NotFound && unsent(*v) // what look-ups said of the attempt before still holds
+	event.NotFound = to == ledger.Uncertain && d.known.NotFound && mayRepeat(*v) // what look-ups said of the attempt before still holds
 	event.ID, event.URL, event.Status, event.Answer = v.ID, v.URL, v.Status, v.Answer
 	return event
 }
@@ -369,12 +369,12 @@ func createdBefore(known map[string]ledger.Step) (made ids, url string) {
 	return made, url
 }
 
-// takeIDsOfDone takes the ids of what is done from the ledger.
-func (r *clientRun) takeIDsOfDone() {
+// applyKnown takes the ids of what is done from the ledger.
+func (r *clientRun) applyKnown() {
 	for i := range r.decisions {
 		d := &r.decisions[i]
 		byRun := slices.Contains(r.job.Runs, d.known.Run)
-		switch open := d.action == undecided && r.job.mode == projects; {
+		switch open := d.action == undecided && r.job.mode == modeReport; {
 		case open && byRun:
 			d.action = send // what became of it in the run; see projected
 		case open && d.known.NotFound && (d.step.Contact != nil || r.job.ifKnown(r.plan) != mapping.Create):
@@ -384,7 +384,7 @@ func (r *clientRun) takeIDsOfDone() {
 			continue
 		}
 		d.inRun = byRun && d.known.Via != ledger.ViaWorkbook && d.step.Contact == nil &&
-			(d.known.Via == ledger.ViaAnswer || d.known.Attempts > 0 || r.job.mode == projects)
+			(d.known.Via == ledger.ViaAnswer || d.known.Attempts > 0 || r.job.mode == modeReport)
 		r.ids[d.step.Key] = d.known.ID
 		r.reused = r.reused || d.isFound()
 	}
@@ -428,13 +428,13 @@ func (r *clientRun) decideContact(d *decision) error {
 		_, own, _ := mapping.ContactOf(on.step.Key)
 		s, ok := known[own]
 		// Another client may be sending it.
-		inFlight := s.To == ledger.Uncertain && slices.Contains(r.job.Runs, s.Run) && r.job.mode != projects
+		inFlight := s.To == ledger.Uncertain && slices.Contains(r.job.Runs, s.Run) && r.job.mode != modeReport
 		if ok && on.step.On == step.Key && !inFlight {
 			*on = decideStep(r.plan, on.step, map[string]ledger.Step{on.step.Key: s}, r.job.Binding)
 		}
 	}
 	now := decide(plan, known, r.job.Binding)[0]
-	if now.known.To == ledger.Done || (now.action == givenUp || r.job.mode == projects) && d.action != unneeded {
+	if now.known.To == ledger.Done || (now.action == givenUp || r.job.mode == modeReport) && d.action != unneeded {
 		now.step = step
 		*d = now
 	}
@@ -443,7 +443,7 @@ func (r *clientRun) decideContact(d *decision) error {
 
 // withContact calls do while no other client works on the contact, in this process and in others.
 func (r *clientRun) withContact(ctx context.Context, step *mapping.Step, plan mapping.Plan, do func(*furtherContact) (stepOutcome, error)) (stepOutcome, error) {
-	if r.job.mode == carriesOut {
+	if r.job.mode == modeRun {
 		r.job.canary.enter(ctx, r.leads) // so that the client who goes first never waits for this one
 	}
 	known, _ := r.job.contacts.LoadOrStore(plan.Client, &furtherContact{})

@@ -39,23 +39,23 @@ const (
 
 // decision is what is to be done about one step of a plan, and why.
 type decision struct {
-	step    *mapping.Step // the plan's, or a changed copy
-	known   ledger.Step   // as the ledger has it, and what has changed since; the zero Step when it does not know the step
-	wanted  *wanted       // what the step asks for
-	action  action
-	why     string        // for changed, undecided, givenUp, rejected and heldBack
-	saying  string        // of rejected: why, without personal data; "" for none
-	advice  string        // what to do about it; "" for nothing
-	mapping bool          // the mapping, not a cell, made the data differ
-	moved   string        // that the activity is wanted in another status than it was sent in; "" when it is not
-	shown   *mapping.Step // what reports show instead of step; nil for step itself
-	lookup  lookedUp      // of a client who is new to the ledger; zero without a look-up
-	inRun   bool          // it was done in this run: for another client, before the client was read again, or by another process
+	step      *mapping.Step // the plan's, or a changed copy
+	known     ledger.Step   // as the ledger has it, and what has changed since; the zero Step when it does not know the step
+	wanted    *wanted       // what the step asks for
+	action    action
+	why       string        // for the workbook; "" where the action says all
+	logReason string        // of rejected: why, without personal data; "" for none
+	advice    string        // what to do about it; "" for nothing
+	mapping   bool          // the mapping, not a cell, made the data differ
+	moved     string        // that the activity is wanted in another status than it was sent in; "" when it is not
+	shown     *mapping.Step // what reports show instead of step; nil for step itself
+	lookup    lookedUp      // of a client who is new to the ledger; zero without a look-up
+	inRun     bool          // it was done in this run: for another client, before the client was read again, or by another process
 }
 
 // reject decides that a client is not created.
-func (d *decision) reject(why, saying, advice string) {
-	d.action, d.why, d.saying, d.advice = rejected, why, saying, advice
+func (d *decision) reject(why, logReason, advice string) {
+	d.action, d.why, d.logReason, d.advice = rejected, why, logReason, advice
 }
 
 // decide says for every step of a plan what is to be done, given what the ledger
@@ -240,7 +240,7 @@ func (d decision) outcome() stepOutcome {
 	case idConflict:
 		o.Status = result.Failed
 	case rejected:
-		o = stepOutcome{Step: d.step, Status: result.Failed, ID: d.lookup.id, Error: d.why, reason: d.saying, Advice: d.advice,
+		o = stepOutcome{Step: d.step, Status: result.Failed, ID: d.lookup.id, Error: d.why, reason: d.logReason, Advice: d.advice,
 			unanswered: d.lookup.failed != nil, http: d.lookup.status()}
 	case undecided: // a redirect url that an answer held is shown with the id
 		o.Status, o.URL = result.Uncertain, ""

@@ -20,7 +20,7 @@ func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]
 	if err != nil {
 		return err
 	}
-	j.mode = dry
+	j.mode = modeDry
 	j.Ledger = &overlay{Ledger: j.Ledger, empty: known == 0, contacts: j.hasContacts(), meet: j.hasContacts() || len(j.Groups.sizes) > 0, ids: map[string]ledger.StepID{},
 		steps: map[ledger.ClientKey]map[string]ledger.Event{}, addresses: map[string][]ledger.AddressOwner{}}
 	if err := j.Do(ctx, plans); err != nil {

@@ -76,14 +76,14 @@ func (j *Job) read(groups iter.Seq2[[]mapping.Plan, error]) iter.Seq2[group, err
 	})
 }
 
-// prepareClients prepares clients by what the ledger knows of them. It reads all of them at once
-// without data and answers, and then those with them who are not unchanged.
+// prepareClients prepares clients by what the ledger knows of them. It reads all steps at once without
+// requests and answers, and reads again, whole, those of clients for whom that is not enough.
 func (j *Job) prepareClients(plans []mapping.Plan) []*clientRun {
 	runs := j.preparedBy(plans, j.Ledger.BriefStepsOfClients)
 	var left []mapping.Plan
 	var places []int // of left, in runs
 	for i, r := range runs {
-		if !r.isUnchanged() {
+		if !r.briefSuffices() {
 			left, places = append(left, plans[i]), append(places, i)
 		}
 	}
@@ -99,7 +99,7 @@ func (j *Job) prepareClients(plans []mapping.Plan) []*clientRun {
 func (j *Job) preparedBy(plans []mapping.Plan, read func(context.Context, string, string, []ledger.ClientKey) ([]map[string]ledger.Step, error)) []*clientRun {
 	owners := make([]ledger.ClientKey, len(plans))
 	for i, plan := range plans {
-		owners[i] = j.owner(plan.Client)
+		owners[i] = j.clientKey(plan.Client)
 	}
 	known, err := read(uninterrupted, j.Environment, j.Binding.Mapping().Name.Text, owners)
 	runs := make([]*clientRun, len(plans))
@@ -114,9 +114,9 @@ func (j *Job) preparedBy(plans []mapping.Plan, read func(context.Context, string
 	return runs
 }
 
-// isUnchanged reports whether all steps of a client are done as the plan wants them, and their
+// briefSuffices reports whether all steps of a client are done as the plan wants them, and their
 // answers were read by the present rules; or the ledger has no step of the client.
-func (r *clientRun) isUnchanged() bool {
+func (r *clientRun) briefSuffices() bool {
 	for _, s := range r.steps {
 		if s.Version <= r.job.readByOthers {
 			return false
@@ -178,17 +178,17 @@ func (j *Job) runClient(ctx context.Context, r *clientRun) (outcome clientOutcom
 		r = r.again()
 		outcome, err = r.execute(ctx)
 	}
-	if err == nil && (r.sent > 0 || r.lookedUp) && j.mode == carriesOut && !j.ends() {
+	if err == nil && (r.sent > 0 || r.lookedUp) && j.mode == modeRun && !j.ends() {
 		failed, refused := outcome.seenByGuard(r.sent > 0)
 		j.observe(observation{of: ofClient, bad: failed, status: refused})
 	}
 	return outcome, err
 }
 
-// record puts a client's outcome into Drafts, from which the workbooks are made, and counts it. Where the
+// keepOutcome puts a client's outcome into Drafts, from which the workbooks are made, and counts it. Where the
 // client has rows in several sheets, the workbook of each has all its steps, because it may be the only one
 // at hand.
-func (j *Job) record(o clientOutcome) error {
+func (j *Job) keepOutcome(o clientOutcome) error {
 	for table, rows := range o.tables() {
 		if err := j.Drafts[table].Add(o.Number, o.Client.Key, rows, o.Lines); err != nil {
 			return err
@@ -211,5 +211,5 @@ func (r *clientRun) project(ctx context.Context, record func(clientOutcome) erro
 // projector returns a job that projects plans of this one.
 func (j *Job) projector() *Job {
 	return &Job{Runs: j.Runs, Environment: j.Environment, Binding: j.Binding, Service: j.Service, Ledger: j.Ledger, Clock: j.Clock,
-		Limit: j.Limit, Only: j.Only, SimilarKeys: j.SimilarKeys, mode: projects, erasures: j.erasures}
+		Limit: j.Limit, Only: j.Only, SimilarKeys: j.SimilarKeys, mode: modeReport, erasures: j.erasures}
 }

@@ -45,7 +45,7 @@ claims: [{id: loan, key: Lead, name: "Loan {Lead}", claimants: [client, partner]
 			}
 			rows := spooled(t, asRead(recordsOf(c.rows...)))
 			for _, convert := range []bool{true, false} {
-				survey, err := importer.Take(t.Context(), b, rows, convert)
+				survey, err := importer.NewSurvey(t.Context(), b, rows, convert)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -99,7 +99,7 @@ func (j *Job) checkClaims(ctx context.Context, plan mapping.Plan) error {
 			claims = append(claims, step.Key)
 		}
 	}
-	other, clash, err := j.Ledger.ClaimedElsewhere(ctx, j.owner(plan.Client), m.Name.Text, claims)
+	other, clash, err := j.Ledger.ClaimedElsewhere(ctx, j.clientKey(plan.Client), m.Name.Text, claims)
 	if err != nil || !clash {
 		return err
 	}
@@ -116,7 +116,7 @@ func (j *Job) checkName(ctx context.Context, plan mapping.Plan, alike map[string
 	}
 	m := j.Binding.Mapping()
 	for _, name := range slices.Sorted(maps.Keys(alike)) {
-		owner := j.owner(plan.Client)
+		owner := j.clientKey(plan.Client)
 		shared := owner.Space == alike[name]
 		owner.Space = alike[name]
 		steps, err := j.Ledger.Steps(ctx, owner, name)
@@ -328,7 +328,7 @@ func (j *Job) CheckMovedClaims(ctx context.Context, plans iter.Seq2[mapping.Plan
 		}
 		owners := make([]ledger.ClientKey, len(chunk))
 		for i, plan := range chunk {
-			owners[i] = j.owner(plan.Client)
+			owners[i] = j.clientKey(plan.Client)
 		}
 		known, err := j.Ledger.BriefStepsOfClients(ctx, j.Environment, m.Name.Text, owners)
 		if err != nil {
@@ -355,7 +355,7 @@ func (j *Job) CheckMovedClaims(ctx context.Context, plans iter.Seq2[mapping.Plan
 	done, err := j.Ledger.ClientsWithSteps(ctx, j.Environment, m.Name.Text, slices.Sorted(maps.Keys(newClaims)))
 	moved := 0
 	for key, who := range newClaims {
-		if of := done[key]; len(of) == 1 && of[0] != j.owner(who) {
+		if of := done[key]; len(of) == 1 && of[0] != j.clientKey(who) {
 			moved++
 		}
 	}

@@ -88,14 +88,14 @@ type Job struct {
 	guard        guard
 	canary       canary
 	gate         gate
-	openIntents  chan struct{} // has room for mostInDoubt clients, from the commit of an intent to that of its outcome
+	openIntents  chan struct{} // an entry for each client whose intent is committed and its outcome not yet; at most mostInDoubt
 	tally        tally
 	contacts     sync.Map // *furtherContact by mapping.Identity
 	erasures     ledger.Erasures
 
-	noWorker   atomic.Bool     // workers have groups, and none is at work
+	noWorker   atomic.Bool     // groups are out, and no worker is at work
 	working    atomic.Int32    // groups that this process, a worker, carries out
-	refreshing sync.WaitGroup  // what refreshRules does
+	refreshing sync.WaitGroup  // the goroutines of refreshRules
 	ctx        context.Context // of a worker's job, until Leave
 }
 
@@ -103,9 +103,9 @@ type Job struct {
 type mode int
 
 const (
-	carriesOut mode = iota // a run
-	dry                    // a dry run: nothing is created, and what is recorded stays in memory (overlay)
-	projects               // a report, or a coordinator of workers: nothing is asked either
+	modeRun    mode = iota // a run
+	modeDry                // a dry run: nothing is created, and what is recorded stays in memory (overlay)
+	modeReport             // a report, or a coordinator of workers: nothing is asked either
 )
 
 // ErrStopped is wrapped by Do's error when the run had to stop before its end;
@@ -128,7 +128,7 @@ func (j *Job) load(ctx context.Context) (err error) {
 
 // stop ends the run: what is in flight is finished, nothing more is sent.
 func (j *Job) stop(why error) {
-	ends := j.ends()
+	ends := j.ends() // before cancel, which ends j.ctx too
 	j.cancel(fmt.Errorf("%w: %w", ErrStopped, advised(why)))
 	if !ends {
 		j.guard.announce(why)
@@ -253,7 +253,7 @@ func (j *Job) lockNames(plans []mapping.Plan) (names []string) {
 		if plan.Client == (mapping.Identity{}) || len(plan.Steps) == 0 || len(plan.Problems) > 0 || j.leavesOut(plan) != "" {
 			continue
 		}
-		names = append(names, j.owner(plan.Client).LockName())
+		names = append(names, j.clientKey(plan.Client).LockName())
 		for _, address := range mapping.Addresses(plan.Addresses) {
 			names = append(names, ledger.AddressLockName(j.Environment, address))
 		}
@@ -307,7 +307,7 @@ func (j *Job) loadErased() (err error) {
 
 // erased returns why an erased client is left out; "" for others.
 func (j *Job) erased(who mapping.Identity) string {
-	_, at, ok := j.erasures.Find(j.owner(who))
+	_, at, ok := j.erasures.Find(j.clientKey(who))
 	if !ok {
 		return ""
 	}
@@ -319,7 +319,7 @@ func (j *Job) readSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
 	if plan.Client == (mapping.Identity{}) {
 		return nil, nil
 	}
-	return j.Ledger.Steps(uninterrupted, j.owner(plan.Client), j.Binding.Mapping().Name.Text)
+	return j.Ledger.Steps(uninterrupted, j.clientKey(plan.Client), j.Binding.Mapping().Name.Text)
 }
 
 // hasContacts reports whether a person may be in the plans of several clients.
@@ -329,16 +329,16 @@ func (j *Job) hasContacts() bool { return len(j.Binding.Mapping().Contacts) > 0 
 // row.
 func (j *Job) runID(plan mapping.Plan) string { return j.Runs[plan.Rows[0].Table()] }
 
-func (j *Job) owner(who mapping.Identity) ledger.ClientKey {
+func (j *Job) clientKey(who mapping.Identity) ledger.ClientKey {
 	return ledger.ClientKey{Environment: j.Environment, Space: who.Space, Client: who.Key}
 }
 
 // stepID returns a step's full name in the ledger. The client step is shared by all mappings, and by
 // all clients who have that client as a further contact.
 func (j *Job) stepID(who mapping.Identity, key string) ledger.StepID {
-	id := ledger.StepID{ClientKey: j.owner(who), Mapping: j.Binding.Mapping().Name.Text, Step: key}
+	id := ledger.StepID{ClientKey: j.clientKey(who), Mapping: j.Binding.Mapping().Name.Text, Step: key}
 	if contact, own, ok := mapping.ContactOf(key); ok {
-		id.ClientKey, id.Step = j.owner(contact), own
+		id.ClientKey, id.Step = j.clientKey(contact), own
 	}
 	if id.Step == string(mapping.ClientStep) {
 		id.Mapping = ""
@@ -402,7 +402,7 @@ type Dispatcher interface {
 	// Collect calls do with groups that are finished, if any, and forgets them when that succeeds. When
 	// the run stops, workers begin nothing more, and groups that no worker carries out are finished too.
 	Collect(ctx context.Context, stops bool, do func(groups map[int64][]byte) error) error
-	// Check has other workers carry out what workers that are gone have begun. The error also says
-	// that fewer groups than out are left. It returns how many workers carry groups out.
+	// Check gives the groups of dead workers to others, and returns how many workers have groups at work. It
+	// fails when fewer groups than out are left in the database.
 	Check(ctx context.Context, out int) (workers int, err error)
 }

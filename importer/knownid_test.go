@@ -84,7 +84,7 @@ func (run sheetRun) by(t *testing.T, do func(*importer.Job, context.Context, ite
 		rows = append(rows, ids.Replace(row))
 	}
 	records := spooled(t, asRead(recordsOf(rows...)))
-	survey, err := importer.Take(t.Context(), job.Binding, records, true)
+	survey, err := importer.NewSurvey(t.Context(), job.Binding, records, true)
 	if err != nil {
 		t.Fatal(err)
 	}

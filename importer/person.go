@@ -179,8 +179,8 @@ func (j *Job) addressOwner(who mapping.Identity, asked, sent []string) (owner le
 	sent = slices.DeleteFunc(slices.Clone(sent), func(address string) bool { return slices.Contains(asked, address) })
 	owners, err := j.Ledger.AddressOwners(uninterrupted, j.Environment, slices.Concat(asked, sent))
 	for _, o := range owners {
-		counts := o.IsKey() || slices.Contains(asked, o.Address) && (o.LookedUp || o.InDoubt() || slices.Contains(j.Runs, o.Run))
-		if counts && o.ClientKey != j.owner(who) && o.State != ledger.Refused {
+		counts := o.IsKey() || slices.Contains(asked, o.Address) && (o.LookedUp || o.IsUncertain() || slices.Contains(j.Runs, o.Run))
+		if counts && o.ClientKey != j.clientKey(who) && o.State != ledger.Refused {
 			return o, true, nil
 		}
 	}
@@ -231,7 +231,7 @@ func (r *clientRun) adopt(d *decision, id string) {
 	r.ids[d.step.Key] = id
 	d.known.To, d.known.ID, d.known.Via = ledger.Done, id, ledger.ViaAdopted
 	d.action, d.why = adopted, ""
-	if r.job.mode == dry {
+	if r.job.mode == modeDry {
 		d.action = willAdopt
 	}
 	d.noteURL(r.job.Binding.Mapping().V1())
@@ -262,7 +262,7 @@ func (r *clientRun) isStale(d decision, asOf time.Time) bool {
 // leaves in the slot, and so does the creating request.
 func (r *clientRun) inTurn(ctx context.Context) (context.Context, error) {
 	crowd := time.Duration(ClientsAtOnce(r.job.Concurrency)) * r.job.Service.Spacing() // until all have sent a request
-	if r.slot == nil && r.job.mode != dry && crowd > lookupFresh {
+	if r.slot == nil && r.job.mode != modeDry && crowd > lookupFresh {
 		for _, by := range waysOf(r.plan.Lookup) { // before the slot: other clients wait for what is learnt
 			if err := r.job.lookups.learn(ctx, by); err != nil {
 				return ctx, err
@@ -280,10 +280,10 @@ func (r *clientRun) find(ctx context.Context) error {
 	first := &r.decisions[0]
 	ctx = apiclient.WithSlot(ctx, r.slot)
 	switch {
-	case r.wasContact(), r.job.mode == projects && r.wasLeftOut():
+	case r.wasContact(), r.job.mode == modeReport && r.wasLeftOut():
 		first.action, first.mapping, first.lookup = send, false, lookedUp{id: first.known.ID}
 		return r.applyLookUp(first)
-	case ctx.Err() != nil, r.job.mode == projects, r.taken && first.action == undecided:
+	case ctx.Err() != nil, r.job.mode == modeReport, r.taken && first.action == undecided:
 	case first.action == undecided && r.job.ifKnown(r.plan) != mapping.Create:
 		return r.reconcile(ctx, first)
 	case first.action == send && r.job.looksUp(r.plan):
@@ -303,7 +303,7 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 	case owned:
 		why, advice := refusal(owner, r.plan.Client)
 		first.reject(why, "another client has the same address", advice)
-	case j.mode == dry && j.NoLookup:
+	case j.mode == modeDry && j.NoLookup:
 		return nil
 	default:
 		if ctx, err = r.inTurn(ctx); err == nil {
@@ -312,7 +312,7 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 		if err != nil {
 			return err
 		}
-		if j.mode == carriesOut {
+		if j.mode == modeRun {
 			j.seeLookUp(ctx, first.lookup)
 		}
 		if err := r.applyLookUp(first); err != nil {
@@ -326,8 +326,8 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 	case first.action == rejected:
 		r.lookedUp = true
 		event := r.event(*first, ledger.Refused)
-		event.Reason, event.ID, event.Answer = first.saying, first.lookup.id, ledger.Words(first.why, first.advice)
-		return r.record(event)
+		event.Reason, event.ID, event.Answer = first.logReason, first.lookup.id, ledger.Words(first.why, first.advice)
+		return r.recordNow(event)
 	case first.lookup.id == "":
 		return nil
 	}
@@ -338,7 +338,7 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 	if r.reused {
 		skipActivities(r.decisions, j.Binding)
 	}
-	return r.record(event)
+	return r.recordNow(event)
 }
 
 // believable is the default of Job.Believable: how old an uncertain attempt must be before a look-up
@@ -473,7 +473,7 @@ func (r *clientRun) findAgain(ctx context.Context, d *decision, v apiclient.Verd
 // later run either, long enough after the first time, it is sent again as a new client.
 func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 	j := r.job
-	if j.mode == dry && j.NoLookup {
+	if j.mode == modeDry && j.NoLookup {
 		return nil
 	}
 	was := j.sentLookup(r.plan, *d)
@@ -504,7 +504,7 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 			return nil
 		}
 		d.why = reasonNotFound
-		return r.record(r.notFound(*d, ""))
+		return r.recordNow(r.notFound(*d, ""))
 	case now.id == "":
 		d.action, d.lookup = send, now
 		return nil
@@ -531,7 +531,7 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 	if d.compare(j.Binding); d.action == unchanged {
 		d.action = action // the client was asked for with the data that the sheet has now
 	}
-	return r.record(event)
+	return r.recordNow(event)
 }
 
 // lookUndecided looks up a client whose creation is in doubt. sent is what the addresses find with
@@ -625,7 +625,7 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 		r.ids[d.step.Key] = event.ID // the client's claim by another mapping
 		return stepOutcome{Step: d.step, Status: result.Unchanged, ID: event.ID}, nil
 	}
-	if ctx.Err() != nil || r.job.mode == projects {
+	if ctx.Err() != nil || r.job.mode == modeReport {
 		return r.projected(ctx, d), nil
 	}
 	why, advice, err := r.refuseKnownID(d, event)
@@ -641,7 +641,7 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 		return stepOutcome{Step: d.step, Status: result.Failed, Error: why, Advice: advice}, nil
 	}
 	r.pending = append(r.pending, event)
-	if r.job.mode == dry { // so that the client's next step meets it
+	if r.job.mode == modeDry { // so that the client's next step meets it
 		if err := r.commit(); err != nil {
 			return stepOutcome{}, err
 		}
@@ -661,7 +661,7 @@ func (r *clientRun) refuseKnownID(d decision, event ledger.Event) (why, advice s
 		if err != nil {
 			return "", "", err
 		}
-		if owned && o.InDoubt() {
+		if owned && o.IsUncertain() {
 			why, advice = refusal(o, r.plan.Client)
 			return why, advice, nil
 		}

@@ -316,9 +316,9 @@ func knownRows(plan mapping.Plan, made ids, url string) []result.Row {
 	return rows
 }
 
-// withoutURL reports whether the answer that should have a client's redirect url has none. For the
+// answerLacksURL reports whether the answer that should have a client's redirect url has none. For the
 // first client of a run that means a wrong pointer, not a wrong row.
-func withoutURL(o clientOutcome, v1 bool) bool {
+func answerLacksURL(o clientOutcome, v1 bool) bool {
 	return slices.ContainsFunc(o.Steps, func(s stepOutcome) bool {
 		link := s.Step.Kind == mapping.LinkStep || v1 && s.Step.Kind == mapping.ClientStep && s.Status == result.Done
 		return link && s.wordless

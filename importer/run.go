@@ -31,9 +31,9 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 	if err := j.load(ctx); err != nil {
 		return err
 	}
-	undone, endDispatch := j.beginDispatch(ctx)
+	toWorkers, endDispatch := j.beginDispatch(ctx)
 	j.fail(j.detectLostLedger(ctx, plans))
-	j.runGroups(ctx, plans, undone)
+	j.runGroups(ctx, plans, toWorkers)
 	endDispatch()
 	if err := j.failed.Load(); err != nil {
 		return *err
@@ -45,9 +45,9 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 }
 
 // runGroups carries plans out, group by group: one after the other until the service has
-// answered, then side by side. With a Dispatcher, groups with work left go to undone as soon as
+// answered, then side by side. With a Dispatcher, groups with work left go to toWorkers as soon as
 // the service has answered for the first client.
-func (j *Job) runGroups(ctx context.Context, plans iter.Seq2[mapping.Plan, error], undone chan<- []mapping.Plan) {
+func (j *Job) runGroups(ctx context.Context, plans iter.Seq2[mapping.Plan, error], toWorkers chan<- []mapping.Plan) {
 	var all errgroup.Group
 	defer all.Wait() // the functions return nil: Job.failed has the first error
 	all.SetLimit(ClientsAtOnce(j.Concurrency))
@@ -58,13 +58,13 @@ func (j *Job) runGroups(ctx context.Context, plans iter.Seq2[mapping.Plan, error
 		case j.failed.Load() != nil:
 			return
 		case j.Dispatch != nil && j.canary.passed.Load() && ctx.Err() == nil && !group.nothingLeft():
-			undone <- group.plans
+			toWorkers <- group.plans
 		case !sideBySide:
-			j.fail(j.runGroup(ctx, group, j.record))
+			j.fail(j.runGroup(ctx, group, j.keepOutcome))
 			sideBySide = j.canary.passed.Load() || j.lookups.answered.Load()
 		default:
 			all.Go(func() error {
-				j.fail(j.runGroup(ctx, group, j.record))
+				j.fail(j.runGroup(ctx, group, j.keepOutcome))
 				return nil
 			})
 		}
@@ -79,7 +79,7 @@ func (j *Job) FirstFailures() problem.List { return j.tally.failures }
 // because of the mapping. Call it after Do or Forecast.
 func (j *Job) Summary() (result.Summary, problem.List, bool) {
 	s := j.summary()
-	s.DryRun = j.mode == dry
+	s.DryRun = j.mode == modeDry
 	for kind, n := range j.sent() { // to what a dry run would send: its look-ups
 		addRequests(&s.Requests, kind, n)
 	}
@@ -157,14 +157,14 @@ func (j *Job) Progress() Progress {
 // not have is not started. It needs no service and records nothing. It returns the counts and the
 // problems of the rows. Call it once, in place of Do.
 func (j *Job) Project(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) (result.Summary, problem.List, error) {
-	j.mode = projects
+	j.mode = modeReport
 	if err := j.loadErased(); err != nil {
 		return result.Summary{}, nil, err
 	}
 	prepare := func(groups [][]mapping.Plan) []*clientRun { return j.prepareClients(slices.Concat(groups...)) }
 	for r, err := range inParallel(chunked(j.grouped(plans), readAhead), prepare) {
 		if err == nil {
-			err = r.project(ctx, j.record)
+			err = r.project(ctx, j.keepOutcome)
 		}
 		if err != nil {
 			return result.Summary{}, nil, err

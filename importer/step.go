@@ -235,7 +235,7 @@ func (r *clientRun) event(d decision, to ledger.State) ledger.Event {
 // from then on.
 func (r *clientRun) identify(e *ledger.Event, d decision) {
 	e.Addresses = d.wanted.Addresses
-	if r.job.mode != dry || r.job.hasContacts() { // else no later client of a dry run asks for it
+	if r.job.mode != modeDry || r.job.hasContacts() { // else no later client of a dry run asks for it
 		e.Data, e.Digest = d.wanted.json(), d.wanted.digest()
 	}
 	if r.job.ifKnown(r.plan) != mapping.Create {
@@ -269,7 +269,7 @@ func (r *clientRun) withdraw(d *decision) {
 	d.known.To = event.To
 }
 
-func (r *clientRun) record(event ledger.Event) error {
+func (r *clientRun) recordNow(event ledger.Event) error {
 	r.pending = append(r.pending, event)
 	return r.commit()
 }
@@ -299,7 +299,7 @@ func (r *clientRun) recoverPanic(err *error) {
 func (r *clientRun) note(events []ledger.Event) {
 	for _, e := range events {
 		s, known := r.latest[e.StepID]
-		if !known && e.ClientKey == r.job.owner(r.plan.Client) {
+		if !known && e.ClientKey == r.job.clientKey(r.plan.Client) {
 			s = r.steps[e.StepID.Step]
 		}
 		r.latest[e.StepID] = s.After(e)
@@ -314,6 +314,7 @@ func (r *clientRun) known(key string) (s ledger.Step, ok bool) {
 	return s, ok
 }
 
+// takeLatest adds the steps of a contact to latest.
 func (r *clientRun) takeLatest(contact map[string]ledger.Step) {
 	for _, s := range contact {
 		r.latest[s.StepID] = s
@@ -324,7 +325,7 @@ func (r *clientRun) takeLatest(contact map[string]ledger.Step) {
 // the ledger does not have is planned, or skipped.
 func (r *clientRun) lines(o clientOutcome) []result.Step {
 	lines := make([]result.Step, 0, len(o.Steps))
-	dryRun := r.job.mode == dry
+	dryRun := r.job.mode == modeDry
 	for _, s := range o.Steps {
 		ofErased, wouldSend := s.Step.Kind == mapping.ContactStep && s.Step.Contact == nil, s.Status == result.Planned && s.ID == "" // else nothing is sent
 		if ofErased || dryRun && !wouldSend {
@@ -376,7 +377,7 @@ func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verd
 		switch o.Status = result.Failed; {
 		case v.Effect == apiclient.NotSent:
 			o.Advice = cmp.Or(v.Hint, adviceNotSent)
-		case unsent(v):
+		case mayRepeat(v):
 			o.Advice = cmp.Or(v.Hint, adviceBusy)
 		default:
 			o.Advice = r.adviceRefusal(d.step, v.Hint)
@@ -409,7 +410,7 @@ func (r *clientRun) projected(ctx context.Context, d decision) stepOutcome {
 		v = r.job.judgeStored(known, r.ids.person(""))
 	}
 	withdrawn := known.Reason == apiclient.StoppedBefore || known.Reason == reasonWithdrawn
-	if known.To == ledger.Refused && !hasWords && unsent(v) && (stopped || v.Stop || withdrawn) {
+	if known.To == ledger.Refused && !hasWords && mayRepeat(v) && (stopped || v.Stop || withdrawn) {
 		return r.job.notStarted(ctx, d, v.Detail)
 	}
 	v.Reason = cmp.Or(strings.TrimSuffix(known.Reason, "; "+v.Hint), v.Reason, "it was not sent")
@@ -446,9 +447,9 @@ func (j *Job) judgeStored(step ledger.Step, clientID string) apiclient.Verdict {
 	return j.Service.JudgeStored(request, stored)
 }
 
-// unsent reports whether a request may be sent again: it was not sent, or was refused for another
+// mayRepeat reports whether a request may be sent again: it was not sent, or was refused for another
 // reason than what it asks for.
-func unsent(v apiclient.Verdict) bool {
+func mayRepeat(v apiclient.Verdict) bool {
 	return v.Effect == apiclient.NotSent || v.Effect == apiclient.Refused && (v.Retry != apiclient.Never || v.Stop)
 }
 

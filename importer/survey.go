@@ -21,7 +21,7 @@ import (
 type Survey struct {
 	Rows    int
 	Clients int
-	Invalid int               // rows with a cell that cannot be used; not counted where Take does not convert
+	Invalid int               // rows with a cell that cannot be used; not counted where NewSurvey does not convert
 	Notes   mapping.CellNotes // cells that make the mapping doubtful
 	Groups  Groups            // the clients who belong together
 
@@ -29,11 +29,11 @@ type Survey struct {
 	rows    spool.Groups     // of each client
 }
 
-// Take makes the first pass over a sheet. It reads every cell, so that a damaged
+// NewSurvey makes the first pass over a sheet. It reads every cell, so that a damaged
 // sheet is noticed before anything is sent. With convert it converts all of them, so
 // that a failing conversion is noticed; a command that sends nothing leaves that
 // to Plans, which converts anyway.
-func Take(ctx context.Context, b *mapping.Binding, rows *spool.Rows, convert bool) (*Survey, error) {
+func NewSurvey(ctx context.Context, b *mapping.Binding, rows *spool.Rows, convert bool) (*Survey, error) {
 	s := &Survey{numbers: map[[16]byte]int{}}
 	people := grouper{asked: map[[16]byte]int32{}}
 	if len(b.Mapping().Contacts) > 0 {

@@ -69,7 +69,7 @@ func plansInMemory(b *mapping.Binding, records []cell.Record) []mapping.Plan {
 
 func surveyed(t testing.TB, b *mapping.Binding, rows *spool.Rows, convert bool) ([]mapping.Plan, *importer.Survey) {
 	t.Helper()
-	survey, err := importer.Take(context.Background(), b, rows, convert)
+	survey, err := importer.NewSurvey(context.Background(), b, rows, convert)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestPlansEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := bind(t, surveyMapping, surveySheet)
 		kept := spooled(t, far(2_000, 2))
-		survey, err := importer.Take(t.Context(), b, kept, true)
+		survey, err := importer.NewSurvey(t.Context(), b, kept, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +121,7 @@ func TestPlansEnd(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := importer.Take(ctx, b, kept, true); err == nil {
+		if _, err := importer.NewSurvey(ctx, b, kept, true); err == nil {
 			t.Error("a pass goes on after its end was asked for")
 		}
 	})
@@ -151,7 +151,7 @@ func TestOpenClientsTakeLittleMemory(t *testing.T) {
 	const times = 3
 	clients := testform.LongOr(12_000, 4_000)
 	b, kept := bind(t, surveyMapping, surveySheet), spooled(t, far(clients, times))
-	survey, err := importer.Take(t.Context(), b, kept, false)
+	survey, err := importer.NewSurvey(t.Context(), b, kept, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,9 +22,9 @@ import (
 // those of runs that share a ledger. So a group that is carried out twice, or begun again after
 // its worker was killed, does no harm.
 
-// beginDispatch returns where plans go that are handed over, and what to call behind
-// the last of them. Without a Dispatcher nothing is.
-func (j *Job) beginDispatch(ctx context.Context) (undone chan<- []mapping.Plan, end func()) {
+// beginDispatch starts the coordinator. It returns the channel for plans to hand over, and a function to
+// call after the last. Without a Dispatcher it starts nothing, and the channel is nil.
+func (j *Job) beginDispatch(ctx context.Context) (toWorkers chan<- []mapping.Plan, end func()) {
 	if j.Dispatch == nil {
 		return nil, func() {}
 	}
@@ -54,17 +54,17 @@ type coordinator struct {
 
 // dispatch hands plans over as they come, and projects groups as they are finished. It returns
 // when all are, or after an error. When ctx is done, groups that no worker has begun are finished too.
-func (c *coordinator) dispatch(ctx context.Context, undone <-chan []mapping.Plan) {
+func (c *coordinator) dispatch(ctx context.Context, toWorkers <-chan []mapping.Plan) {
 	collect, check := time.NewTicker(collectEvery), time.NewTicker(checkEvery)
 	defer collect.Stop()
 	defer check.Stop()
 	defer func() {
-		for range undone { // what comes after an error
+		for range toWorkers { // what comes after an error
 		}
 	}()
 	always, done, open := context.WithoutCancel(ctx), ctx.Done(), true
 	for c.failed.Load() == nil && (open || len(c.out) > 0) {
-		more := undone
+		more := toWorkers
 		if !open || len(c.out) >= mostDispatched && ctx.Err() == nil {
 			more = nil
 		}
@@ -74,8 +74,8 @@ func (c *coordinator) dispatch(ctx context.Context, undone <-chan []mapping.Plan
 				break
 			}
 			groups := [][]mapping.Plan{plans}
-			for len(undone) > 0 && len(groups) < dispatchedAtOnce {
-				groups = append(groups, <-undone)
+			for len(toWorkers) > 0 && len(groups) < dispatchedAtOnce {
+				groups = append(groups, <-toWorkers)
 			}
 			c.fail(c.handOver(ctx, groups))
 		case <-done:
@@ -103,7 +103,7 @@ func (c *coordinator) handOver(ctx context.Context, groups [][]mapping.Plan) err
 		if encoded, err := json.Marshal(plans); err == nil && ctx.Err() == nil {
 			c.last++
 			c.out[c.last], batch[c.last] = true, encoded
-		} else if err := c.runGroup(ctx, group{plans: plans}, c.record); err != nil {
+		} else if err := c.runGroup(ctx, group{plans: plans}, c.keepOutcome); err != nil {
 			return err
 		}
 	}
@@ -129,7 +129,7 @@ func (c *coordinator) project(ctx context.Context, groups map[int64][]byte) erro
 		delete(c.out, number)
 	}
 	for _, r := range c.projector.prepareClients(all) {
-		if err := r.project(ctx, c.record); err != nil {
+		if err := r.project(ctx, c.keepOutcome); err != nil {
 			return err
 		}
 	}

@@ -79,7 +79,7 @@ func start(ctx context.Context, args []string, stdio IO, pace pace) int {
 	if p.stdout = p.Out; asJSON {
 		p.Out = io.Discard
 	}
-	err := p.command(ctx, args)
+	err := p.execute(ctx, args)
 	p.trace.Close()
 	if err != nil && !p.said {
 		printError(p.Err, err)
@@ -104,8 +104,8 @@ func start(ctx context.Context, args []string, stdio IO, pace pace) int {
 	return code
 }
 
-// command runs a command. A panic becomes an error, so that the end of the command is reported like any other.
-func (p *program) command(ctx context.Context, args []string) (err error) {
+// execute runs a command. A panic becomes an error, so that the end of the command is reported like any other.
+func (p *program) execute(ctx context.Context, args []string) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = importer.Caught(v)
@@ -172,8 +172,8 @@ func (p *program) app() *cli.App {
 	return app
 }
 
-// command returns a command. Each line of arguments is a way to use it.
-func command(name, arguments, usage, help string, flags []cli.Flag, action cli.ActionFunc) *cli.Command {
+// newCommand returns a command. Each line of arguments is a way to use it.
+func newCommand(name, arguments, usage, help string, flags []cli.Flag, action cli.ActionFunc) *cli.Command {
 	var uses []string
 	for form := range strings.SplitSeq(arguments, "\n") {
 		uses = append(uses, strings.TrimSpace("claimsheet "+name+" "+form))

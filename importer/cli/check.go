@@ -36,7 +36,7 @@ Examples:
     claimsheet check -m mapping.yaml --rows leads.xlsx`
 
 func (p *program) checkCommand() *cli.Command {
-	return command("check", "[-m FILE] [-e ENVIRONMENT] [--rows] [SHEET…]",
+	return newCommand("check", "[-m FILE] [-e ENVIRONMENT] [--rows] [SHEET…]",
 		"check a mapping; with -e also against the service's templates, with a SHEET against its columns", checkHelp,
 		append(placeFlags(), jsonFlag(), passwordFlag(), traceFlag(),
 			switchFlag("rows", "name every cell of the SHEET that cannot be imported")),

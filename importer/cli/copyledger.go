@@ -27,7 +27,7 @@ Examples:
     claimsheet copy-ledger -e uat --to env:LEDGER_URL`
 
 func (p *program) copyLedgerCommand() *cli.Command {
-	return command("copy-ledger", "[options] --to LEDGER",
+	return newCommand("copy-ledger", "[options] --to LEDGER",
 		"write a copy of the ledger to a new file or database, also while a run works", copyLedgerHelp,
 		append(ledgerFlags(),
 			textFlag("to", "", "the new `LEDGER`: a file that is not there yet, or a database without one")),
@@ -40,7 +40,7 @@ func (p *program) copyLedger(c *cli.Context) error {
 	if to == "" {
 		return problem.New("usage", "claimsheet copy-ledger needs --to, the new ledger").Hinted("claimsheet copy-ledger --to ledger-copy.db")
 	}
-	l, err := p.openLedger(c, (*ledgerSession).read)
+	l, err := p.openLedger(c, (*ledgerSession).openForReading)
 	if err != nil {
 		return err
 	}

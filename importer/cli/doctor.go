@@ -43,7 +43,7 @@ Examples:
     claimsheet doctor -e uat --probe --send --client me@example.com`
 
 func (p *program) doctorCommand() *cli.Command {
-	return command("doctor", "[options]\n--probe [--send --client E-MAIL] [options]",
+	return newCommand("doctor", "[options]\n--probe [--send --client E-MAIL] [options]",
 		"try an environment: secrets, connection, authentication, templates, look-ups; --probe: how it answers", doctorHelp,
 		slices.Concat(withMapping("the mapping `FILE` to check as well; default: none", placeFlags()), ledgerFlag(),
 			[]cli.Flag{
@@ -295,10 +295,10 @@ func (p *program) probe(c *cli.Context, s *load.Session, version apiclient.Versi
 
 // forProbe opens the ledger, as a run does, and its journal. It returns the ledger's name for the environment too.
 func (l *ledgerSession) forProbe(ctx context.Context) (scope string, outcomes *journal.File, err error) {
-	if err := l.find(ctx); err != nil {
+	if err := l.locate(ctx); err != nil {
 		return "", nil, err
 	}
-	if err := l.take(); err != nil {
+	if err := l.openAndReplay(); err != nil {
 		return "", nil, err
 	}
 	if scope, err = l.settleScope(ctx, false); err != nil {

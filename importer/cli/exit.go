@@ -40,7 +40,7 @@ func exitCode(ctx context.Context, err error, rows result.Counts) int {
 		return exitTerminated
 	case ctx.Err() != nil:
 		return exitInterrupted
-	case errors.As(err, new(*incomplete)):
+	case errors.As(err, new(*cannotRun)):
 		return exitStopped
 	case errors.Is(err, ledger.ErrLocked):
 		return exitLocked
@@ -125,11 +125,11 @@ func hintOf(err error) string {
 	return ""
 }
 
-// incomplete is a problem, or a list of them, that kept a run from being made although it was asked for correctly (exit code 3).
-type incomplete struct{ error }
+// cannotRun is a problem, or a list of them, that kept a run from being made although it was asked for correctly (exit code 3).
+type cannotRun struct{ error }
 
 // Unwrap lets the problems be printed with their hints.
-func (i *incomplete) Unwrap() error { return i.error }
+func (i *cannotRun) Unwrap() error { return i.error }
 
 // jsonFlag is the flag of every command that can end with an object on stdout; such a command sets program.object.
 func jsonFlag() cli.Flag {

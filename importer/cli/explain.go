@@ -19,7 +19,7 @@ Examples:
     claimsheet explain new-ledger`
 
 func (p *program) explainCommand() *cli.Command {
-	return command("explain", "[CODE…]", "list the problem codes, or explain one: cause, cure and an example", explainHelp, nil,
+	return newCommand("explain", "[CODE…]", "list the problem codes, or explain one: cause, cure and an example", explainHelp, nil,
 		func(c *cli.Context) error {
 			names, titles, texts := problemCodes()
 			if !c.Args().Present() {

@@ -125,9 +125,9 @@ func (r *importRun) guardNewLedger(ctx context.Context) error {
 		if known, err := r.ledger.knowsWorkbook(ctx, b); err != nil {
 			return err
 		} else if !known {
-			return &incomplete{problem.At(problem.Where{File: b.Path}, "new-ledger",
+			return &cannotRun{problem.At(problem.Where{File: b.Path}, "new-ledger",
 				"is of a run that the ledger %s does not know to its end: the ledger is new, or was restored from before that time, and what was done since would be done again", r.ledger).
-				Hinted("bring the ledger back; or import what the workbook knows: %s; or add --accept new-ledger to create everything again", r.ledger.command("rerun", b.Path))}
+				Hinted("bring the ledger back; or import what the workbook knows: %s; or add --accept new-ledger to create everything again", r.ledger.commandFor("rerun", b.Path))}
 		}
 	}
 	return nil
@@ -175,7 +175,7 @@ func (r *importRun) guardLostRun(ctx context.Context) error {
 			continue // the ledger knows that run after this rerun
 		}
 		err = r.checkNextRun(ctx, b)
-		if errors.As(err, new(*incomplete)) && book != nil {
+		if errors.As(err, new(*cannotRun)) && book != nil {
 			r.lost = err // who is in doubt by another workbook could be taken for a client of this one
 		} else if err != nil {
 			return err
@@ -209,9 +209,9 @@ func (r *importRun) checkNextRun(ctx context.Context, b *workbook.Binding) error
 		"a later run began after the workbook was written, and the ledger does not know all that it created: that could be created again")
 	const byHand = "look in the service for what was created, and add --accept lost-run"
 	if b.NextResults != "" && (next == nil || next.Run != b.Run) {
-		return &incomplete{p.Hinted("run that run's results workbook again first: %s; if it is lost too, %s", r.ledger.command("rerun", b.NextResults), byHand)}
+		return &cannotRun{p.Hinted("run that run's results workbook again first: %s; if it is lost too, %s", r.ledger.commandFor("rerun", b.NextResults), byHand)}
 	}
-	return &incomplete{p.Hinted("bring the ledger back; if it is lost, %s", byHand)}
+	return &cannotRun{p.Hinted("bring the ledger back; if it is lost, %s", byHand)}
 }
 
 // findOwn reads whose results workbook is at path; nil when it is not one of the run's environment.
@@ -306,7 +306,7 @@ func (r *importRun) confirmFirst(ctx context.Context) error {
 	question := fmt.Sprintf("This is the first run of the mapping “%s” in the environment “%s”. It creates up to %d clients at %s.\nContinue?",
 		r.session.Mapping.Name.Text, r.session.Env.Name, clients, r.session.Env.BaseURL)
 	return r.agree(ctx, false, question, "nothing was sent: the first run was not confirmed",
-		"look at it first: "+reports.CommandLine(slices.Insert(o.command(), 2, "--dry-run")))
+		"look at it first: "+reports.CommandLine(slices.Insert(o.words(), 2, "--dry-run")))
 }
 
 // agree asks for confirmation, unless it was given by a flag.
@@ -317,5 +317,5 @@ func (p *program) agree(ctx context.Context, given bool, question, refused, hint
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return &incomplete{problem.New("not-confirmed", "%s", refused).Hinted("%s", hint)}
+	return &cannotRun{problem.New("not-confirmed", "%s", refused).Hinted("%s", hint)}
 }

@@ -25,7 +25,7 @@ Examples:
     claimsheet help run`
 
 func (p *program) helpCommand() *cli.Command {
-	return command("help", "[COMMAND]", "explain a command", helpHelp, nil,
+	return newCommand("help", "[COMMAND]", "explain a command", helpHelp, nil,
 		func(c *cli.Context) error {
 			if name := c.Args().First(); name != "" && c.App.Command(name) == nil {
 				return unknownCommand(c)
@@ -95,7 +95,7 @@ Examples:
     claimsheet version`
 
 func (p *program) versionCommand() *cli.Command {
-	return command("version", "", "print which program this is", versionHelp, nil,
+	return newCommand("version", "", "print which program this is", versionHelp, nil,
 		func(*cli.Context) error {
 			_, err := fmt.Fprintf(p.Out, "claimsheet %s\nbuilt with %s for %s/%s\n", thisVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
@@ -132,7 +132,7 @@ var completionScripts embed.FS
 var completionShells = []string{"bash", "zsh", "fish", "powershell"}
 
 func (p *program) completionCommand() *cli.Command {
-	return command("completion", strings.Join(completionShells, "|"),
+	return newCommand("completion", strings.Join(completionShells, "|"),
 		"print a shell's completion script: "+problem.OrList(completionShells), completionHelp, nil,
 		func(c *cli.Context) error {
 			script, err := completionScripts.ReadFile("completion/claimsheet." + c.Args().First())
@@ -153,7 +153,7 @@ Examples:
     claimsheet schema mapping > mapping.schema.json`
 
 func (p *program) schemaCommand() *cli.Command {
-	return command("schema", "mapping | environments",
+	return newCommand("schema", "mapping | environments",
 		"print the JSON Schema of mapping files or environments files, for editors", schemaHelp, nil,
 		func(c *cli.Context) error {
 			schemas := map[string]func() []byte{"mapping": mapping.Schema, "environments": environment.Schema}
@@ -178,7 +178,7 @@ func (p *program) complete(ctx context.Context, args []string) {
 		p.typed[last] = "-" // the beginning of a flag, and not what the library takes -- for
 	}
 	if len(p.typed) > 0 && !slices.Contains(p.typed, "--") { // behind -- the library would carry out the command
-		_ = p.command(ctx, append(p.typed, completionFlag))
+		_ = p.execute(ctx, append(p.typed, completionFlag))
 	}
 }
 

@@ -42,7 +42,7 @@ Examples:
     claimsheet history -e uat --purge --older-than 90d`
 
 func (p *program) historyCommand() *cli.Command {
-	return command("history", "[options] [CLIENT-KEY]\n--purge --older-than DAYS [options]\n--forget CLIENT-KEY [options]",
+	return newCommand("history", "[options] [CLIENT-KEY]\n--purge --older-than DAYS [options]\n--forget CLIENT-KEY [options]",
 		"the runs, or all that is known about one client; --purge and --forget remove personal data", historyHelp,
 		append(ledgerFlags(),
 			jsonFlag(),
@@ -55,9 +55,9 @@ func (p *program) historyCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			open := (*ledgerSession).read
+			open := (*ledgerSession).openForReading
 			if c.Bool("purge") || c.IsSet("forget") {
-				open = (*ledgerSession).take
+				open = (*ledgerSession).openAndReplay
 			}
 			l, err := p.openLedger(c, open)
 			switch {
@@ -340,7 +340,7 @@ func (c clientJSON) print(l *ledgerSession) {
 		url = url || s.URL
 	}
 	if url {
-		fmt.Fprintf(w, "\nThe redirect url is not shown; the results workbook has it: %s\n", l.command("report"))
+		fmt.Fprintf(w, "\nThe redirect url is not shown; the results workbook has it: %s\n", l.commandFor("report"))
 	}
 }
 
@@ -420,7 +420,7 @@ func (l *ledgerSession) purge(ctx context.Context, days int, yes bool) error {
 	fmt.Fprintf(l.Out, "  requests, answers and redirect urls, of steps  %d\n", removed.Steps)
 	if unsettled > 0 {
 		fmt.Fprintf(l.Out, "%s and kept, because an answer may have an id; decide with %s, then purge again\n",
-			stepsAre(unsettled, "uncertain"), l.command("settle"))
+			stepsAre(unsettled, "uncertain"), l.commandFor("settle"))
 	}
 	fmt.Fprintln(l.Out, "Results workbooks are not in the state folder: remove those that are no longer needed.")
 	return nil
@@ -464,9 +464,9 @@ func (l *ledgerSession) forget(ctx context.Context, key string, yes bool) error 
 		}
 		return nil
 	})
-	if errors.Is(err, ledger.ErrUnsettled) {
+	if errors.Is(err, ledger.ErrUncertain) {
 		return problem.New("client-undecided", "the client has a step that may or may not have been created; once the client is erased, nobody can look for it").
-			Hinted("decide it first: %s", l.command("settle"))
+			Hinted("decide it first: %s", l.commandFor("settle"))
 	}
 	if err != nil {
 		return err

@@ -33,7 +33,7 @@ Examples:
 
 func (p *program) initCommand() *cli.Command {
 	flags := placeFlags()[1:] // there is no mapping yet
-	return command("init", "[-e ENVIRONMENT] [options] SHEET…",
+	return newCommand("init", "[-e ENVIRONMENT] [options] SHEET…",
 		"propose a first mapping from a sheet's headers and cells and, with -e, the service's templates", initHelp,
 		append(flags,
 			textFlag("api", "", "the `VERSION` of the interface: v1 or v2; default: v1 for an environment with a case_id, else v2"),

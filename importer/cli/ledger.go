@@ -138,8 +138,8 @@ func (l *ledgerSession) close() {
 	l.session.Close()
 }
 
-// command returns a command line of claimsheet for the same place.
-func (l *ledgerSession) command(words ...string) string { return commandLine(l.where, words...) }
+// commandFor returns a command line of claimsheet for the same place.
+func (l *ledgerSession) commandFor(words ...string) string { return commandLine(l.where, words...) }
 
 // openEnvironment chooses the environment of a command that works on the ledger, which must have a state folder.
 func (p *program) openEnvironment(where load.Where) (*ledgerSession, error) {
@@ -148,11 +148,11 @@ func (p *program) openEnvironment(where load.Where) (*ledgerSession, error) {
 	if l.session, err = load.OpenEnvironment(l.where); err != nil {
 		return l, err
 	}
-	return l, l.find(context.Background())
+	return l, l.locate(context.Background())
 }
 
-// find finds out where the ledger is.
-func (l *ledgerSession) find(ctx context.Context) (err error) {
+// locate finds out where the ledger is.
+func (l *ledgerSession) locate(ctx context.Context) (err error) {
 	if l.session.State == "" {
 		return problem.New("no-state", "there is no environments file here, so the state folder is not known").
 			Hinted("name the mapping with -m, the environments file with --environments, or the folder with --state")
@@ -161,7 +161,7 @@ func (l *ledgerSession) find(ctx context.Context) (err error) {
 	return err
 }
 
-// openLedger opens the ledger of the environment with read, take or takeShared until the end of the command. If the environment has no
+// openLedger opens the ledger of the environment with openForReading, openAndReplay or openSharedAndReplay until the end of the command. If the environment has no
 // ledger yet, it opens an empty one in memory, which cannot be written, so that no state folder is made.
 func (p *program) openLedger(c *cli.Context, open func(*ledgerSession) error) (*ledgerSession, error) {
 	l, err := p.openEnvironment(p.where(c))
@@ -185,31 +185,31 @@ func (l *ledgerSession) noRun() error {
 		Hinted("-e names another environment, --state another state folder; this one is %s", l.session.State)
 }
 
-// take locks the ledger, so that nothing changes meanwhile, and records the outcomes in its journal.
-func (l *ledgerSession) take() error {
-	if err := l.lock(); err != nil {
+// openAndReplay locks the ledger, so that nothing changes meanwhile, and records the outcomes in its journal.
+func (l *ledgerSession) openAndReplay() error {
+	if err := l.openForWriting(); err != nil {
 		return err
 	}
 	return l.replayJournal()
 }
 
-// takeShared is take, but runs and workers may write to a ledger in a database meanwhile.
-func (l *ledgerSession) takeShared() error {
+// openSharedAndReplay is openAndReplay, but runs and workers may write to a ledger in a database meanwhile.
+func (l *ledgerSession) openSharedAndReplay() error {
 	l.shared = true
-	return l.take()
+	return l.openAndReplay()
 }
 
-// read opens the ledger for reading, without a lock; other commands may write to it.
-func (l *ledgerSession) read() (err error) {
-	if err := l.requireLedger(); err != nil {
+// openForReading opens the ledger for reading, without a lock; other commands may write to it.
+func (l *ledgerSession) openForReading() (err error) {
+	if err := l.refuseMissingLedger(); err != nil {
 		return err
 	}
 	l.ledger, err = l.openReadOnly(context.Background())
 	return err
 }
 
-// lock opens the ledger for writing and makes one if there was none. It fails with ledger.ErrLocked while another command has it.
-func (l *ledgerSession) lock() error {
+// openForWriting opens the ledger for writing and makes one if there was none. It fails with ledger.ErrLocked while another command has it.
+func (l *ledgerSession) openForWriting() error {
 	release, err := ledger.Lock(l.lockedAt())
 	if found, ok := errors.AsType[problem.Problem](err); ok && l.server != nil && errors.Is(err, ledger.ErrLocked) {
 		found.Hint += " Runs that are to share the ledger need a state folder each (--state)."
@@ -219,7 +219,7 @@ func (l *ledgerSession) lock() error {
 		return err
 	}
 	l.release = release
-	if err = l.requireLedger(); err != nil { // under the lock: another command may have been making the first ledger
+	if err = l.refuseMissingLedger(); err != nil { // under the lock: another command may have been making the first ledger
 		return err
 	}
 	switch {
@@ -242,16 +242,16 @@ func (l *ledgerSession) isThere() (bool, error) {
 	if err != nil || there || !ledger.WasOpened(l.lockedAt()) || l.session.Env.Sandbox {
 		return there, err
 	}
-	return false, &incomplete{problem.At(problem.Where{File: l.String()}, "ledger-missing",
+	return false, &cannotRun{problem.At(problem.Where{File: l.String()}, "ledger-missing",
 		"the ledger is gone, and a file in the state folder, with which it was locked, says that there was one: what was created is not known any more").
 		Hinted("see that its url is right, if it is in a database; bring it back from a backup; or import the results workbooks with claimsheet rerun --yes RESULTS.xlsx, the newest first; " +
 			"if it was moved away on purpose, add --accept ledger-missing to the next run")}
 }
 
-// requireLedger refuses a ledger that is gone, and one that is not there yet while the state
+// refuseMissingLedger refuses a ledger that is gone, and one that is not there yet while the state
 // folder belongs to another. A new one may take its place when the user says so, and when the
 // command takes ids from results workbooks, because it asks before it does so.
-func (l *ledgerSession) requireLedger() error {
+func (l *ledgerSession) refuseMissingLedger() error {
 	if l.accept["ledger-missing"] || len(l.session.Sources) > 0 && l.session.Sources[0].Workbook != nil {
 		return nil
 	}
@@ -262,7 +262,7 @@ func (l *ledgerSession) requireLedger() error {
 	if shared, err := l.sharesFolder(); err != nil || !shared {
 		return err
 	}
-	return &incomplete{problem.At(problem.Where{File: l.String()}, "ledger-missing",
+	return &cannotRun{problem.At(problem.Where{File: l.String()}, "ledger-missing",
 		"there is no ledger here yet, and the state folder belongs to a ledger in another place: if that is this environment's, everything would be created again").
 		Hinted("see that ledger in the environments file, or --ledger, names the right place; to move a ledger: claimsheet copy-ledger; if nothing was ever run in this environment, add --accept ledger-missing, once")}
 }
@@ -275,7 +275,7 @@ func (l *ledgerSession) replayJournal() error {
 		fmt.Fprintf(l.Err, "claimsheet: outcomes recorded that an earlier run had to keep in its journal: %d\n", n)
 	}
 	if err != nil {
-		return &incomplete{err}
+		return &cannotRun{err}
 	}
 	return nil
 }
@@ -287,7 +287,7 @@ func (l *ledgerSession) openJournal() (*journal.File, error) {
 			kind, id)
 	})
 	if err != nil {
-		return nil, &incomplete{err}
+		return nil, &cannotRun{err}
 	}
 	return file, nil
 }
@@ -333,7 +333,7 @@ const movedHint = "if it is the same service at another address, add --accept sa
 	"if it is another service, which knows nothing of these clients, add --accept new-service; each is given once"
 
 func serviceChanged(name, then, now, hint string) error {
-	return &incomplete{problem.New("service-changed", "the base url of the environment “%s” was %s when it last ran, and is %s now", name, then, now).
+	return &cannotRun{problem.New("service-changed", "the base url of the environment “%s” was %s when it last ran, and is %s now", name, then, now).
 		Hinted("%s", hint)}
 }
 

@@ -27,7 +27,7 @@ Examples:
     claimsheet link -e uat L-1001`
 
 func (p *program) linkCommand() *cli.Command {
-	return command("link", "[options] CLIENT-KEY…", "ask for a fresh magic link (version 2) for clients whose link has expired", linkHelp,
+	return newCommand("link", "[options] CLIENT-KEY…", "ask for a fresh magic link (version 2) for clients whose link has expired", linkHelp,
 		append(ledgerFlags(), traceFlag()), p.link)
 }
 
@@ -40,7 +40,7 @@ func (p *program) link(c *cli.Context) error {
 	if err := p.openTrace(c); err != nil {
 		return err
 	}
-	l, err := p.openLedger(c, (*ledgerSession).take)
+	l, err := p.openLedger(c, (*ledgerSession).openAndReplay)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (l *ledgerSession) findLink(ctx context.Context, number int, key string) (l
 	}
 	if link.clientID == "" || link.step.Step == "" {
 		return link, problem.New("link-waits", "the client of key %d has no link yet: the first link is the last step of a client's plan; nothing was sent", number).
-			Hinted("%s decides what is uncertain; then run the sheet again: it sends what is missing, and then the link", l.command("settle"))
+			Hinted("%s decides what is uncertain; then run the sheet again: it sends what is missing, and then the link", l.commandFor("settle"))
 	}
 	return link, nil
 }

@@ -23,7 +23,7 @@ Examples:
     claimsheet listen -e uat --addr 127.0.0.1:8090`
 
 func (p *program) listenCommand() *cli.Command {
-	return command("listen", "[-e ENVIRONMENT] [options]",
+	return newCommand("listen", "[-e ENVIRONMENT] [options]",
 		"receive the service's webhooks about what clients complete; its url is the first line on stdout", listenHelp,
 		append(ledgerFlags(),
 			&cli.StringFlag{Name: "addr", Value: "127.0.0.1:8090", Usage: "the `ADDRESS` to listen on; port 0 takes any free one"}),

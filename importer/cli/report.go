@@ -34,7 +34,7 @@ Examples:
     claimsheet report -e uat -o friday.xlsx 3f9a`
 
 func (p *program) reportCommand() *cli.Command {
-	return command("report", "[options] [RUN]", "write a run's results workbook again, from the ledger and the kept input", reportHelp,
+	return newCommand("report", "[options] [RUN]", "write a run's results workbook again, from the ledger and the kept input", reportHelp,
 		append(ledgerFlags(), passwordFlag(),
 			textFlag("out", "o", "the workbook's `FILE`; default: where the run wrote it, unless a later run did so too")),
 		p.report)
@@ -50,7 +50,7 @@ func (p *program) report(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	l, err := p.openLedger(c, (*ledgerSession).takeShared)
+	l, err := p.openLedger(c, (*ledgerSession).openSharedAndReplay)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (p *program) report(c *cli.Context) error {
 		return err
 	}
 	if written.Aside != "" {
-		console.PrintProblems(p.Err, problem.List{workbookKept(out, written.Aside, l.command("rerun", written.Aside))})
+		console.PrintProblems(p.Err, problem.List{workbookKept(out, written.Aside, l.commandFor("rerun", written.Aside))})
 	}
 	if err := l.ledger.NoteOutput(run.ID, safefile.Absolute(written.Path), written.Digest); err != nil {
 		return err
@@ -121,10 +121,10 @@ func (l *ledgerSession) findRun(ctx context.Context, prefix string) (ledger.Run,
 		return ledger.Run{}, l.noRun()
 	case len(found) == 0:
 		return ledger.Run{}, problem.New("unknown-run", "no run in the environment “%s” has an id that begins with “%s”", l.session.Env.Name, problem.OneLine(prefix)).
-			Hinted("%s lists the runs", l.command("history"))
+			Hinted("%s lists the runs", l.commandFor("history"))
 	case len(found) > 1 && prefix != "":
 		return ledger.Run{}, problem.New("ambiguous-run", "%d runs have ids that begin with “%s”", len(found), problem.OneLine(prefix)).
-			Hinted("write more of the id; %s lists the runs", l.command("history"))
+			Hinted("write more of the id; %s lists the runs", l.commandFor("history"))
 	}
 	return found[0], nil
 }
@@ -138,7 +138,7 @@ func (l *ledgerSession) project(ctx context.Context, run ledger.Run, password st
 		return book, err
 	case run.KeptInput == "" || s.Kept == nil:
 		return book, problem.New("input-purged", "the input of run %s of %s was purged, or never here, so its workbook cannot be written again", run.ID, moment(run.Started)).
-			Hinted("what is known of a client: %s", l.command("history", "CLIENT-KEY"))
+			Hinted("what is known of a client: %s", l.commandFor("history", "CLIENT-KEY"))
 	}
 	m, found := mapping.Parse(run.MappingFile, []byte(s.Kept.Mapping))
 	if len(found) > 0 {

@@ -30,7 +30,7 @@ Examples:
 func (p *program) rerunCommand() *cli.Command {
 	flags := withMapping("the mapping `FILE` (default: that of the run)", placeFlags())
 	flags[1] = textFlag("env", "e", "the `ENVIRONMENT` (default: that of the run)")
-	return command("rerun", "[options] RESULTS.xlsx", "do what is still missing in a results workbook, edited or not", rerunHelp,
+	return newCommand("rerun", "[options] RESULTS.xlsx", "do what is still missing in a results workbook, edited or not", rerunHelp,
 		slices.Concat(flags, ledgerFlag(), []cli.Flag{
 			textFlag("out", "o", "the new results `FILE` (default: the workbook itself)"),
 			switchFlag("yes", "without a ledger: take the ids from the workbook"),
@@ -102,7 +102,7 @@ func (o *runOptions) fromLedger(ctx context.Context, envGiven bool) error {
 	}
 	o.where.Mapping = usualMapping
 	return problem.At(at, "no-mapping", "no ledger in %s knows the run that wrote the workbook, so its mapping must be named", state).
-		Hinted("give the file of the mapping “%s”, or change to the folder whose .claimsheet has the run: %s", book.Mapping, reports.CommandLine(o.command()))
+		Hinted("give the file of the mapping “%s”, or change to the folder whose .claimsheet has the run: %s", book.Mapping, reports.CommandLine(o.words()))
 }
 
 // recordedRun returns a run of the ledger at a place.
@@ -153,13 +153,13 @@ func (r *importRun) compareWorkbook(ctx context.Context) error {
 			"lines of the workbook's sheet Steps are gone, and the ledger does not know what they said: what is done could be done again").
 			Hinted("give the copy that was kept of the workbook, or bring the ledger back: %s", r.ledger)
 	case o.dryRun && c.Missing()+c.Decisions() > 0:
-		return &incomplete{problem.New("dry-run-ledger", "a dry run changes nothing, and the ledger must learn %d steps from the workbook first", c.Missing()+c.Decisions()).
+		return &cannotRun{problem.New("dry-run-ledger", "a dry run changes nothing, and the ledger must learn %d steps from the workbook first", c.Missing()+c.Decisions()).
 			Hinted("leave --dry-run out: decisions in the sheet Steps are recorded then, and you are asked before steps are taken over")}
 	case c.Missing() > 0:
 		question := fmt.Sprintf("The ledger %s does not know %d steps that the workbook shows as done or undecided.\n"+
 			"Take them over from the workbook, so that they are not sent again?", r.ledger, c.Missing())
 		if err := r.agree(ctx, o.yes, question, "nothing was sent: the ledger does not know what the workbook shows as done",
-			"bring the ledger back, or take the ids from the workbook: "+reports.CommandLine(slices.Insert(o.command(), 2, "--yes"))); err != nil {
+			"bring the ledger back, or take the ids from the workbook: "+reports.CommandLine(slices.Insert(o.words(), 2, "--yes"))); err != nil {
 			return err
 		}
 		if err := c.TakeOver(r.run, r.session.Sources[0].Rows()); err != nil {

@@ -42,7 +42,7 @@ func (r *importRun) report(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if summary.UncertainSteps, err = r.ledger.ledger.CountUnsettled(ctx, r.scope, r.session.Mapping.Name.Text); err != nil {
+	if summary.UncertainSteps, err = r.ledger.ledger.CountUncertain(ctx, r.scope, r.session.Mapping.Name.Text); err != nil {
 		return err
 	}
 	if summary.Rows.Total != r.survey.Rows {
@@ -116,7 +116,7 @@ func (r *importRun) printSummary(summary result.Summary, signalled bool) error {
 	if o.quiet {
 		return nil
 	}
-	words := reports.NextSteps{Command: o.command(), Settle: commandWords(o.where, "settle"), Rerun: commandWords(o.where, "rerun")}
+	words := reports.NextSteps{Command: o.words(), Settle: commandWords(o.where, "settle"), Rerun: commandWords(o.where, "rerun")}
 	if r.session.Env.Sandbox {
 		words.Notice = sandboxNotice
 	}
@@ -151,7 +151,7 @@ func (r *importRun) writeWorkbooks(ctx context.Context, whole *result.Summary, p
 	}
 	switch {
 	case len(failed) > 0:
-		return &incomplete{failed}
+		return &cannotRun{failed}
 	case len(r.sheets) == 1:
 		whole.Sheets = nil
 	case len(folders) == 1:
@@ -174,7 +174,7 @@ func (r *importRun) unwritten(s *sheetRun, err error) problem.Problem {
 	if p.Hint != "" {
 		p.Hint += "; "
 	}
-	return p.Hinted("%severy id is safe in the ledger, and this command writes the workbook: %s", p.Hint, r.ledger.command("report", "-o", "FILE", s.record.ID))
+	return p.Hinted("%severy id is safe in the ledger, and this command writes the workbook: %s", p.Hint, r.ledger.commandFor("report", "-o", "FILE", s.record.ID))
 }
 
 // problemsOf returns the problems of one of the run's sheets, without the file in their places: they are shown in its own workbook.
@@ -352,7 +352,7 @@ func (r *importRun) reportBackup(s *sheetRun, written reports.Placement) {
 	if written.Aside == "" {
 		return
 	}
-	kept := workbookKept(s.output, written.Aside, r.ledger.command("rerun", written.Aside))
+	kept := workbookKept(s.output, written.Aside, r.ledger.commandFor("rerun", written.Aside))
 	if r.options.isOfRerun(s.output) {
 		kept.Hint = "the corrections that it had when this rerun began were used"
 	} else if other, err := workbook.Find(written.Aside); err == nil && other != nil && other.CheckEnvironment(r.session.Env.Name, r.scope) != nil {

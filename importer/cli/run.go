@@ -39,7 +39,7 @@ Examples:
     claimsheet run -e uat --limit 3 'exports/*.xlsx'`
 
 func (p *program) runCommand() *cli.Command {
-	return command("run", "[-m FILE] [-e ENVIRONMENT] [options] SHEET…", "import sheets; --dry-run only checks and plans", runHelp,
+	return newCommand("run", "[-m FILE] [-e ENVIRONMENT] [options] SHEET…", "import sheets; --dry-run only checks and plans", runHelp,
 		slices.Concat(placeFlags(), ledgerFlag(), []cli.Flag{
 			textFlag("out", "o", "the results `FILE` (default: SHEET.results.xlsx)"),
 			switchFlag("yes", "do not ask before the first run of a mapping"),
@@ -161,8 +161,8 @@ func given(c *cli.Context, names ...string) (words []string) {
 	return words
 }
 
-// command returns the command of the run, without --dry-run.
-func (o runOptions) command() []string {
+// words returns the command of the run, without --dry-run.
+func (o runOptions) words() []string {
 	words := []string{"run"}
 	if o.workbook != nil {
 		words[0] = "rerun"
@@ -252,9 +252,9 @@ func (r *importRun) load(ctx context.Context) (err error) {
 	if err := r.open(ctx); err != nil {
 		return err
 	}
-	open := r.ledger.lock
+	open := r.ledger.openForWriting
 	if r.options.dryRun {
-		open = r.ledger.read
+		open = r.ledger.openForReading
 	}
 	if r.options.workers {
 		err = r.ledger.needsDatabase()
@@ -298,7 +298,7 @@ func (r *importRun) open(ctx context.Context) (err error) {
 	connection.ReadOnly, connection.Concurrency, connection.Rate = o.dryRun, o.concurrency, o.rate
 	connection.Share = func(ctx context.Context, s *load.Session) (load.Limiter, error) {
 		r.ledger.session = s
-		if err := r.ledger.find(ctx); err != nil {
+		if err := r.ledger.locate(ctx); err != nil {
 			return nil, err
 		}
 		return r.ledger.share(ctx, s)
@@ -384,7 +384,7 @@ func (r *importRun) surveySheets(ctx context.Context) (err error) {
 	for _, sheet := range r.sheets {
 		console.PrintWarnings(r.Err, sheet.layout.warnings())
 		if sheet.layout.rows < o.minRows {
-			return &incomplete{problem.At(problem.Where{File: sheet.source.Book}, "min-rows",
+			return &cannotRun{problem.At(problem.Where{File: sheet.source.Book}, "min-rows",
 				"rows in the sheet: %d, fewer than --min-rows %d: the export is broken", sheet.layout.rows, o.minRows).
 				Hinted("nothing was sent; look at the export")}
 		}
@@ -432,10 +432,10 @@ func (r *importRun) guard(ctx context.Context) error {
 	if r.options.dryRun {
 		n, err := journal.Pending(r.ledger.journal())
 		if err != nil {
-			return &incomplete{err}
+			return &cannotRun{err}
 		}
 		if n > 0 {
-			return &incomplete{problem.New("dry-run-journal", "a dry run changes nothing, and %d outcomes in the journal of an earlier run must be recorded in the ledger first", n).
+			return &cannotRun{problem.New("dry-run-journal", "a dry run changes nothing, and %d outcomes in the journal of an earlier run must be recorded in the ledger first", n).
 				Hinted("leave --dry-run out: the run records them before anything else; claimsheet settle records them, too, and sends nothing")}
 		}
 	} else {
@@ -468,7 +468,7 @@ func (r *importRun) execute(ctx context.Context) (err error) {
 	do := r.job.Forecast
 	if !r.options.dryRun {
 		do = r.job.Do
-		if err := r.record(ctx); err != nil {
+		if err := r.recordStart(ctx); err != nil {
 			return err
 		}
 		if err := r.dispatch(ctx); err != nil {
@@ -482,7 +482,7 @@ func (r *importRun) execute(ctx context.Context) (err error) {
 	err = do(ctx, r.plans())
 	stop()
 	if errors.Is(err, importer.ErrLostLedger) {
-		return &incomplete{problem.New("new-ledger", "%s", err).
+		return &cannotRun{problem.New("new-ledger", "%s", err).
 			Hinted("look for the state folder of earlier runs; or add --accept new-ledger if the ledger is new on purpose")}
 	}
 	if errors.Is(err, importer.ErrStopped) && !r.options.dryRun {
@@ -492,7 +492,7 @@ func (r *importRun) execute(ctx context.Context) (err error) {
 	return err
 }
 
-func (r *importRun) record(ctx context.Context) (err error) {
+func (r *importRun) recordStart(ctx context.Context) (err error) {
 	l := r.ledger.ledger
 	for _, sheet := range r.sheets {
 		if sheet.record.Summary, err = json.Marshal(runSummary{Kept: r.keep(sheet)}); err != nil {

@@ -55,7 +55,7 @@ Examples:
 }
 
 func (p *program) sandboxCommand() *cli.Command {
-	return command("sandbox", "[options]",
+	return newCommand("sandbox", "[options]",
 		"serve the embedded service, for trying things out; its url is the first line on stdout", sandboxHelp(),
 		[]cli.Flag{
 			&cli.StringFlag{Name: "addr", Value: sandbox.DefaultAddress, Usage: "the loopback `ADDRESS` to listen on; port 0 takes any free one; with --like, that of its base_url unless given"},

@@ -39,7 +39,7 @@ Examples:
     claimsheet settle -e uat --created 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11 3`
 
 func (p *program) settleCommand() *cli.Command {
-	return command("settle", "[options]\n[options] --created [ID|URL] STEP…\n[options] --not-created | --give-up | --undo STEP…",
+	return newCommand("settle", "[options]\n[options] --created [ID|URL] STEP…\n[options] --not-created | --give-up | --undo STEP…",
 		"decide what is uncertain; without a decision: list it with numbers", settleHelp,
 		append([]cli.Flag{
 			switchFlag("created", "it exists in the service"),
@@ -71,7 +71,7 @@ func (p *program) settleCommand() *cli.Command {
 // settle lists what is uncertain, or records what the user decides; "" is no decision.
 func (p *program) settle(c *cli.Context, choice settle.Choice) error {
 	ctx := c.Context
-	l, err := p.openLedger(c, (*ledgerSession).takeShared)
+	l, err := p.openLedger(c, (*ledgerSession).openSharedAndReplay)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (p *program) settle(c *cli.Context, choice settle.Choice) error {
 		}
 		fmt.Fprintf(p.Out, "%s: %s\n", problem.OneLine(step.StepID.Step), followUp)
 		if choice != settle.Undo {
-			fmt.Fprintf(p.Out, "   to undo it: %s\n", l.command("settle", "--undo", problem.OneLine(step.Client+":"+step.StepID.Step)))
+			fmt.Fprintf(p.Out, "   to undo it: %s\n", l.commandFor("settle", "--undo", problem.OneLine(step.Client+":"+step.StepID.Step)))
 		}
 	}
 	left, err := settle.Uncertain(ctx, l.ledger, scopes)
@@ -222,7 +222,7 @@ func (l *ledgerSession) describe(doubt settle.UncertainStep) {
 		created = []string{"settle", "--created", number}
 	}
 	for _, words := range [][]string{created, {"settle", "--not-created", number}, {"settle", "--give-up", number}} {
-		fmt.Fprintf(l.Out, "   %s\n", l.command(words...))
+		fmt.Fprintf(l.Out, "   %s\n", l.commandFor(words...))
 	}
 }
 
@@ -272,7 +272,7 @@ func (l *ledgerSession) namedSteps(ctx context.Context, choice settle.Choice, wo
 		old := false // the number of an earlier list, which is never taken for an id
 		if number, err := strconv.ParseInt(word, 10, 64); err == nil {
 			name = "“" + word + "”"
-			if old, err = l.ledger.WasUnsettled(ctx, number); err != nil {
+			if old, err = l.ledger.WasUncertain(ctx, number); err != nil {
 				return nil, "", err
 			}
 		}
@@ -281,26 +281,26 @@ func (l *ledgerSession) namedSteps(ctx context.Context, choice settle.Choice, wo
 			about = append(about, named[0])
 		case len(named) > 1:
 			found = append(found, problem.New("ambiguous-step", "%s names %d steps", name, len(named)).
-				Hinted("use the number that %s shows, or write CLIENT-KEY:NAME", l.command("settle")))
+				Hinted("use the number that %s shows, or write CLIENT-KEY:NAME", l.commandFor("settle")))
 		case choice == settle.Undo:
 			found = append(found, problem.New("not-decided",
 				"there is no decision to undo: %s is no decided step of the environment “%s”, or was sent since", name, l.session.Env.Name).
-				Hinted("write CLIENT-KEY:NAME, as the decision was printed; %s shows what happened", l.command("history", "CLIENT-KEY")))
+				Hinted("write CLIENT-KEY:NAME, as the decision was printed; %s shows what happened", l.commandFor("history", "CLIENT-KEY")))
 		case old:
 			found = append(found, problem.New("old-number", "the step with the number %s is no longer uncertain: it was decided or sent again since", word).
-				Hinted("%s lists what is uncertain now", l.command("settle")))
+				Hinted("%s lists what is uncertain now", l.commandFor("settle")))
 		case choice == settle.WasCreated && value == "":
 			value = word
 		default:
 			found = append(found, problem.New("unknown-step", "%s is not an uncertain step of the environment “%s”", name, l.session.Env.Name).
-				Hinted("%s lists what is uncertain", l.command("settle")))
+				Hinted("%s lists what is uncertain", l.commandFor("settle")))
 		}
 	}
 	switch {
 	case len(found) > 0:
 	case len(about) == 0:
 		found = append(found, problem.New("unknown-step", "no uncertain step is named: the word after the flags is not one; it can only be an id or url").
-			Hinted("%s lists what is uncertain", l.command("settle")))
+			Hinted("%s lists what is uncertain", l.commandFor("settle")))
 	case value != "" && len(about) > 1:
 		found = append(found, problem.New("usage", "an id or url belongs to one step, and %d are named", len(about)).Hinted("decide one at a time"))
 	}

@@ -39,7 +39,7 @@ Examples:
     claimsheet studio -m mapping.yaml -e uat leads.xlsx`
 
 func (p *program) studioCommand() *cli.Command {
-	return command("studio", "[-m FILE] [-e ENVIRONMENT] [options] SHEET…",
+	return newCommand("studio", "[-m FILE] [-e ENVIRONMENT] [options] SHEET…",
 		"make and edit a mapping in the browser, with the sheet in view; its link is the first line on stdout", studioHelp,
 		append(withMapping("the mapping `FILE`, which need not exist yet; default: mapping.yaml in this folder", placeFlags()), passwordFlag(),
 			&cli.StringFlag{Name: "addr", Value: "127.0.0.1:0", Usage: "the `ADDRESS` to listen on, of this computer alone; port 0 takes any free one"}),
@@ -136,7 +136,7 @@ func (s *studioSession) options() (studio.Options, error) {
 			return start(ctx, args, IO{In: strings.NewReader(""), Out: out, Err: log, Env: s.Env}, s.pace)
 		},
 		Job:     s.job,
-		Command: reports.CommandLine(s.given.command()),
+		Command: reports.CommandLine(s.given.words()),
 	}
 	if s.service != nil {
 		o.Service, o.Routes, o.LinkBody = s.service.Service, s.service.Client.Routes(), s.service.Client.LinkBody()
@@ -184,7 +184,7 @@ func (s *studioSession) job(isDryRun bool, mapping, folder string) []string {
 			}
 		}
 	}
-	words := o.command()[1:]
+	words := o.words()[1:]
 	if isDryRun {
 		words = slices.Insert(words, 1, "--dry-run")
 	}

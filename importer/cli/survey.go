@@ -28,7 +28,7 @@ func (p *program) surveyRows(ctx context.Context, s *load.Session, folder string
 		return nil, nil, err
 	}
 	p.closers = append(p.closers, func() { _ = rows.Close() })
-	survey, err = importer.Take(ctx, s.Binding, rows, convert)
+	survey, err = importer.NewSurvey(ctx, s.Binding, rows, convert)
 	return rows, survey, err
 }
 

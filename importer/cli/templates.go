@@ -24,7 +24,7 @@ Examples:
     claimsheet templates -e uat --xlsx templates.xlsx`
 
 func (p *program) templatesCommand() *cli.Command {
-	return command("templates", "[-e ENVIRONMENT] [options]",
+	return newCommand("templates", "[-e ENVIRONMENT] [options]",
 		"list the activity templates of the service and their attributes", templatesHelp,
 		append(withMapping("the mapping `FILE`, whose version and claim type are asked for; default: none", placeFlags()),
 			jsonFlag(),

@@ -30,14 +30,14 @@ Examples:
     claimsheet track -e uat --import completed.csv`
 
 func (p *program) trackCommand() *cli.Command {
-	return command("track", "[options]", "record what the service says about what clients complete, from webhooks and exports", trackHelp,
+	return newCommand("track", "[options]", "record what the service says about what clients complete, from webhooks and exports", trackHelp,
 		append(ledgerFlags(),
 			&cli.StringSliceFlag{Name: "import", Usage: "an export, `FILE`.jsonl or FILE.csv; may be given more than once"}),
 		p.track)
 }
 
 func (p *program) track(c *cli.Context) error {
-	l, err := p.openLedger(c, (*ledgerSession).takeShared)
+	l, err := p.openLedger(c, (*ledgerSession).openSharedAndReplay)
 	if err != nil {
 		return err
 	}

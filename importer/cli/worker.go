@@ -38,7 +38,7 @@ Examples:
     claimsheet worker -e uat --state /var/lib/worker-2 --concurrency 16`
 
 func (p *program) workerCommand() *cli.Command {
-	return command("worker", "[-e ENVIRONMENT] [options]",
+	return newCommand("worker", "[-e ENVIRONMENT] [options]",
 		"carry out clients of runs that other processes coordinate (run --workers)", workerHelp,
 		append(ledgerFlags(), numberFlag("concurrency", "`N` requests of this worker in flight at the service", "the environment's, else 8")),
 		func(c *cli.Context) error {
@@ -139,7 +139,7 @@ func (w *worker) open(ctx context.Context) (err error) {
 	if err = l.needsDatabase(); err != nil {
 		return err
 	}
-	if err := l.takeShared(); err != nil {
+	if err := l.openSharedAndReplay(); err != nil {
 		return err
 	}
 	if w.journal, err = l.openJournal(); err != nil {

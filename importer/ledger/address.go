@@ -17,8 +17,8 @@ type AddressOwner struct {
 	LookedUp bool   // the client is looked up by the address
 }
 
-// InDoubt reports whether it is unknown whether the owner was created.
-func (o AddressOwner) InDoubt() bool {
+// IsUncertain reports whether it is unknown whether the owner was created.
+func (o AddressOwner) IsUncertain() bool {
 	return o.State == Sent || o.State == Uncertain
 }
 
@@ -34,10 +34,10 @@ func hashAddress(address string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// own makes the client of an event the owner of its addresses, but for those of a client who
+// takeAddresses makes the client of an event the owner of its addresses, but for those of a client who
 // exists, may exist or was given up: state 3 is that of clients who do not exist. The
 // intent of a client who is looked up by such an address is rejected.
-func (t *transaction) own(e Event) error {
+func (t *transaction) takeAddresses(e Event) error {
 	for _, address := range e.Addresses {
 		lookedUp := slices.Contains(e.LookedUp, address)
 		if !lookedUp {
@@ -87,7 +87,7 @@ func (t *transaction) rejectAddress(e Event) error {
 			return err
 		}
 		for _, o := range owners {
-			if o.ClientKey != e.ClientKey && o.State != Refused && (o.IsKey() || slices.Contains(e.LookedUp, address) && (o.LookedUp || o.InDoubt())) {
+			if o.ClientKey != e.ClientKey && o.State != Refused && (o.IsKey() || slices.Contains(e.LookedUp, address) && (o.LookedUp || o.IsUncertain())) {
 				return rejected{Taken{Step: e.StepID, Holder: StepID{ClientKey: o.ClientKey, Step: KindClient}, Address: true}}
 			}
 		}

@@ -37,8 +37,8 @@ func (t *transaction) append(e Event) error {
 	if err := t.rejectAddress(e); err != nil {
 		return err
 	}
-	// Without reading, the step is taken to be as this process has left it, or to be new if it is
-	// sent. If the ledger has another row of it, that is read; another process may change it again.
+	// First the row is tried as this process has left it, or as that of a new step for an intent. If the
+	// ledger has another row, it is read and tried again, twice at most: another process may change it.
 	was, open := t.open[e.StepID]
 	assumed := open || e.To == Sent && e.Kind != "" && allows(row{}, e) == nil
 	for range 3 {
@@ -109,7 +109,7 @@ func (t *transaction) advance(was row, e Event) (done bool, err error) {
 			return false, err
 		}
 	}
-	return true, t.own(e)
+	return true, t.takeAddresses(e)
 }
 
 // insert adds the row of a step; isNew is false when the ledger has one already.
@@ -215,7 +215,7 @@ func (l *Ledger) StepWithID(ctx context.Context, e Event) (t Taken, ok bool, err
 func stepWithID(ctx context.Context, db *database, e Event) (t Taken, ok bool, err error) {
 	t.Step = e.StepID
 	if e.ID != "" {
-		found, err := collect(ctx, db, scanRow, stepsOf+`WHERE s.environment = `+numberOf+` AND s.remote_id = ? AND `+hasID, e.Environment, idBytes(e.ID))
+		found, err := collect(ctx, db, scanRow, selectSteps+`WHERE s.environment = `+numberOf+` AND s.remote_id = ? AND `+hasID, e.Environment, idBytes(e.ID))
 		for _, r := range found {
 			if r.StepID != e.StepID && (r.Kind == e.Kind || isUUID(e.ID)) {
 				t.Holder, t.Kind = r.StepID, r.Kind
@@ -227,7 +227,7 @@ func stepWithID(ctx context.Context, db *database, e Event) (t Taken, ok bool, e
 		}
 	}
 	if e.URL != "" {
-		found, err := collect(ctx, db, scanRow, stepsOf+`WHERE s.url = ? AND `+hasURL+` ORDER BY s.id`, e.URL)
+		found, err := collect(ctx, db, scanRow, selectSteps+`WHERE s.url = ? AND `+hasURL+` ORDER BY s.id`, e.URL)
 		for _, r := range found {
 			if r.Environment == e.Environment && r.ClientKey != e.ClientKey {
 				t.Holder, t.URL = r.StepID, true

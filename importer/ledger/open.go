@@ -173,7 +173,7 @@ func open(path string, check bool) (*Ledger, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	w := startWriter(db, conn, path, nil)
+	w := newWriter(db, conn, path, nil)
 	w.file, _ = os.Lstat(path) // SQLite has just opened it
 	go w.work()
 	pool, err := openPool(dsn(path, "ro", "busy_timeout(10000)"))

@@ -67,7 +67,7 @@ type Erasures struct {
 
 // Erasures returns the erased clients of an environment.
 func (l *Ledger) Erasures(ctx context.Context, environment string) (Erasures, error) {
-	owners, err := collect(ctx, l.read, scanClientKey, clientsOf+`AND c.client >= ? AND c.client < ?`,
+	owners, err := collect(ctx, l.read, scanClientKey, selectClients+`AND c.client >= ? AND c.client < ?`,
 		environment, tombstonePrefix, tombstoneEnd)
 	e := Erasures{byHash: map[string]ClientKey{}}
 	for _, o := range owners {
@@ -97,9 +97,9 @@ func Erased(client string) (at time.Time, ok bool) {
 	return t.at, ok
 }
 
-// ErrUnsettled is returned by Forget for a client with a step that is
+// ErrUncertain is returned by Forget for a client with a step that is
 // uncertain: it must be decided first, because afterwards it cannot be looked for.
-var ErrUnsettled = errors.New("a step of the client is uncertain")
+var ErrUncertain = errors.New("a step of the client is uncertain")
 
 // Forget erases a client: it replaces the key by a keyed hash, which Erasures
 // recognises, replaces the names of the steps by hashes, and removes everything else
@@ -126,12 +126,12 @@ func (t *transaction) forgetClient(owner ClientKey, at time.Time) (n int, err er
 	if err != nil {
 		return 0, err
 	}
-	steps, err := collect(context.Background(), t.database, scanRow, stepsOf+`WHERE s.client = ?`, client)
+	steps, err := collect(context.Background(), t.database, scanRow, selectSteps+`WHERE s.client = ?`, client)
 	if err != nil {
 		return 0, err
 	}
 	if slices.ContainsFunc(steps, func(r row) bool { return r.To == Sent || r.To == Uncertain }) {
-		return 0, rejected{ErrUnsettled}
+		return 0, rejected{ErrUncertain}
 	}
 	secret, err := t.secret()
 	if err = errors.Join(err, t.overwrite()); err != nil {

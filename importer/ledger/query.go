@@ -37,12 +37,12 @@ const clientsAtOnce = 64
 // for much less than as many calls cost. Where the ledger has no steps of a client,
 // the map is nil. The clients of one call are read at several moments.
 func (l *Ledger) StepsOfClients(ctx context.Context, environment, mapping string, owners []ClientKey) ([]map[string]Step, error) {
-	return l.stepsOfClients(ctx, stepsOf, scanRow, environment, mapping, owners)
+	return l.stepsOfClients(ctx, selectSteps, scanRow, environment, mapping, owners)
 }
 
 // BriefStepsOfClients is StepsOfClients without the Data and Answer of the steps, for less.
 func (l *Ledger) BriefStepsOfClients(ctx context.Context, environment, mapping string, owners []ClientKey) ([]map[string]Step, error) {
-	return l.stepsOfClients(ctx, briefStepsOf, func(rows *sql.Rows) (row, error) { return scanBrief(rows, mapping) }, environment, mapping, owners)
+	return l.stepsOfClients(ctx, selectBriefSteps, func(rows *sql.Rows) (row, error) { return scanBrief(rows, mapping) }, environment, mapping, owners)
 }
 
 // stepsOfClients reads the numbers of the clients first and then their steps. For a join of both, a server may keep a plan
@@ -103,7 +103,7 @@ func stepRow(ctx context.Context, db *database, id StepID) (r row, ok bool, err 
 		ok = true
 		r, err = scanRow(rows)
 		return err
-	}, stepsOf+`WHERE `+clientIs+` AND s.step = ? AND coalesce(m.name, '') = ?`, id.Environment, id.Client, id.Space, id.Step, id.Mapping)
+	}, selectSteps+`WHERE `+clientIs+` AND s.step = ? AND coalesce(m.name, '') = ?`, id.Environment, id.Client, id.Space, id.Step, id.Mapping)
 	return r, ok, err
 }
 
@@ -129,25 +129,25 @@ func (l *Ledger) Events(ctx context.Context, id StepID) (list []Event, err error
 // StepsOfClient returns all steps of a client: the step client first, then by
 // mapping, the one with the oldest last event first.
 func (l *Ledger) StepsOfClient(ctx context.Context, owner ClientKey) ([]Step, error) {
-	steps, err := collect(ctx, l.read, scanStep, stepsOf+`WHERE `+clientIs+` ORDER BY s.version`, owner.Environment, owner.Client, owner.Space)
+	steps, err := collect(ctx, l.read, scanStep, selectSteps+`WHERE `+clientIs+` ORDER BY s.version`, owner.Environment, owner.Client, owner.Space)
 	slices.SortStableFunc(steps, func(a, b Step) int { return strings.Compare(a.Mapping, b.Mapping) })
 	return steps, err
 }
 
 // stepsOf returns the steps of an environment that a condition selects.
 func (l *Ledger) stepsOf(ctx context.Context, environment, condition string) ([]Step, error) {
-	return collect(ctx, l.read, scanStep, stepsOf+`WHERE s.environment = `+numberOf+` `+condition, environment)
+	return collect(ctx, l.read, scanStep, selectSteps+`WHERE s.environment = `+numberOf+` `+condition, environment)
 }
 
 // Environments returns the environments of which the ledger has runs, uncertain steps, or steps that are
 // done with an id, in alphabetical order.
 func (l *Ledger) Environments(ctx context.Context) ([]string, error) {
 	return collect(ctx, l.read, scanText, `SELECT name FROM names WHERE EXISTS (SELECT 1 FROM steps s WHERE s.environment = names.id AND `+hasID+`)
-		OR EXISTS (SELECT 1 FROM steps s WHERE s.environment = names.id AND `+isUndecided+`) UNION SELECT environment FROM runs ORDER BY 1`)
+		OR EXISTS (SELECT 1 FROM steps s WHERE s.environment = names.id AND `+isUncertain+`) UNION SELECT environment FROM runs ORDER BY 1`)
 }
 
-// clientsOf begins a query for the names of clients.
-const clientsOf = `SELECT e.name, c.space, c.client FROM names e JOIN clients c ON c.environment = e.id WHERE e.name = ? `
+// selectClients begins a query for the names of clients.
+const selectClients = `SELECT e.name, c.space, c.client FROM names e JOIN clients c ON c.environment = e.id WHERE e.name = ? `
 
 // spaceEmail is the key space whose keys ignore case: they are stored in lower
 // case.
@@ -157,7 +157,7 @@ const spaceEmail = "email"
 // their key spaces, and behind them the erased ones who had it, by the keys that the ledger has
 // instead. A key that is an e-mail address ignores case.
 func (l *Ledger) ClientsNamed(ctx context.Context, environment, key string) ([]ClientKey, error) {
-	found, err := collect(ctx, l.read, scanClientKey, clientsOf+`
+	found, err := collect(ctx, l.read, scanClientKey, selectClients+`
 		AND c.client IN (?, ?) AND (c.client = ? OR c.space = ?) ORDER BY c.space`, environment, key, strings.ToLower(key), key, spaceEmail)
 	if err != nil {
 		return nil, err
@@ -175,19 +175,19 @@ func (l *Ledger) ClientsNamed(ctx context.Context, environment, key string) ([]C
 	return found, err
 }
 
-// isUndecided is the condition of the index steps_undecided in schema.sql.
-const isUndecided = `(s.state = 1 OR s.state = 4)`
+// isUncertain is the condition of the index steps_undecided in schema.sql.
+const isUncertain = `(s.state = 1 OR s.state = 4)`
 
-// Unsettled returns the steps of an environment that are uncertain, the
+// UncertainSteps returns the steps of an environment that are uncertain, the
 // longest waiting first. An intent of a request that another process is sending is among them.
-func (l *Ledger) Unsettled(ctx context.Context, environment string) ([]Step, error) {
-	return l.stepsOf(ctx, environment, `AND `+isUndecided+` ORDER BY s.at, s.version`)
+func (l *Ledger) UncertainSteps(ctx context.Context, environment string) ([]Step, error) {
+	return l.stepsOf(ctx, environment, `AND `+isUncertain+` ORDER BY s.at, s.version`)
 }
 
-// CountUnsettled returns how many steps Unsettled returns of a mapping, and of the step client,
+// CountUncertain returns how many steps UncertainSteps returns of a mapping, and of the step client,
 // which all mappings share.
-func (l *Ledger) CountUnsettled(ctx context.Context, environment, mapping string) (int, error) {
-	steps, err := l.Unsettled(ctx, environment)
+func (l *Ledger) CountUncertain(ctx context.Context, environment, mapping string) (int, error) {
+	steps, err := l.UncertainSteps(ctx, environment)
 	return len(slices.DeleteFunc(steps, func(s Step) bool { return s.Mapping != "" && s.Mapping != mapping })), err
 }
 
@@ -210,11 +210,11 @@ func (l *Ledger) Decided(ctx context.Context, environment string) ([]Step, error
 	return l.stepsOf(ctx, environment, `AND (s.via = 3 AND s.state IN (2, 3, 5) OR s.via = 7) ORDER BY s.version DESC`)
 }
 
-// WasUnsettled reports whether a number is or was the Version of an uncertain step.
-func (l *Ledger) WasUnsettled(ctx context.Context, number int64) (was bool, err error) {
+// WasUncertain reports whether a number is or was the Version of an uncertain step.
+func (l *Ledger) WasUncertain(ctx context.Context, number int64) (was bool, err error) {
 	var n int
 	_, err = first(ctx, l.read, []any{&n}, `SELECT (SELECT count(*) FROM history WHERE version = ? AND (state = 1 OR state = 4))
-		+ (SELECT count(*) FROM steps s WHERE `+isUndecided+` AND s.version = ?)`, number, number)
+		+ (SELECT count(*) FROM steps s WHERE `+isUncertain+` AND s.version = ?)`, number, number)
 	return n > 0, err
 }
 
@@ -315,7 +315,7 @@ func (l *Ledger) KnownClients(ctx context.Context, environment string, most int)
 	return n, err
 }
 
-// The names of settings, what users have said about an environment.
+// The names of settings: notes about an environment or, for moved, about the address of a service.
 const (
 	settingTrusted = "trusted" // its ledger is the right one, and not a new one in the place of a lost one
 	settingMoved   = "moved"   // the address under which its entries are
@@ -345,10 +345,9 @@ func (l *Ledger) Moved(ctx context.Context, address string) (service string, ok 
 	return l.setting(ctx, address, settingMoved)
 }
 
-// AnswersReadBy returns the number of the last event before answers of an environment were read
-// by these rules, of which rules is a name of one word. It records them, where the ledger is
-// not open for reading only: all events until now are then before, if the rules are others than
-// those that it was last called with.
+// AnswersReadBy returns the number of the last event whose answer may have been read by other rules; rules
+// is the name of the present ones. If that name is new, it is stored with the number of the newest event. A
+// ledger that is open for reading stores nothing.
 func (l *Ledger) AnswersReadBy(ctx context.Context, environment, rules string) (before int64, err error) {
 	value, _, err := l.setting(ctx, environment, settingRules)
 	name, number, _ := strings.Cut(value, " ")

@@ -33,7 +33,7 @@ func (r row) after(e Event, version int64) row {
 // keepsHistory reports whether the row must be kept when an event follows: it is more than the
 // intent to which the event is the outcome.
 func (r row) keepsHistory(e Event) bool {
-	return r.Version != 0 && (r.To != Sent || r.Run != e.Run || r.Via != own || len(e.Data) > 0 || e.Digest != "")
+	return r.Version != 0 && (r.To != Sent || r.Run != e.Run || r.Via != viaRun || len(e.Data) > 0 || e.Digest != "")
 }
 
 // step is the row as others see it. What became of an intent without an outcome is known only to the
@@ -113,7 +113,7 @@ func joinRuns(table string) string {
 var (
 	stepColumns = `e.name, c.client, c.space, coalesce(m.name, ''), s.step, s.id, s.client, s.kind, ` + stateOf("s")
 	stepTables  = `steps s JOIN clients c ON c.id = s.client JOIN names e ON e.id = s.environment LEFT JOIN names m ON m.id = s.mapping` + joinRuns("s")
-	stepsOf     = `SELECT ` + stepColumns + ` FROM ` + stepTables
+	selectSteps = `SELECT ` + stepColumns + ` FROM ` + stepTables
 )
 
 // numberOf is the number of the text that a parameter is, in a statement.
@@ -145,8 +145,8 @@ func scanStep(rows *sql.Rows) (Step, error) {
 	return r.step(), err
 }
 
-// briefStepsOf is stepsOf for scanBrief. It packs small numbers into one, because a driver takes its time for each column.
-const briefStepsOf = `SELECT s.client, s.step, s.kind + 16 * (s.state + 16 * (s.via + 16 * (s.not_found + 2 * (s.status + 1024 * s.attempts)))),
+// selectBriefSteps is selectSteps for scanBrief. It packs small numbers into one, because a driver takes its time for each column.
+const selectBriefSteps = `SELECT s.client, s.step, s.kind + 16 * (s.state + 16 * (s.via + 16 * (s.not_found + 2 * (s.status + 1024 * s.attempts)))),
 	s.version, s.sent, s.at, coalesce(r.name, ''), s.reason, s.digest, s.remote_id, s.url FROM steps s LEFT JOIN names r ON r.id = s.run `
 
 // scanBrief reads what most clients of a quiet night need, of a step of one mapping, without the client's key.

@@ -106,7 +106,7 @@ CREATE TABLE definitions (
     PRIMARY KEY (environment, mapping)
 ) STRICT, WITHOUT ROWID;
 
--- settings are what users have said about an environment.
+-- settings are notes about an environment, or about the address of a service.
 CREATE TABLE settings (
     environment TEXT NOT NULL,
     name        TEXT NOT NULL,

@@ -54,7 +54,7 @@ func OnServer(s Server) (*Ledger, error) {
 	if s.Write == nil {
 		return l, nil
 	}
-	l.write = startWriter(nil, s.Write, s.Name, &s)
+	l.write = newWriter(nil, s.Write, s.Name, &s)
 	go l.write.work()
 	s.session = rand.Int64()
 	err = l.bare(func(t *transaction) error {

@@ -9,8 +9,8 @@ import (
 // stored.
 const planned State = "planned"
 
-// own is the Via of an event that a run concludes on its own.
-const own = ""
+// viaRun is the Via of an event that a run concludes on its own.
+const viaRun = ""
 
 // rule says to which state a step may go from some others, and by which ways.
 type rule struct {
@@ -27,8 +27,8 @@ func via(ways ...string) []string  { return ways }
 // unless a look-up, a sheet or a person reports it; and that a run never decides on its own to
 // send again what may exist.
 var rules = []rule{
-	{from(planned, Refused), Sent, via(own)},
-	{from(Uncertain), Sent, via(own, ViaRepeatable)}, // own only after a look-up that has not found it; see allows
+	{from(planned, Refused), Sent, via(viaRun)},
+	{from(Uncertain), Sent, via(viaRun, ViaRepeatable)}, // viaRun only after a look-up that has not found it; see allows
 
 	{from(planned), Done, via(ViaAdopted, ViaSheet, ViaWorkbook)},
 	{from(Sent), Done, via(ViaAnswer, ViaAdopted, ViaJournal)},
@@ -37,13 +37,13 @@ var rules = []rule{
 	{from(Done), Done, via(ViaAnswer, ViaAdopted, ViaByHand)}, // a corrected id or url, or a fresh link
 	{from(Closed), Done, via(ViaByHand)},
 
-	{from(planned, Refused), Refused, via(own)}, // before anything is sent: the client exists, and must not
-	{from(Sent), Refused, via(own, ViaAnswer, ViaJournal)},
+	{from(planned, Refused), Refused, via(viaRun)}, // before anything is sent: the client exists, and must not
+	{from(Sent), Refused, via(viaRun, ViaAnswer, ViaJournal)},
 	{from(Uncertain), Refused, via(ViaByHand, ViaJournal)},
 	{from(Done, Closed), Refused, via(ViaByHand)}, // an id of the sheet is withdrawn; a step is opened again
 
-	{from(Sent), Uncertain, via(own, ViaAnswer, ViaJournal, ViaConflict)},
-	{from(Uncertain), Uncertain, via(own, ViaJournal, ViaConflict)}, // a look-up has not found it; an answer that it lacked
+	{from(Sent), Uncertain, via(viaRun, ViaAnswer, ViaJournal, ViaConflict)},
+	{from(Uncertain), Uncertain, via(viaRun, ViaJournal, ViaConflict)}, // a look-up has not found it; an answer that it lacked
 	{from(planned), Uncertain, via(ViaWorkbook)},
 	{from(Refused), Uncertain, via(ViaByHand, ViaWorkbook, ViaConflict)}, // a decision is undone; the service has created it all the same
 	{from(Done, Closed), Uncertain, via(ViaByHand, ViaJournal, ViaConflict)},
@@ -70,11 +70,11 @@ func allows(was row, e Event) error {
 		return slices.Contains(r.from, state) && r.to == e.To && slices.Contains(r.via, e.Via)
 	})
 	switch {
-	case state == Uncertain && e.To == Sent && e.Via == own:
+	case state == Uncertain && e.To == Sent && e.Via == viaRun:
 		allowed = was.NotFound
 	case e.NotFound:
 		allowed = allowed && kind == KindClient && e.To == Uncertain
-	case state == Uncertain && e.To == Uncertain && e.Via == own:
+	case state == Uncertain && e.To == Uncertain && e.Via == viaRun:
 		allowed = was.NotFound // another look-up is not clear
 	}
 	if !allowed {
@@ -88,7 +88,7 @@ func allows(was row, e Event) error {
 var (
 	kinds  = []string{1: KindClient, 2: KindClaim, 3: KindActivity, 4: KindLink, 5: KindContact}
 	states = []State{1: Sent, 2: Done, 3: Refused, 4: Uncertain, 5: Closed}
-	vias   = []string{0: own, 1: ViaAnswer, 2: ViaAdopted, 3: ViaByHand, 4: ViaWorkbook, 5: ViaRepeatable, 6: ViaJournal,
+	vias   = []string{0: viaRun, 1: ViaAnswer, 2: ViaAdopted, 3: ViaByHand, 4: ViaWorkbook, 5: ViaRepeatable, 6: ViaJournal,
 		7: ViaSheet, 8: ViaConflict}
 )
 

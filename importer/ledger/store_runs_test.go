@@ -153,8 +153,8 @@ func (s store) testPurge(t *testing.T) {
 func (s store) testForget(t *testing.T) {
 	id, open := jane("", "client"), jane("loans", "claim/loan/1")
 	l := s.fresh(t, append(story(id), life(open, ledger.Sent)...)...)
-	if _, err := l.Forget(id.ClientKey, noon); !errors.Is(err, ledger.ErrUnsettled) {
-		t.Errorf("while a claim is open: got %v, want ErrUnsettled", err)
+	if _, err := l.Forget(id.ClientKey, noon); !errors.Is(err, ledger.ErrUncertain) {
+		t.Errorf("while a claim is open: got %v, want ErrUncertain", err)
 	}
 	do(t, l.Append(life(open, ledger.Refused)...))
 	other := of("jim@example.com", "", "client")
@@ -216,7 +216,7 @@ func (s store) testTransfer(t *testing.T) {
 	}
 	further := jane("m", "claim/loan/9")
 	do(t, to.Append(finished(further, "k9", "")...))
-	same(t, "intents that were copied", must(to.CountUnsettled(t.Context(), service, "m"))(t), 1)
+	same(t, "intents that were copied", must(to.CountUncertain(t.Context(), service, "m"))(t), 1)
 	do(t, to.Check(t.Context()))
 	if _, err := ledger.Transfer(t.Context(), from, to); err == nil {
 		t.Error("a ledger was copied into one that is not empty")

@@ -38,7 +38,7 @@ func (s store) testInterrupted(t *testing.T) {
 	for range 2 {
 		l = s.open(t, dir, "interrupted")
 		var got []string
-		for _, u := range must(l.Unsettled(t.Context(), service))(t) {
+		for _, u := range must(l.UncertainSteps(t.Context(), service))(t) {
 			got = append(got, fmt.Sprint(u.StepID.Step, " ", u.To, " ", u.Run, " ", u.Digest))
 			if u.Reason == "" {
 				t.Error("an interrupted step does not say why it is uncertain")
@@ -48,13 +48,13 @@ func (s store) testInterrupted(t *testing.T) {
 			}
 		}
 		same(t, "undecided, oldest first", got, []string{"claim/a uncertain r1 d", "claim/c uncertain  "})
-		same(t, "was unsettled", must(l.WasUnsettled(t.Context(), number))(t), true)
+		same(t, "was unsettled", must(l.WasUncertain(t.Context(), number))(t), true)
 		do(t, l.Close())
 	}
 	l = s.open(t, dir, "interrupted")
 	do(t, l.Append(ledger.Event{StepID: open.StepID, To: ledger.Refused, At: noon, Run: "r2", Via: ledger.ViaByHand}))
-	same(t, "undecided", len(must(l.Unsettled(t.Context(), service))(t)), 1)
-	same(t, "its number is an old one", must(l.WasUnsettled(t.Context(), number))(t), true)
+	same(t, "undecided", len(must(l.UncertainSteps(t.Context(), service))(t)), 1)
+	same(t, "its number is an old one", must(l.WasUncertain(t.Context(), number))(t), true)
 	var got []string
 	for _, e := range must(l.Events(t.Context(), open.StepID))(t) {
 		got = append(got, fmt.Sprint(e.To, " ", e.Run))
@@ -62,9 +62,9 @@ func (s store) testInterrupted(t *testing.T) {
 	same(t, "its events", got, []string{"sent r1", "refused r2"})
 }
 
-// testUnsettled: a number is never that of another step, nor of a later attempt. Steps of the
+// testUncertain: a number is never that of another step, nor of a later attempt. Steps of the
 // client count for every mapping.
-func (s store) testUnsettled(t *testing.T) {
+func (s store) testUncertain(t *testing.T) {
 	l := s.fresh(t)
 	uncertain := func(id ledger.StepID, at time.Time) {
 		t.Helper()
@@ -75,7 +75,7 @@ func (s store) testUnsettled(t *testing.T) {
 	numbers := func() map[string]int64 {
 		t.Helper()
 		list := map[string]int64{}
-		for _, u := range must(l.Unsettled(t.Context(), service))(t) {
+		for _, u := range must(l.UncertainSteps(t.Context(), service))(t) {
 			list[u.StepID.Step] = u.Version
 		}
 		return list
@@ -83,7 +83,7 @@ func (s store) testUnsettled(t *testing.T) {
 	one, two := jane("loans", "claim/loan/1"), jane("loans", "claim/loan/2")
 	uncertain(two, noon.Add(time.Minute))
 	uncertain(one, noon)
-	same(t, "the longest waiting first", must(l.Unsettled(t.Context(), service))(t)[0].StepID, one)
+	same(t, "the longest waiting first", must(l.UncertainSteps(t.Context(), service))(t)[0].StepID, one)
 	first := numbers()
 	do(t, l.Append(ledger.Event{StepID: one, To: ledger.Refused, At: noon, Via: ledger.ViaByHand}))
 	same(t, "the other keeps its number", numbers(), map[string]int64{two.Step: first[two.Step]})
@@ -92,15 +92,15 @@ func (s store) testUnsettled(t *testing.T) {
 		t.Errorf("the number %d was that of another state before", again)
 	}
 	for number, want := range map[int64]bool{first[one.Step]: true, first[two.Step]: true, 1: false, 9999: false} {
-		same(t, "was unsettled", must(l.WasUnsettled(t.Context(), number))(t), want)
+		same(t, "was unsettled", must(l.WasUncertain(t.Context(), number))(t), want)
 	}
 	do(t, l.Append(life(jane("loans", "claim/loan/3"), ledger.Sent, ledger.Refused)...))
 	do(t, l.Append(life(jane("loans", "claim/loan/4"), ledger.Sent)...))
 	uncertain(jane("", "client"), noon)
 	for mapping, want := range map[string]int{"loans": 4, "cards": 1} {
-		same(t, mapping, must(l.CountUnsettled(t.Context(), service, mapping))(t), want)
+		same(t, mapping, must(l.CountUncertain(t.Context(), service, mapping))(t), want)
 	}
-	same(t, "elsewhere", must(l.CountUnsettled(t.Context(), elsewhere, "loans"))(t)+len(must(l.Unsettled(t.Context(), elsewhere))(t)), 0)
+	same(t, "elsewhere", must(l.CountUncertain(t.Context(), elsewhere, "loans"))(t)+len(must(l.UncertainSteps(t.Context(), elsewhere))(t)), 0)
 }
 
 // testCallersAtOnce: calls that wait at the same time share commits, one that is refused does not affect the others,

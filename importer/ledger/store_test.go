@@ -30,7 +30,7 @@ func (s store) test(t *testing.T) {
 		"StepFollowsFromEvents":  s.testStepFollowsFromEvents,
 		"LookUpKeepsTheAnswer":   s.testLookUpKeepsTheAnswer,
 		"Interrupted":            s.testInterrupted,
-		"Unsettled":              s.testUnsettled,
+		"Uncertain":              s.testUncertain,
 		"EveryTransition":        s.testEveryTransition,
 		"NotFound":               s.testNotFound,
 		"CallersAtOnce":          s.testCallersAtOnce,

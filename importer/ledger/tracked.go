@@ -124,7 +124,7 @@ func (t *transaction) findTracked(e Tracked, environments []string, name func(St
 	if e.Activity == "" {
 		return of, true, nil
 	}
-	activities, err := collect(context.Background(), t.database, scanRow, stepsOf+`WHERE s.client = ? AND s.kind = ?`, of.client, code(kinds, KindActivity))
+	activities, err := collect(context.Background(), t.database, scanRow, selectSteps+`WHERE s.client = ? AND s.kind = ?`, of.client, code(kinds, KindActivity))
 	activities = slices.DeleteFunc(activities, func(r row) bool { return !strings.HasSuffix(r.StepID.Step, end) || name(r.step()) != e.Activity })
 	if len(activities) == 1 { // else it may be any of several
 		of = activities[0]

@@ -87,14 +87,14 @@ func ClaimOf(step string) string {
 	return ""
 }
 
-// The kinds of a step, for Event.Kind and RunStep.Kind.
+// The kinds of a step, for Event.Kind and result.Step.Kind.
 const (
 	KindClient   = "client"
 	KindClaim    = "claim"
 	KindActivity = "activity"
 	KindLink     = "link"
 
-	// KindContact is the kind of a RunStep that is the step client of another client,
+	// KindContact is the kind of a result.Step that is the step client of another client,
 	// who is a contact of this one. No step of the ledger has it.
 	KindContact = "contact"
 )
@@ -151,7 +151,7 @@ func Words(why, advice string) []byte { return []byte(wordsHead + why + "\n" + a
 func (e Event) Words() (why, advice string, ok bool) {
 	words, ok := strings.CutPrefix(string(e.Answer), wordsHead)
 	why, advice, _ = strings.Cut(words, "\n")
-	return why, advice, ok && e.Via == own && !e.NotFound
+	return why, advice, ok && e.Via == viaRun && !e.NotFound
 }
 
 // wordsHead begins Words. No kept answer of a service has it: apiclient keeps no body that is not text.
@@ -186,7 +186,7 @@ func (s Step) After(e Event) Step {
 		now.Attempts++
 		return now
 	}
-	if e.To == Refused && e.Via == own { // nothing was created, and what was found before does not count
+	if e.To == Refused && e.Via == viaRun { // nothing was created, and what was found before does not count
 		return now
 	}
 	if e.Status == 0 && e.To != Refused { // it stays that of the answer

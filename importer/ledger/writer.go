@@ -280,8 +280,8 @@ type transaction struct {
 // mostKept bounds the clients and the intents that are kept in memory.
 const mostKept = 10_000
 
-// startWriter starts the writer of a ledger.
-func startWriter(db *sql.DB, conn *sql.Conn, path string, server *Server) *writer {
+// newWriter returns the writer of a ledger; the caller starts its goroutine, work.
+func newWriter(db *sql.DB, conn *sql.Conn, path string, server *Server) *writer {
 	t := &transaction{database: newDatabase(conn, server), conn: conn, path: path, held: map[int64]bool{}}
 	t.forget()
 	return &writer{db: db, tx: t, queue: make(chan job, queueLength), ended: make(chan struct{})}

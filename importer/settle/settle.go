@@ -215,7 +215,7 @@ type UncertainStep struct {
 func Uncertain(ctx context.Context, l *ledger.Ledger, environments []string) ([]UncertainStep, error) {
 	var steps []UncertainStep
 	for _, environment := range environments {
-		uncertain, err := l.Unsettled(ctx, environment)
+		uncertain, err := l.UncertainSteps(ctx, environment)
 		if err != nil {
 			return nil, err
 		}

@@ -110,7 +110,7 @@ func (v *verdict) plan(ctx context.Context, done *atomic.Int64) (err error) {
 		}
 	}()
 	book, bound := v.of.book, v.of.bound
-	survey, err := importer.Take(ctx, bound.Binding, book.rows, false)
+	survey, err := importer.NewSurvey(ctx, bound.Binding, book.rows, false)
 	if err != nil {
 		return err
 	}

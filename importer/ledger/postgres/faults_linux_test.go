@@ -100,7 +100,7 @@ func TestConnectionCut(t *testing.T) {
 		}
 		again := open(t, a)
 		do(t, again.Check(t.Context()))
-		n, err := again.CountUnsettled(t.Context(), claim(1).Environment, claim(1).Mapping)
+		n, err := again.CountUncertain(t.Context(), claim(1).Environment, claim(1).Mapping)
 		do(t, err)
 		if known, are := int(acknowledged.Load()), n-before; are < known || are > known+4 {
 			t.Errorf("%d intents were acknowledged, and %d are there", known, are)
