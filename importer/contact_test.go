@@ -71,7 +71,7 @@ func TestContactInDoubtIsForeseen(t *testing.T) {
 		"decided: not created":   {contactEvents(sent, "uncertain", "refused, by hand"), false, false, "done done done", "3 2"},
 		"not created, and known": {contactEvents(sent, "uncertain", "refused, by hand"), false, true, "done done done", "2 2"},
 		"decided: given up":      {contactEvents(sent, "uncertain", "closed, by hand"), false, false, "failed failed failed", "2 0"},
-		"undone: in doubt":    {contactEvents(sent, "uncertain", "refused, by hand", "uncertain, by hand"), false, false, "uncertain uncertain uncertain", "2 0"},
+		"undone: in doubt":       {contactEvents(sent, "uncertain", "refused, by hand", "uncertain, by hand"), false, false, "uncertain uncertain uncertain", "2 0"},
 		"refused":                {contactEvents(sent, "refused"), false, false, "done done done", "3 2"},
 	} {
 		for _, dry := range []bool{true, false} {
