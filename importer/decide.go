@@ -41,7 +41,7 @@ const (
 type decision struct {
 	step      *mapping.Step // the plan's, or a changed copy
 	known     ledger.Step   // as the ledger has it, and what has changed since; the zero Step when it does not know the step
-	wanted    *wanted       // what the step asks for
+	wanted    *wanted       // what the step asks for; nil if the ledger did not know the step: see Job.wanted
 	action    action
 	why       string        // for the workbook; "" where the action says all
 	logReason string        // of rejected: why, without personal data; "" for none
@@ -117,7 +117,10 @@ func contactsNeeded(step *mapping.Step) []string {
 
 // decideStep is decide for one step, without what depends on the others.
 func decideStep(plan mapping.Plan, step *mapping.Step, known map[string]ledger.Step, b *mapping.Binding) decision {
-	d := decision{step: step, known: known[step.Key], wanted: wantedOf(plan, step, b.Mapping().Name.Text)}
+	d := decision{step: step, known: known[step.Key]}
+	if d.known.To != "" {
+		d.wanted = wantedOf(plan, step, b.Mapping().Name.Text)
+	}
 	switch d.known.To {
 	case ledger.Done:
 		d.compare(b)

@@ -577,7 +577,7 @@ func (j *Job) sentLookup(plan mapping.Plan, d decision) sentLookup {
 	if d.known.Data == nil || json.Unmarshal(d.known.Data, &was) != nil {
 		// The step was taken over from a results workbook, which does not hold them.
 		return sentLookup{Lookup: plan.Lookup, fields: fieldsOf(plan), asked: askedBy(plan.Lookup),
-			unproven: d.known.Digest != d.wanted.digest()}
+			unproven: d.known.Digest != j.wanted(plan, d).digest()}
 	}
 	sent := sentLookup{fields: map[string]string{}}
 	for _, v := range was.Values {

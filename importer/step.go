@@ -231,15 +231,24 @@ func (r *clientRun) event(d decision, to ledger.State) ledger.Event {
 	})
 }
 
+// wanted returns what a step of a plan asks for. The decision lacks it of new steps, which are many in a dry run.
+func (j *Job) wanted(plan mapping.Plan, d decision) *wanted {
+	if d.wanted != nil {
+		return d.wanted
+	}
+	return wantedOf(plan, d.step, j.Binding.Mapping().Name.Text)
+}
+
 // identify adds to the event of a step what it asks for, with the addresses that the client owns
 // from then on.
 func (r *clientRun) identify(e *ledger.Event, d decision) {
-	e.Addresses = d.wanted.Addresses
+	w := r.job.wanted(r.plan, d)
+	e.Addresses = w.Addresses
 	if r.job.mode != modeDry || r.job.hasContacts() { // else no later client of a dry run asks for it
-		e.Data, e.Digest = d.wanted.json(), d.wanted.digest()
+		e.Data, e.Digest = w.json(), w.digest()
 	}
 	if r.job.ifKnown(r.plan) != mapping.Create {
-		e.LookedUp = d.wanted.asked()
+		e.LookedUp = w.asked()
 	}
 }
 
