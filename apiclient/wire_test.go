@@ -88,7 +88,7 @@ func TestBodiesThatEndWithTheConnection(t *testing.T) {
 	}
 }
 
-// A link is exactly as it was written, or there is none. A relative redirect url is resolved against the url of its request.
+// A relative redirect url is resolved against the url of its request. Any other is kept byte for byte, or refused.
 func TestRelativeURLs(t *testing.T) {
 	for said, want := range map[string]string{
 		"/start?t=1": "http://localhost/start?t=1", "./start": "http://localhost/api/funnel/v2/contacts/c-1/start",

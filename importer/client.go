@@ -369,7 +369,7 @@ func createdBefore(known map[string]ledger.Step) (made ids, url string) {
 	return made, url
 }
 
-// applyKnown takes the ids of what is done from the ledger.
+// applyKnown takes the ids of done steps. In a report it also has the outcome of an uncertain step shown.
 func (r *clientRun) applyKnown() {
 	for i := range r.decisions {
 		d := &r.decisions[i]

@@ -236,8 +236,9 @@ func TestConflictStays(t *testing.T) {
 	}
 }
 
-// TestContactWhoIsAClient: a contact who is looked up by the address that another row sends for its client, and by which that client is not
-// looked up, is one person with it. The second of them in the sheet is refused, whatever the concurrency, in a dry run too and the next night.
+// TestContactWhoIsAClient: a contact whose key is the address that another row sends for its client is that client,
+// also where the client is looked up by its phone number. The second of them in the sheet is refused, whatever the
+// concurrency, and in a dry run too.
 func TestContactWhoIsAClient(t *testing.T) {
 	const byPhone = `
 name: n

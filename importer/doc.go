@@ -20,7 +20,7 @@
 // Each file uses only those that stand before it here:
 //
 //	project.go   what became of steps, rows and clients, in words and counts
-//	lookup.go    which clients the service knows, as its answers to look-ups say
+//	lookup.go    the service, as the engine uses it; which clients it knows, as its answers to look-ups say
 //	wanted.go    what a step asks for, its request, and what differs from what was sent
 //	decide.go    what is to be done about each step, given what the ledger knows
 //	fault.go     a panic as an error, without the values that it was about

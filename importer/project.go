@@ -409,7 +409,7 @@ type tally struct {
 	problems problem.List
 	most     int          // how many problems are kept; 0 is mostProblems
 	unlisted int          // how many problems came beyond that
-	failures problem.List // the first rows that failed or are uncertain
+	failures problem.List // the first rows that failed or are uncertain, in the sheets' order
 	mapping  bool         // some done step differs because of the mapping
 }
 

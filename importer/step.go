@@ -231,7 +231,8 @@ func (r *clientRun) event(d decision, to ledger.State) ledger.Event {
 	})
 }
 
-// wanted returns what a step of a plan asks for. The decision lacks it of new steps, which are many in a dry run.
+// wanted returns what a step of a plan asks for. Decisions about new steps, which are many in a dry run, do
+// not hold it.
 func (j *Job) wanted(plan mapping.Plan, d decision) *wanted {
 	if d.wanted != nil {
 		return d.wanted

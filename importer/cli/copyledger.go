@@ -54,8 +54,9 @@ func (p *program) copyLedger(c *cli.Context) error {
 			Hinted("the next run records them before anything else; claimsheet settle records them, too, and sends nothing; then copy the ledger")
 	}
 	var steps int
-	source, _, cut := strings.Cut(to, ":")
-	if isReference := cut && slices.Contains([]string{"env", "file", "cmd"}, source); !postgres.IsAddress(to) && !isReference {
+	source, _, hasSource := strings.Cut(to, ":")
+	isDatabase := postgres.IsAddress(to) || hasSource && slices.Contains([]string{"env", "file", "cmd"}, source)
+	if !isDatabase {
 		steps, err = ledger.Save(c.Context, l.ledger, to)
 	} else {
 		var place ledgerPlace

@@ -33,7 +33,8 @@ const (
 	exitDone        = 0   // every row done, unchanged, changed or skipped
 )
 
-// exitCode returns the exit code of a command. ctx is the context that a signal ends; rows are those of a run, or what another command found.
+// exitCode returns the exit code of a command. ctx is the context that a signal ends; rows are those of a run, or
+// what another command found.
 func exitCode(ctx context.Context, err error, rows result.Counts) int {
 	switch {
 	case ctx.Err() != nil && terminated(ctx):

@@ -82,8 +82,8 @@ func (r *importRun) checkGuards(ctx context.Context, guards []guardRule) error {
 	return nil
 }
 
-// settleScope returns the ledger's name for the environment of a command that sends. After a change of its base url the user says whether it leads to
-// the same service.
+// settleScope returns the ledger's name for the environment of a command that sends. After a change of its base url
+// the user says whether it leads to the same service.
 func (l *ledgerSession) settleScope(ctx context.Context, dryRun bool) (string, error) {
 	env := l.session.Env
 	scope, then, err := scopeOf(ctx, l.ledger, env, l.session.Scope())

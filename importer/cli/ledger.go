@@ -161,8 +161,9 @@ func (l *ledgerSession) locate(ctx context.Context) (err error) {
 	return err
 }
 
-// openLedger opens the ledger of the environment with openForReading, openAndReplay or openSharedAndReplay until the end of the command. If the environment has no
-// ledger yet, it opens an empty one in memory, which cannot be written, so that no state folder is made.
+// openLedger opens the ledger of the environment with openForReading, openAndReplay or openSharedAndReplay until the
+// end of the command. If the environment has no ledger yet, it opens an empty one in memory, which cannot be
+// written, so that no state folder is made.
 func (p *program) openLedger(c *cli.Context, open func(*ledgerSession) error) (*ledgerSession, error) {
 	l, err := p.openEnvironment(p.where(c))
 	if err != nil {

@@ -357,8 +357,9 @@ func (r *importRun) open(ctx context.Context) (err error) {
 	return found.Err()
 }
 
-// surveySheets is the first pass: it reads, converts and groups every row, and refuses a sheet whose form is wrong. Rows and results are kept in
-// private files, which hold personal data: in the state folder or, in a dry run, which leaves that unchanged, beside the workbook.
+// surveySheets is the first pass: it reads, converts and groups every row, and refuses a sheet whose form is wrong.
+// Rows and results are kept in private files, which hold personal data: in the state folder or, in a dry run, which
+// leaves that unchanged, beside the workbook.
 func (r *importRun) surveySheets(ctx context.Context) (err error) {
 	s, o, folder := r.session, r.options, r.session.State
 	r.observer.Started(thisVersion(), s.Mapping.File, o.sheets)

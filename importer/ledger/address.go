@@ -22,7 +22,7 @@ func (o AddressOwner) IsUncertain() bool {
 	return o.State == Sent || o.State == Uncertain
 }
 
-// IsKey reports whether the owner is looked up by the address, and it is the owner's key too.
+// IsKey reports whether the address is the owner's key, and the owner is looked up by it.
 func (o AddressOwner) IsKey() bool { return o.LookedUp && o.Address == o.Space+" "+o.Client }
 
 // also stands before an address by which its client is not looked up.

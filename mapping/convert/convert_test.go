@@ -149,7 +149,7 @@ func TestRefusalWords(t *testing.T) {
 		{plain, text("5%"), "is a percentage written as text; expected a plain number"},
 		{plain, number("1E+300"), "is a number with too many digits"},
 		{percent, text("7.5"), "is not a percentage; expected one written like 5.5%"},
-		{convert.Converter{Type: convert.Email}, text("änne@example.com"), "has a letter before the @ that is not one of a to z, which few services take"},
+		{convert.Converter{Type: convert.Email}, text("änne@example.com"), "has a letter before the @ that is not one of a to z; such addresses are not supported"},
 		{convert.Converter{Type: convert.Email}, text("zoe"), "is not an e-mail address; expected one bare address, name@domain"},
 		{convert.Converter{Type: convert.Email}, text("zoe@quine"), "has a part after the @ that is not a domain; expected one such as example.com"},
 		{british, text("zoe"), "is not a valid phone number; expected one of the region GB, or one with + and a country code"},

@@ -86,8 +86,8 @@ func within(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
-// TestLimiterAndRestart: four processes, the clocks of two of which are wrong, together never send more than the ceiling in any second. While the
-// server is away nothing is sent, and the reason says so. When it is back, the same processes go on, and the ceiling held all the time.
+// TestLimiterAndRestart: four processes, two of them with a wrong clock, together never send more than the ceiling in
+// any second. While the server is away nothing is sent, and the reason says so. When it is back, the same processes go on, and the ceiling held all the time.
 func TestLimiterAndRestart(t *testing.T) {
 	t.Parallel()
 	testform.OnlyLong(t)
