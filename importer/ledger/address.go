@@ -35,7 +35,7 @@ func hashAddress(address string) string {
 }
 
 // takeAddresses makes the client of an event the owner of its addresses, but for those of a client who
-// exists, may exist or was given up: state 3 is that of clients who do not exist. The
+// exists, may exist or was given up. The
 // intent of a client who is looked up by such an address is rejected.
 func (t *transaction) takeAddresses(e Event) error {
 	for _, address := range e.Addresses {
@@ -61,7 +61,7 @@ func (t *transaction) takeAddresses(e Event) error {
 			return err
 		}
 		owned, err := t.exec(`UPDATE addresses SET client = ? WHERE environment = ? AND address = ? AND (client = ? OR NOT EXISTS
-			(SELECT 1 FROM steps s WHERE s.client = addresses.client AND s.mapping = 0 AND s.step = 'client' AND s.state <> 3))`,
+			(SELECT 1 FROM steps s WHERE s.client = addresses.client AND s.mapping = 0 AND s.step = 'client' AND `+notRefused+`))`,
 			client, environment, key, client)
 		if err != nil {
 			return err

@@ -202,8 +202,8 @@ func (t Taken) Error() string {
 // hasID and hasURL are the conditions of the indexes steps_ids and steps_urls in schema.sql.
 // SQLite uses such an index only for a query that repeats its condition.
 const (
-	hasID  = `s.state = 2 AND s.remote_id IS NOT NULL`
-	hasURL = `s.state = 2 AND s.url <> ''`
+	hasID  = isDone + ` AND s.remote_id IS NOT NULL`
+	hasURL = isDone + ` AND s.url <> ''`
 )
 
 // StepWithID finds another step that is done with the id of an event, or one of another client

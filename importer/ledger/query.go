@@ -175,9 +175,6 @@ func (l *Ledger) ClientsNamed(ctx context.Context, environment, key string) ([]C
 	return found, err
 }
 
-// isUncertain is the condition of the index steps_undecided in schema.sql.
-const isUncertain = `(s.state = 1 OR s.state = 4)`
-
 // UncertainSteps returns the steps of an environment that are uncertain, the
 // longest waiting first. An intent of a request that another process is sending is among them.
 func (l *Ledger) UncertainSteps(ctx context.Context, environment string) ([]Step, error) {
@@ -200,20 +197,20 @@ func (l *Ledger) SentIn(ctx context.Context, run string) (map[string]int, error)
 		err := rows.Scan(&kind, &n)
 		sent[word(kinds, kind)] = n
 		return err
-	}, `SELECT s.kind, count(*) FROM steps s WHERE s.sent_run = `+numberOf+` AND NOT (s.state = 3 AND s.status = 0) GROUP BY s.kind`, run)
+	}, `SELECT s.kind, count(*) FROM steps s WHERE s.sent_run = `+numberOf+` AND NOT `+notSent+` GROUP BY s.kind`, run)
 	return sent, err
 }
 
 // Decided returns the steps of an environment whose latest event is a person's decision, and the
 // clients and claims that are done with the id that a sheet gave (known_id), the latest first.
 func (l *Ledger) Decided(ctx context.Context, environment string) ([]Step, error) {
-	return l.stepsOf(ctx, environment, `AND (s.via = 3 AND s.state IN (2, 3, 5) OR s.via = 7) ORDER BY s.version DESC`)
+	return l.stepsOf(ctx, environment, `AND `+isDecided+` ORDER BY s.version DESC`)
 }
 
 // WasUncertain reports whether a number is or was the Version of an uncertain step.
 func (l *Ledger) WasUncertain(ctx context.Context, number int64) (was bool, err error) {
 	var n int
-	_, err = first(ctx, l.read, []any{&n}, `SELECT (SELECT count(*) FROM history WHERE version = ? AND (state = 1 OR state = 4))
+	_, err = first(ctx, l.read, []any{&n}, `SELECT (SELECT count(*) FROM history s WHERE `+isUncertain+` AND s.version = ?)
 		+ (SELECT count(*) FROM steps s WHERE `+isUncertain+` AND s.version = ?)`, number, number)
 	return n > 0, err
 }
@@ -273,7 +270,7 @@ func (l *Ledger) HasSteps(ctx context.Context, environment, mapping, prefix stri
 	var n int
 	_, err = first(ctx, l.read, []any{&n}, `SELECT count(*) FROM (SELECT 1 FROM steps s
 		WHERE s.environment = `+numberOf+` AND s.mapping = `+numberOf+`
-			AND s.state <> 3 AND s.step >= ? AND s.step < ? LIMIT 1) found`, environment, mapping, prefix, prefix+string(unicode.MaxRune))
+			AND `+notRefused+` AND s.step >= ? AND s.step < ? LIMIT 1) found`, environment, mapping, prefix, prefix+string(unicode.MaxRune))
 	return n > 0, err
 }
 
@@ -292,7 +289,7 @@ func (l *Ledger) ClientsWithSteps(ctx context.Context, environment, mapping stri
 			clients[id.Step] = append(clients[id.Step], id.ClientKey)
 			return errors.Join(err, ctx.Err())
 		}, `SELECT s.step, c.space, c.client FROM steps s JOIN clients c ON c.id = s.client
-			WHERE s.environment = `+numberOf+` AND s.mapping = `+numberOf+` AND s.state = 2
+			WHERE s.environment = `+numberOf+` AND s.mapping = `+numberOf+` AND `+isDone+`
 				AND s.step IN (`+params(stepsAtOnce)+`)`, args...)
 		if err != nil {
 			return nil, err
@@ -310,7 +307,7 @@ const stepsAtOnce = 1000
 func (l *Ledger) KnownClients(ctx context.Context, environment string, most int) (n int, err error) {
 	_, err = first(ctx, l.read, []any{&n}, `
 		SELECT count(*) FROM (SELECT DISTINCT c.id FROM names e JOIN clients c ON c.environment = e.id JOIN steps s ON s.client = c.id
-			WHERE e.name = ? AND (s.attempts > 0 OR s.state <> 3) LIMIT ?) known`,
+			WHERE e.name = ? AND (s.attempts > 0 OR `+notRefused+`) LIMIT ?) known`,
 		environment, most)
 	return n, err
 }

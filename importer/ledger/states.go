@@ -92,6 +92,15 @@ var (
 		7: ViaSheet, 8: ViaConflict}
 )
 
+// The conditions of statements on the steps s, with the numbers of these lists.
+const (
+	isDone      = `s.state = 2`
+	notRefused  = `s.state <> 3`
+	isUncertain = `(s.state = 1 OR s.state = 4)` // that of the index steps_undecided in schema.sql
+	notSent     = `(s.state = 3 AND s.status = 0)`
+	isDecided   = `(s.via = 3 AND s.state IN (2, 3, 5) OR s.via = 7)` // by a person, or by the sheet's known_id
+)
+
 // code is the place of a word in its list; the word must be in it.
 func code[T comparable](list []T, word T) int64 { return int64(slices.Index(list, word)) }
 
