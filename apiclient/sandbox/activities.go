@@ -35,7 +35,7 @@ func (d dialect) fields() []string {
 }
 
 // createClientActivity answers POST …/clients/{clientId}/activities of version 1.
-func (s *Service) createClientActivity(in *input) (answer, error) {
+func (s *Service) createClientActivity(in *input) answer {
 	caseID, clientID := in.caseID(), in.uuid(in.PathValue("clientId"), "clientId")
 	if c, ok := s.known("v1", clientID); !ok || c.CaseID != caseID {
 		in.note(absent("unknown-client", "clientId", "there is no client %s in case %s", clientID, caseID))
@@ -44,13 +44,13 @@ func (s *Service) createClientActivity(in *input) (answer, error) {
 }
 
 // createActivity answers POST /funnel/v2/activities, for a claim or a contact.
-func (s *Service) createActivity(in *input) (answer, error) {
+func (s *Service) createActivity(in *input) answer {
 	query := in.URL.Query()
 	switch hasClaim, hasContact := query.Has("claimId"), query.Has("contactId"); {
 	case hasClaim && hasContact:
-		return answer{}, bad("two-owners", "contactId", "claimId and contactId are both given: expected one of them")
+		in.note(bad("two-owners", "contactId", "claimId and contactId are both given: expected one of them"))
 	case !hasClaim && !hasContact:
-		return answer{}, bad("no-owner", "claimId", "neither claimId nor contactId is given: expected one of them")
+		in.note(bad("no-owner", "claimId", "neither claimId nor contactId is given: expected one of them"))
 	case hasContact:
 		return s.addActivity(in, dialect2, in.contact(s, query.Get("contactId")))
 	}
@@ -65,7 +65,7 @@ func (s *Service) createActivity(in *input) (answer, error) {
 }
 
 // addActivity reads an activity and stores it under its owner.
-func (s *Service) addActivity(in *input, d dialect, owner string) (answer, error) {
+func (s *Service) addActivity(in *input, d dialect, owner string) answer {
 	act := s.reference.readActivity(in.body(), d)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,7 +168,7 @@ var dateTime = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$`)
 // checkValue checks the two fields whose JSON kind is not enough: a number must fit, and a
 // date-time is in UTC, at midnight for a Date. The refusal does not repeat the value, which
 // may be a date of birth.
-func (t attributeTemplate) checkValue(value json.RawMessage, at, field string) error {
+func (t attributeTemplate) checkValue(value json.RawMessage, at, field string) *refusal {
 	_, notFitting := strconv.ParseFloat(string(value), 64)
 	text := unquote(value)
 	moment, wrong := time.Parse(time.RFC3339, text)

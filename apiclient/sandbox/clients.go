@@ -16,7 +16,7 @@ import (
 
 // createClient answers POST …/clients of version 1. Only with leadRedirect=true
 // the answer has a redirect url.
-func (s *Service) createClient(in *input) (answer, error) {
+func (s *Service) createClient(in *input) answer {
 	c, body := clientRecord{Version: "v1", CaseID: in.caseID()}, map[string]string{}
 	if in.flag("leadRedirect") {
 		c.RedirectURL = s.newRedirectURL()
@@ -26,25 +26,20 @@ func (s *Service) createClient(in *input) (answer, error) {
 }
 
 // createContact answers POST …/contacts of version 2.
-func (s *Service) createContact(in *input) (answer, error) {
+func (s *Service) createContact(in *input) answer {
 	return s.addClient(in, clientRecord{Version: "v2", Administrator: in.flag("isAdministrator")}, map[string]string{}, "contactId")
 }
 
 // addClient reads the create payload and stores the client. The document does not
 // show the field names, so all are accepted. Two clients may share an e-mail
 // address: the document does not forbid it.
-func (s *Service) addClient(in *input, c clientRecord, body map[string]string, idName string) (answer, error) {
+func (s *Service) addClient(in *input, c clientRecord, body map[string]string, idName string) answer {
 	payload := in.body()
 	if len(payload.values) == 0 {
 		in.note(bad("empty-payload", "", "the body is an empty object: expected the client's data"))
 	}
-	if in.err != nil {
-		return answer{}, in.err
-	}
 	var data bytes.Buffer
-	if err := json.Compact(&data, payload.raw); err != nil {
-		return answer{}, err
-	}
+	_ = json.Compact(&data, payload.raw) // it is an object, or the request is refused
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.Data, c.ID, c.Created = data.Bytes(), uuid.NewString(), s.clock()
@@ -54,8 +49,8 @@ func (s *Service) addClient(in *input, c clientRecord, body map[string]string, i
 
 // find answers a look-up with the first client that was created with the value of the
 // path in that field.
-func (s *Service) find(version, field string, fold func(string) string) func(*input) (answer, error) {
-	return func(in *input) (answer, error) {
+func (s *Service) find(version, field string, fold func(string) string) func(*input) answer {
+	return func(in *input) answer {
 		l, idName := lookup{version: version, field: field, value: fold(in.PathValue(field))}, "contactId"
 		if version == "v1" {
 			l.caseID, idName = in.caseID(), "clientId"
@@ -65,9 +60,9 @@ func (s *Service) find(version, field string, fold func(string) string) func(*in
 		c, ok := s.state.found[l]
 		if !ok {
 			in.note(absent("not-found", field, "no client was created with this value in the field %q", field))
-			return answer{}, in.err
+			return answer{}
 		}
-		return answer{status: http.StatusOK, body: map[string]string{idName: c.ID}}, in.err
+		return answer{status: http.StatusOK, body: map[string]string{idName: c.ID}}
 	}
 }
 
@@ -87,7 +82,7 @@ func foldPhone(s string) string {
 
 // createClaim answers POST /funnel/v2/claims (service document, "Claim (v2)"). The
 // administrator must have been created as one.
-func (s *Service) createClaim(in *input) (answer, error) {
+func (s *Service) createClaim(in *input) answer {
 	body := in.body()
 	body.only("administratorId", "claimants", "claimName")
 	c := &claimRecord{ID: uuid.NewString(), AdministratorID: body.uuid("administratorId"), Claimants: readClaimants(body), Name: body.text("claimName"), Created: s.clock()}
@@ -131,7 +126,7 @@ func (s *Service) newRedirectURL() string { return s.options.BaseURL + "/start/"
 
 // createLink answers POST …/magic-link of version 2. The document shows no body,
 // so it accepts no body and any JSON object.
-func (s *Service) createLink(in *input) (answer, error) {
+func (s *Service) createLink(in *input) answer {
 	contactID := in.contact(s, in.PathValue("contactId"))
 	if raw := in.content(); len(raw) > 0 {
 		in.note(checkContentType(in.Header))
@@ -163,12 +158,13 @@ func (s *Service) known(version, id string) (*client, bool) {
 // start answers the redirect urls: it names the first Open activity, or step 1
 // while there is none. It names nothing else, because whoever has the url may
 // ask.
-func (s *Service) start(in *input) (answer, error) {
+func (s *Service) start(in *input) answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c, ok := s.state.tokens[in.PathValue("token")]
 	if !ok {
-		return answer{}, absent("unknown-link", "", "there is no such redirect url")
+		in.note(absent("unknown-link", "", "there is no such redirect url"))
+		return answer{}
 	}
-	return answer{status: http.StatusOK, body: map[string]string{"startsAt": cmp.Or(c.startsAt(), "step 1")}}, nil
+	return answer{status: http.StatusOK, body: map[string]string{"startsAt": cmp.Or(c.startsAt(), "step 1")}}
 }

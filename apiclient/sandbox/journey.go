@@ -85,11 +85,11 @@ func (s *Service) complete(r *http.Request) page {
 			e.Next = &activityRecord{ID: uuid.NewString(), TemplateID: id, Template: s.reference.byID[id].Name, Status: "Open",
 				WorkflowName: at.WorkflowName, WorkflowTemplateIdentifier: at.WorkflowTemplateIdentifier, Created: e.Created}
 		}
-		err := s.store(record{Entry: &e, Owner: c.ID})
-		if err == nil {
+		refused := s.store(record{Entry: &e, Owner: c.ID})
+		if refused == nil {
 			return goTo(pathOf(r))
 		}
-		wrong = err.Error()
+		wrong = refused.Message
 	}
 	return says(http.StatusUnprocessableEntity, "The step was not sent", wrong)(r)
 }

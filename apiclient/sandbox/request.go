@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"mime"
@@ -20,20 +21,22 @@ const maxBody = 1 << 20
 // with it; what is read after that counts for nothing.
 type input struct {
 	*http.Request
-	err error
+	refusal *refusal // nil while nothing is wrong
 }
 
-// note keeps err, unless something else was wrong before; nil is nothing.
-func (in *input) note(err error) {
-	if in.err == nil {
-		in.err = err
+// note keeps r, unless something else was wrong before; nil is nothing.
+func (in *input) note(r *refusal) {
+	if in.refusal == nil {
+		in.refusal = r
 	}
 }
 
 // uuid returns an id in lower case. field names it in a refusal.
 func (in *input) uuid(text, field string) string {
 	id, err := parseUUID(text, field)
-	in.note(err)
+	if err != nil {
+		in.note(bad("bad-uuid", field, "%v", err))
+	}
 	return id
 }
 
@@ -75,7 +78,7 @@ func (in *input) parse(raw []byte) object {
 }
 
 // checkContentType requires application/json.
-func checkContentType(h http.Header) error {
+func checkContentType(h http.Header) *refusal {
 	if media, _, _ := mime.ParseMediaType(h.Get("Content-Type")); media != "application/json" {
 		return refuse(http.StatusUnsupportedMediaType, "content-type", "Content-Type", "the header Content-Type is wrong or missing: expected application/json")
 	}
@@ -154,11 +157,11 @@ func (o object) uuid(name string) string {
 }
 
 // parseUUID accepts only the usual spelling of a UUID, 36 characters, and returns
-// it in lower case.
+// it in lower case. The error has the field and not the text.
 func parseUUID(s, field string) (string, error) {
 	id, err := uuid.Parse(s)
 	if err != nil || len(s) != 36 {
-		return "", bad("bad-uuid", field, "%s is not a UUID: expected 36 characters such as %s", field, CaseID)
+		return "", fmt.Errorf("%s is not a UUID: expected 36 characters such as %s", field, CaseID)
 	}
 	return id.String(), nil
 }

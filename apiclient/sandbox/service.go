@@ -21,7 +21,6 @@ import (
 	"cmp"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -120,36 +119,36 @@ func (s *Service) Close() error {
 // store writes a record to the journal and then applies it, so that everything in
 // an answer has been written. The caller holds mu and has checked the record's
 // owner.
-func (s *Service) store(r record) error {
+func (s *Service) store(r record) *refusal {
 	if s.journal != nil {
 		if err := s.journal.append(r); err != nil {
 			return refuse(http.StatusInternalServerError, "store", "", "nothing was created, because it could not be written to the file: %v", err)
 		}
 	}
-	return s.state.apply(r)
+	if err := s.state.apply(r); err != nil { // a mistake in the sandbox
+		return refuse(http.StatusInternalServerError, "internal", "", "the sandbox failed: %v", err)
+	}
+	return nil
 }
 
 // create stores a record and answers with ids, unless something is wrong with the request.
 // The caller holds mu.
-func (s *Service) create(in *input, r record, body map[string]string) (answer, error) {
-	if in.err != nil {
-		return answer{}, in.err
+func (s *Service) create(in *input, r record, body map[string]string) answer {
+	if in.refusal == nil {
+		in.refusal = s.store(r)
 	}
-	if err := s.store(r); err != nil {
-		return answer{}, err
-	}
-	return answer{status: http.StatusCreated, body: body}, nil
+	return answer{status: http.StatusCreated, body: body}
 }
 
 // clock returns the creation time of a thing that is created now.
 func (s *Service) clock() time.Time { return s.options.Now().UTC() }
 
 // endpoint is one line of the document's tables: method and path, the known query
-// parameters, and the function that answers.
+// parameters, and the function that answers, or notes a refusal in its input.
 type endpoint struct {
 	pattern string
 	query   []string
-	answer  func(*input) (answer, error)
+	answer  func(*input) answer
 }
 
 // endpoints returns the service document's section "Endpoints".
@@ -206,13 +205,10 @@ func (e endpoint) serve(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	a, err := e.answer(&input{Request: r})
-	if refused, ok := errors.AsType[*refusal](err); ok {
-		refused.write(w)
-		return
-	}
-	if err != nil { // a mistake in the sandbox
-		refuse(http.StatusInternalServerError, "internal", "", "the sandbox failed: %v", err).write(w)
+	in := &input{Request: r}
+	a := e.answer(in)
+	if in.refusal != nil {
+		in.refusal.write(w)
 		return
 	}
 	a.write(w)
@@ -242,8 +238,8 @@ func (a answer) write(w http.ResponseWriter) {
 	w.Write(b.Bytes()) // fails only when the client has gone away
 }
 
-// refusal is the response to a request that fails: nothing was created. It is an
-// error, and its text never repeats a value that was sent.
+// refusal is the response to a request that fails: nothing was created. Its
+// text never repeats a value that was sent.
 type refusal struct {
 	status  int
 	Code    string `json:"code"`
@@ -266,8 +262,6 @@ func bad(code, field, format string, args ...any) *refusal {
 func absent(code, field, format string, args ...any) *refusal {
 	return refuse(http.StatusNotFound, code, field, format, args...)
 }
-
-func (r *refusal) Error() string { return r.Message }
 
 func (r *refusal) write(w http.ResponseWriter) {
 	answer{status: r.status, body: map[string]*refusal{"error": r}}.write(w)

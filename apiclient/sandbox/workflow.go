@@ -54,7 +54,7 @@ func newWorkflows(list []Workflow, templates []activityTemplate) (map[string][]s
 
 // checkWorkflow refuses the identifier of an unknown workflow (v2). Without workflows of
 // version 2, the sandbox takes any.
-func (ref *reference) checkWorkflow(identifier string) error {
+func (ref *reference) checkWorkflow(identifier string) *refusal {
 	known := slices.DeleteFunc(slices.Sorted(maps.Keys(ref.workflows)), func(one string) bool { return one == "" })
 	if len(known) == 0 || slices.Contains(known, identifier) {
 		return nil
