@@ -4,7 +4,6 @@
 package rate
 
 import (
-	"fmt"
 	"time"
 )
 
@@ -67,7 +66,7 @@ type State struct {
 	Good     int64   // good answers in a row while there is a Rate
 
 	PausedUntil time.Time // no request leaves before
-	PauseReason string    // one line without personal data
+	PauseStatus int       // of the answer that asked for the pause
 
 	Ceiling      float64   // the lowest with which a process has asked for departures lately
 	CeilingUntil time.Time // how long that holds for all
@@ -152,7 +151,7 @@ func (s *State) refused(now time.Time, r Refusal, l limits) {
 		wait = min(firstPause<<min(max(s.Refusals, 1)-1, 16), maxPause)
 	}
 	if until := now.Add(min(wait, longestPause)); until.After(s.PausedUntil) {
-		s.PausedUntil, s.PauseReason = until, fmt.Sprintf("the service asks to wait (HTTP %d)", r.Status)
+		s.PausedUntil, s.PauseStatus = until, r.Status
 	}
 	if !news || s.Refusals > 1 {
 		return
