@@ -73,13 +73,14 @@ func (c *impatient) SetDeadline(at time.Time) error {
 // it keeps the code, and the server's words where they name only tables and settings.
 func withoutValues(err error) error {
 	if said, ok := errors.AsType[*pgconn.PgError](err); ok {
+		kept := &pgconn.PgError{Severity: said.Severity, Code: said.Code, Message: said.Message}
 		switch said.Code[:min(2, len(said.Code))] {
 		case "22", "23": // a value, or a constraint
-			return serverError{said.Code, "the server refuses a value"}
+			kept.Message = "the server refuses a value"
 		case "28":
-			return serverError{said.Code, "the server does not let this user in"}
+			kept.Message = "the server does not let this user in"
 		}
-		return serverError{said.Code, said.Message}
+		return kept
 	}
 	if failed, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return fmt.Errorf("no connection to the server: %w", problem.Cause(failed)) // what is around the cause names the user
@@ -87,18 +88,10 @@ func withoutValues(err error) error {
 	return err
 }
 
-// serverError is what the server says.
-type serverError struct{ state, message string }
-
-func (e serverError) Error() string { return fmt.Sprintf("%s (SQLSTATE %s)", e.message, e.state) }
-
 // answers reports whether the server has answered with an SQLSTATE.
 func answers(err error, state string) bool {
-	if said, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return said.Code == state
-	}
-	said, ok := errors.AsType[serverError](err)
-	return ok && said.state == state
+	said, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && said.Code == state
 }
 
 // isUnique and isDeadlock are those of ledger.Server.

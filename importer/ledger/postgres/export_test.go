@@ -8,5 +8,8 @@ func (a Address) WithPatience(d time.Duration) Address {
 	return a
 }
 
+// WithoutValues is withoutValues.
+func WithoutValues(err error) error { return withoutValues(err) }
+
 // Unprotected is Address.unprotected.
 func Unprotected(a Address) string { return a.unprotected() }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"claimsheet/apiclient/rate"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/ledger/postgres"
@@ -169,6 +171,19 @@ func TestUserIsNotNamed(t *testing.T) {
 	}
 	if found := postgres.Examine(t.Context(), a); said(found, "canary") {
 		t.Errorf("the doctor says %+v", found)
+	}
+}
+
+// TestValuesAreNotQuoted: what the server says of a statement has nothing of its values.
+func TestValuesAreNotQuoted(t *testing.T) {
+	t.Parallel()
+	for code, message := range map[string]string{"23505": "canary", "22P02": "canary", "28P01": "canary", "42501": "permission denied for table steps"} {
+		said := &pgconn.PgError{Severity: "ERROR", Code: code, Message: message, Detail: "Key (client)=(canary) already exists.", Hint: "canary",
+			Where: "canary", InternalQuery: "canary", ConstraintName: "canary"}
+		err := postgres.WithoutValues(fmt.Errorf("canary: %w", said))
+		if text := fmt.Sprintf("%v %#v", err, err); strings.Contains(text, "canary") || !strings.Contains(err.Error(), code) {
+			t.Errorf("got %s", text)
+		}
 	}
 }
 
