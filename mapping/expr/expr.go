@@ -164,9 +164,9 @@ func (e *Expression) Holds(r cell.Record) (bool, *convert.CellError) {
 	if e == nil {
 		return true, nil
 	}
-	out, err := e.run(r)
-	if err != nil {
-		return false, e.failure(err)
+	out, failed := e.run(r)
+	if failed != nil {
+		return false, failed
 	}
 	yes, _ := out.(bool) // AsBool
 	return yes, nil
@@ -174,9 +174,9 @@ func (e *Expression) Holds(r cell.Record) (bool, *convert.CellError) {
 
 // Value returns the result for a row as a cell, ready for a conversion.
 func (e *Expression) Value(r cell.Record) (cell.Cell, *convert.CellError) {
-	out, err := e.run(r)
-	if err != nil {
-		return cell.Cell{}, e.failure(err)
+	out, failed := e.run(r)
+	if failed != nil {
+		return cell.Cell{}, failed
 	}
 	switch v := out.(type) {
 	case nil:
@@ -211,24 +211,19 @@ func (e *Expression) Value(r cell.Record) (cell.Cell, *convert.CellError) {
 	return cell.Cell{}, e.fails(fmt.Sprintf("it gives a %T, which cannot be sent", out))
 }
 
-// run returns what the library makes of a row.
-func (e *Expression) run(r cell.Record) (any, error) {
+// run returns what the library makes of a row. The library's own errors may quote a cell and are not repeated.
+func (e *Expression) run(r cell.Record) (any, *convert.CellError) {
 	at, _ := e.idle.Get().(*evaluator)
 	if at == nil {
 		at = e.evaluator()
 	}
 	defer e.idle.Put(at)
-	at.row = r
-	return at.machine.Run(e.program, at.env)
-}
-
-// failure says why an expression fails. The library's own errors may quote a cell and are not repeated.
-func (e *Expression) failure(err error) *convert.CellError {
-	message := "its cells do not fit what it does with them"
-	if known, ok := errors.AsType[reason](err); ok {
-		message = string(known)
+	at.row, at.failed = r, ""
+	out, err := at.machine.Run(e.program, at.env)
+	if err != nil {
+		return nil, e.fails(cmp.Or(at.failed, "its cells do not fit what it does with them"))
 	}
-	return e.fails(message)
+	return out, nil
 }
 
 func (e *Expression) fails(why string) *convert.CellError {
@@ -237,24 +232,20 @@ func (e *Expression) fails(why string) *convert.CellError {
 		Hint:    "correct the cell, or let the expression say what is sent then"}
 }
 
-// reason says which cell an expression cannot use, without quoting it.
-type reason string
-
-func (r reason) Error() string { return string(r) }
-
 // evaluator runs an expression for one row after another. It is made once and
 // used again, because making it costs more than running it. It belongs to one
 // goroutine at a time.
 type evaluator struct {
 	expression *Expression
 	row        cell.Record // the row that the functions read
+	failed     string      // which cell of it they cannot use, without quoting it; "" for none
 	env        map[string]any
 	machine    vm.VM
 }
 
 // evaluator makes one. The compiler reads the signatures of its functions: those with
 // one result it calls without reflection, which takes a third of the time. So they
-// panic with their error, which the library returns as it does an error result.
+// panic, which the library returns as it does an error result.
 func (e *Expression) evaluator() *evaluator {
 	at := &evaluator{expression: e}
 	at.env = map[string]any{
@@ -278,17 +269,23 @@ func (e *Expression) evaluator() *evaluator {
 	return at
 }
 
-// cell returns the cell of a column. It panics with a reason for a column that the expression does not name in quotes.
+// fail ends the run of the expression.
+func (at *evaluator) fail(why string) {
+	at.failed = why
+	panic(why)
+}
+
+// cell returns the cell of a column. It fails for a column that the expression does not name in quotes.
 func (at *evaluator) cell(name string) cell.Cell {
 	column, ok := at.expression.columns[name]
 	if !ok {
-		panic(reason("it does not name a column in quotes"))
+		at.fail("it does not name a column in quotes")
 	}
 	return at.row.Cell(column)
 }
 
-// read returns a cell's literal as a type. It panics with a reason for a cell that
-// cannot be read, and for an empty one unless the type is Text.
+// read returns a cell's literal as a type. It fails for a cell that cannot be read, and for an empty one
+// unless the type is Text.
 func (at *evaluator) read(name string, t convert.Type) string {
 	c := at.cell(name)
 	if c.IsEmpty() && t == convert.Text {
@@ -299,9 +296,9 @@ func (at *evaluator) read(name string, t convert.Type) string {
 	v, refused := converter.Convert(c)
 	switch {
 	case c.IsEmpty():
-		panic(reason("“" + name + "” is empty"))
+		at.fail("“" + name + "” is empty")
 	case refused != nil:
-		panic(reason("“" + name + "” " + refused.Message))
+		at.fail("“" + name + "” " + refused.Message)
 	}
 	return v.Literal
 }
