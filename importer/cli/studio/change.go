@@ -33,10 +33,6 @@ type changeIn struct {
 	Kind       string                `json:"kind"` // of a job
 }
 
-func cannot(code, message, hint string) failure {
-	return failure{http.StatusUnprocessableEntity, code, message, hint}
-}
-
 // changing answers a request for a change with the state after it. do has the lock.
 func (s *Server) changing(do func(changeIn) error) func(*http.Request) (any, error) {
 	return func(r *http.Request) (any, error) {
@@ -47,8 +43,7 @@ func (s *Server) changing(do func(changeIn) error) func(*http.Request) (any, err
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if in.Version != s.session.version {
-			return nil, failure{http.StatusConflict, "stale", "the mapping has changed meanwhile, perhaps in another tab",
-				"look at it as it is now, and do it again"}
+			return nil, cannot("stale", "the mapping has changed meanwhile, perhaps in another tab", "look at it as it is now, and do it again")
 		}
 		if err := do(in); err != nil {
 			return nil, err

@@ -18,19 +18,18 @@ import (
 func getClient(v view, r *http.Request) (any, error) {
 	row, client := number(r, "row"), number(r, "number")
 	if v.bound != nil && v.verdict == nil {
-		return nil, failure{http.StatusServiceUnavailable, "not-ready", // the page retries
-			"the rows are being judged", "it is shown as soon as that is done"}
+		return nil, cannot("not-ready", "the rows are being judged", "it is shown as soon as that is done") // the page retries
 	}
 	if v.verdict == nil || v.verdict.survey == nil {
-		return nil, failure{http.StatusUnprocessableEntity, "not-judged",
-			"the mapping does not say yet which rows are one client, or has a mistake there", "choose the client's key, or correct what is marked"}
+		return nil, cannot("not-judged", "the mapping does not say yet which rows are one client, or has a mistake there",
+			"choose the client's key, or correct what is marked")
 	}
 	survey := v.verdict.survey
 	var places []int64
 	if row > 0 {
 		i := v.book.record(cell.RowOf(0, row))
 		if i < 0 {
-			return nil, failure{http.StatusNotFound, "no-such-row", "the sheet has no such row", ""}
+			return nil, cannot("no-such-row", "the sheet has no such row", "")
 		}
 		if client = survey.Client(i); client == 0 { // it is a plan of its own
 			places = v.book.places[i : i+1]
@@ -42,7 +41,7 @@ func getClient(v view, r *http.Request) (any, error) {
 		}
 	}
 	if len(places) == 0 {
-		return nil, failure{http.StatusNotFound, "no-such-client", "there is no such client", ""}
+		return nil, cannot("no-such-client", "there is no such client", "")
 	}
 	return v.client(client, survey.Clients, places)
 }

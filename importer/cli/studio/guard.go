@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"claimsheet/importer"
+	"claimsheet/mapping/problem"
 )
 
 // guard lets only the page in that the printed link opened.
@@ -47,7 +48,7 @@ func (g *guard) protect(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		if err := g.check(r); err != nil {
-			deny(w, r, failure{http.StatusForbidden, "foreign", err.Error(), "open the link that claimsheet studio printed"})
+			deny(w, r, cannot("foreign", err.Error(), "open the link that claimsheet studio printed"))
 			return
 		}
 		if token := r.URL.Query().Get("token"); token != "" && r.URL.Path == "/" && r.Method == http.MethodGet {
@@ -55,14 +56,14 @@ func (g *guard) protect(next http.Handler) http.Handler {
 			return
 		}
 		if !g.knows(r) {
-			deny(w, r, failure{http.StatusUnauthorized, "no-session", "this page was not opened with the link that claimsheet studio printed",
-				"open that link; it works once, so if it was used in another browser, start claimsheet studio again"})
+			deny(w, r, cannot("no-session", "this page was not opened with the link that claimsheet studio printed",
+				"open that link; it works once, so if it was used in another browser, start claimsheet studio again"))
 			return
 		}
 		g.last.Store(time.Now().UnixNano())
 		defer func() {
 			if v := recover(); v != nil {
-				refuse(w, failure{http.StatusInternalServerError, "", importer.Caught(v).Error(), "what you did last may not have been done"}, nil)
+				refuse(w, cannot("", importer.Caught(v).Error(), "what you did last may not have been done"), nil)
 			}
 		}()
 		r.Body = http.MaxBytesReader(w, r.Body, mostBody)
@@ -90,8 +91,7 @@ func (g *guard) check(r *http.Request) error {
 func (g *guard) enter(w http.ResponseWriter, r *http.Request, token string) {
 	first := subtle.ConstantTimeCompare([]byte(token), []byte(g.token)) == 1 && g.used.CompareAndSwap(false, true)
 	if !first && !g.knows(r) {
-		deny(w, r, failure{http.StatusForbidden, "token", "this link is not valid, or was used before",
-			"start claimsheet studio again for a new one"})
+		deny(w, r, cannot("token", "this link is not valid, or was used before", "start claimsheet studio again for a new one"))
 		return
 	}
 	if first {
@@ -101,12 +101,12 @@ func (g *guard) enter(w http.ResponseWriter, r *http.Request, token string) {
 }
 
 // deny refuses a request: for the API as it does, for a person in words.
-func deny(w http.ResponseWriter, r *http.Request, f failure) {
+func deny(w http.ResponseWriter, r *http.Request, p problem.Problem) {
 	if strings.HasPrefix(r.URL.Path, "/api/") {
-		refuse(w, f, nil)
+		refuse(w, p, nil)
 		return
 	}
-	http.Error(w, "Claimsheet Studio: "+f.message+".\nTo go on, "+f.hint+".", f.status)
+	http.Error(w, "Claimsheet Studio: "+p.Message+".\nTo go on, "+p.Hint+".", statusOf(p.Code))
 }
 
 func (g *guard) knows(r *http.Request) bool {

@@ -124,7 +124,7 @@ func (s *session) goTo(to int) {
 // save writes the text to the file, unless that is another one now and overwrite is not set, or this user may not write it.
 func (s *session) save(overwrite bool) error {
 	if why := s.onDisk(); why != "" && !overwrite {
-		return failure{http.StatusConflict, "changed-on-disk", why, "take the file as it is now, or overwrite it with what is here"}
+		return cannot("changed-on-disk", why, "take the file as it is now, or overwrite it with what is here")
 	}
 	if _, err := readFile(s.path); err != nil { // a folder now, or a link of another user
 		return err

@@ -184,7 +184,7 @@ func (s *Server) routes() {
 	handle("POST /api/job/cancel", s.postCancel)
 	s.mux.HandleFunc("GET /api/job/workbook", s.getWorkbook)
 	s.mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
-		refuse(w, failure{http.StatusNotFound, "no-such-path", "there is nothing here", ""}, nil)
+		refuse(w, cannot("no-such-path", "there is nothing here", ""), nil)
 	})
 }
 
@@ -212,34 +212,38 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-type failure struct {
-	status              int
-	code, message, hint string
+// cannot is the problem of a request that is not done. The codes of such problems are for the page alone.
+func cannot(code, message, hint string) problem.Problem {
+	return problem.Problem{Code: code, Message: message, Hint: hint}
 }
 
-func (f failure) Error() string { return f.message }
+// statusOf returns the HTTP status of a problem with a code; "" is that of other errors.
+func statusOf(code string) int {
+	return cmp.Or(map[string]int{
+		"":            http.StatusInternalServerError,
+		"bad-request": http.StatusBadRequest, "request-too-large": http.StatusRequestEntityTooLarge,
+		"no-session": http.StatusUnauthorized, "foreign": http.StatusForbidden, "token": http.StatusForbidden,
+		"no-such-path": http.StatusNotFound, "no-such-row": http.StatusNotFound, "no-such-client": http.StatusNotFound,
+		"changed-on-disk": http.StatusConflict, "stale": http.StatusConflict,
+		"not-ready": http.StatusServiceUnavailable,
+	}[code], http.StatusUnprocessableEntity)
+}
 
 // answer writes what a handler returns as JSON. nil is “nothing new”.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, handle func(*http.Request) (any, error)) {
 	body, err := handle(r)
 	if err != nil {
-		var f failure
-		switch p, isProblem := errors.AsType[problem.Problem](err); {
-		case errors.As(err, &f):
-		case isProblem:
-			f = failure{http.StatusUnprocessableEntity, p.Code, problem.OneLine(p.Error()), p.Hint}
-		case errors.As(err, new(*http.MaxBytesError)):
-			f = failure{http.StatusRequestEntityTooLarge, "too-large", "the request is larger than 4 MiB", ""}
-		default:
-			f = failure{http.StatusInternalServerError, "", err.Error(), ""}
+		p, isProblem := errors.AsType[problem.Problem](err)
+		if !isProblem {
+			p.Message = err.Error()
 		}
 		var state any
-		if f.status == http.StatusConflict {
+		if statusOf(p.Code) == http.StatusConflict {
 			s.mu.Lock()
 			state = s.state()
 			s.mu.Unlock()
 		}
-		refuse(w, f, state)
+		refuse(w, p, state)
 		return
 	}
 	if body == nil {
@@ -249,13 +253,15 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, handle func(*htt
 	write(w, http.StatusOK, body)
 }
 
-// refuse writes a failure, with the present state if the page needs it.
-func refuse(w http.ResponseWriter, f failure, state any) {
-	body := map[string]any{"error": map[string]string{"code": f.code, "message": f.message, "hint": f.hint}}
+// refuse writes a problem, with the present state if the page needs it.
+func refuse(w http.ResponseWriter, p problem.Problem, state any) {
+	code := p.Code
+	p.Code = "" // it stands beside the message
+	body := map[string]any{"error": map[string]string{"code": code, "message": problem.OneLine(p.Error()), "hint": p.Hint}}
 	if state != nil {
 		body["state"] = state
 	}
-	write(w, f.status, body)
+	write(w, statusOf(code), body)
 }
 
 func write(w http.ResponseWriter, status int, body any) {
@@ -266,11 +272,11 @@ func write(w http.ResponseWriter, status int, body any) {
 
 func read(r *http.Request, into any) error {
 	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return err
+	if err != nil { // or the page is gone
+		return cannot("request-too-large", "the request is larger than 4 MiB", "")
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return failure{http.StatusBadRequest, "bad-request", fmt.Sprintf("the request is not what this address takes: %v", err), ""}
+		return cannot("bad-request", fmt.Sprintf("the request is not what this address takes: %v", err), "")
 	}
 	return nil
 }
