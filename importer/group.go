@@ -160,12 +160,12 @@ func (j *Job) runGroup(ctx context.Context, g group, done func(clientOutcome) er
 func (j *Job) runClient(ctx context.Context, r *clientRun) (outcome clientOutcome, err error) {
 	defer func() { j.canary.leave(r.leads, r.answered) }()
 	outcome, err = r.execute(ctx)
-	if _, changed := err.(*stepChanged); changed {
+	if isRefusal(err) {
 		r = r.again()
 		r.taken = errors.As(err, new(ledger.Taken))
 		outcome, err = r.execute(ctx)
 	}
-	if _, changed := err.(*stepChanged); changed {
+	if isRefusal(err) {
 		ended, end := context.WithCancelCause(ctx)
 		end(errChangedAgain)
 		r = r.again()

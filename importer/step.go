@@ -17,7 +17,7 @@ import (
 )
 
 // commit makes events durable, in the ledger or, when that cannot be written any
-// more, in the journal. If the ledger refuses one, commit returns a *stepChanged.
+// more, in the journal. If the ledger refuses one, commit returns why: see isRefusal.
 func (j *Job) commit(events []ledger.Event) error {
 	err := j.append(events)
 	switch {
@@ -45,7 +45,6 @@ func (j *Job) append(events []ledger.Event) (err error) {
 // commitApart makes the outcomes of a refused call durable one by one, so that one that is refused
 // does not keep the ids of the others from the ledger. An intent is left out: its request is not sent.
 func (j *Job) commitApart(events []ledger.Event, refusal error) error {
-	changed := &stepChanged{refusal}
 	for i, e := range events {
 		if e.To == ledger.Sent {
 			continue
@@ -56,14 +55,14 @@ func (j *Job) commitApart(events []ledger.Event, refusal error) error {
 		}
 		j.seeAnswers([]ledger.Event{e}, err)
 		if isRefusal(err) {
-			changed.why = err
+			refusal = err
 			err = j.commitOvertaken(e, err)
 		}
 		if err != nil {
 			return errors.Join(err, j.Journal.Keep(events[i:]...))
 		}
 	}
-	return changed
+	return refusal
 }
 
 // seeAnswers lets the guard see whether answers that created steps hold an id or url which another
@@ -87,7 +86,7 @@ func (j *Job) commitOvertaken(e ledger.Event, refusal error) error {
 	}
 	err := j.append([]ledger.Event{overtaken(e, refusal)})
 	if isRefusal(err) { // also as uncertain
-		return fmt.Errorf("an answer cannot be recorded: %w", err)
+		return fmt.Errorf("an answer cannot be recorded: %v", err)
 	}
 	return err
 }
@@ -112,26 +111,17 @@ func overtaken(e ledger.Event, refusal error) ledger.Event {
 // record, and the client is read again, once (Job.runClient). Its rows say so when that
 // does not help; the other clients go on.
 
-// stepChanged is returned when the ledger refuses an event: another process, or a decision
-// (claimsheet settle), has changed the step since this run read it. What the service answered
-// is kept all the same. A stepChanged that is wrapped in another error ends the run.
-type stepChanged struct {
-	why error // wraps ledger.ErrTransition or ledger.Taken
-}
-
-func (s *stepChanged) Error() string { return "a step was changed meanwhile: " + s.why.Error() }
-
-func (s *stepChanged) Unwrap() error { return s.why }
-
 // errChangedAgain ends the work on a client in this run: the ledger has refused to record a step
 // also after the client was read again.
 var errChangedAgain = errors.New("not sent: the ledger refused to record a step, because another process or a decision (claimsheet settle) had changed it meanwhile")
 
 const adviceAgain = "claimsheet history CLIENT-KEY shows what was recorded. Run again when nothing else works on the client: only what is missing is sent."
 
-// isRefusal reports whether the ledger refuses an event and goes on.
+// isRefusal reports whether the ledger refuses an event and goes on: another process, or a decision
+// (claimsheet settle), has changed the step since this run read it. What the service answered is kept all the same.
 func isRefusal(err error) bool {
-	return (errors.Is(err, ledger.ErrTransition) || errors.As(err, new(ledger.Taken))) && !errors.Is(err, ledger.ErrStopped)
+	isRefused := errors.Is(err, ledger.ErrTransition) || errors.As(err, new(ledger.Taken))
+	return isRefused && !errors.Is(err, ledger.ErrStopped) && !errors.As(err, new(*Fault))
 }
 
 // holderOf names the step that has a taken id or url.
@@ -261,7 +251,7 @@ func (r *clientRun) intend(d decision) error {
 	}
 	r.pending = append(r.pending, intent)
 	err := r.commit()
-	if _, changed := err.(*stepChanged); !changed {
+	if !isRefusal(err) {
 		r.sent++
 	}
 	return err
