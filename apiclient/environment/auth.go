@@ -216,7 +216,7 @@ func bearer(token string) string { return "Bearer " + token }
 // Guard returns the service's side of auth and headers: a check that requests carry what they add, so that the
 // sandbox can rehearse an environment, and the WWW-Authenticate header of a refusal, "" for none. The check repeats no
 // credentials. It takes a key in the query away from the request, because the service knows no such parameter. The error
-// is a problem.List.
+// joins problems.
 func (e *Environment) Guard(ctx context.Context) (check func(*http.Request) error, challenge string, err error) {
 	cfg, err := e.Config(ctx, apiclient.V2)
 	if err != nil {

@@ -172,7 +172,7 @@ func checkLedgerURL(text string) (wrong, hint string) {
 }
 
 // Ledger fetches the url of the database that keeps the environment's ledger; the zero
-// Secret when the ledger is a file of the state folder. The error is a problem.List.
+// Secret when the ledger is a file of the state folder. The error joins problems.
 func (e *Environment) Ledger(ctx context.Context) (Secret, error) {
 	if e.ledger.name == "" {
 		return Secret{}, nil

@@ -2,7 +2,6 @@ package environment_test
 
 import (
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -25,8 +24,8 @@ var update = flag.Bool("update", false, "update the golden files")
 func report(t *testing.T, err error) string {
 	t.Helper()
 	var list problem.List
-	if !errors.As(err, &list) {
-		t.Fatalf("the error is a %T, want a problem.List: %v", err, err)
+	if err == nil || list.Collect(err) != nil {
+		t.Fatalf("the error is a %T, want problems: %v", err, err)
 	}
 	var b strings.Builder
 	for _, p := range list {
@@ -84,7 +83,7 @@ func TestLoadWithoutAFile(t *testing.T) {
 	} {
 		_, err := environment.Load(path)
 		var list problem.List
-		if !errors.As(err, &list) || len(list) != 1 || list[0].Code != want || list[0].Where.File != path {
+		if list.Collect(err) != nil || len(list) != 1 || list[0].Code != want || list[0].Where.File != path {
 			t.Errorf("%s: %v, want one problem [%s]", path, err, want)
 		}
 	}

@@ -142,7 +142,7 @@ func ServiceOf(identity string) (service, rest string) {
 // and UserAgent; the sandbox needs a Transport. The first request fetches the
 // OAuth2 token.
 //
-// The error is a problem.List of everything that is missing. Version 1 also needs
+// The error joins problems: everything that is missing. Version 1 also needs
 // a case, which is part of every path (service document, "Versioning").
 func (e *Environment) Config(ctx context.Context, version apiclient.Version) (apiclient.Config, error) {
 	r := e.resolver(ctx)

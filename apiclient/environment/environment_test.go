@@ -172,9 +172,9 @@ environments:
 `
 	env := must(load(t, entries).Choose("uat"))(t)
 	if found := env.CheckAgreement([]string{"email", "lastNam", "name.first", "more"}); len(found) > 0 {
-		t.Error(report(t, found))
+		t.Error(found)
 	}
-	got := report(t, env.CheckAgreement([]string{"email", "lastName"}))
+	got := report(t, env.CheckAgreement([]string{"email", "lastName"}).Err())
 	want := `3:3: wire.lookup_agree compares the client field “lastNam” before an existing client is reused, and the mapping does not fill it [unfilled-field]
     add it to client.fields of the mapping, or take it out of lookup_agree
 3:3: wire.lookup_agree compares the client field “name.first” before an existing client is reused, and the mapping does not fill it [unfilled-field]
@@ -308,7 +308,7 @@ func wantProblem(t *testing.T, dir, keys, want string) {
 	t.Helper()
 	_, err := only(t, dir, keys).Config(t.Context(), apiclient.V2)
 	var list problem.List
-	if !errors.As(err, &list) || len(list) != 1 || !strings.Contains(list[0].Message, want) || list[0].Where.Line != 4 {
+	if list.Collect(err) != nil || len(list) != 1 || !strings.Contains(list[0].Message, want) || list[0].Where.Line != 4 {
 		t.Errorf("%s: %v, want one problem at line 4 with %q", keys, err, want)
 	}
 	if strings.Contains(fmt.Sprint(err), canary) {
@@ -333,7 +333,7 @@ func TestConfigReportsEverythingAtOnce(t *testing.T) {
 	_, err := only(t, t.TempDir(), keys).Config(t.Context(), apiclient.V1)
 	var codes []string
 	var list problem.List
-	errors.As(err, &list)
+	_ = list.Collect(err)
 	for _, p := range list {
 		codes = append(codes, fmt.Sprintf("%d %s", p.Where.Line, p.Code))
 	}

@@ -57,7 +57,7 @@ func (f *File) Names() []string {
 	return slices.Sorted(maps.Keys(f.environments))
 }
 
-// Load reads an environments file. The error is a problem.List: every problem of
+// Load reads an environments file. The error joins every problem of
 // the file with its place, up to 200; or one problem for a file that cannot be
 // read, that is larger than 1 MiB, or that another user owns or can write to. It
 // resolves no secret and opens no other file.
@@ -68,7 +68,7 @@ func Load(path string) (*File, error) {
 			p.Message = "there is no such environments file"
 			p.Hint = "name one with --environments, or put environments.yaml beside the mapping"
 		}
-		return nil, problem.List{p}
+		return nil, p
 	}
 	if err != nil {
 		return nil, err

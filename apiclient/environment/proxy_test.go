@@ -90,7 +90,7 @@ func TestProxyCredentials(t *testing.T) {
 	t.Setenv("NAME", "a:b")
 	_, err := only(t, t.TempDir(), strings.Replace(keys, "intake", "env:NAME", 1)).Config(t.Context(), apiclient.V2)
 	var list problem.List
-	if !errors.As(err, &list) || len(list) != 2 || list[0].Where.Line != 4 ||
+	if list.Collect(err) != nil || len(list) != 2 || list[0].Where.Line != 4 ||
 		!strings.Contains(err.Error(), "“username”: it has a colon") || !strings.Contains(err.Error(), "CANARY is empty") {
 		t.Errorf("%v", err)
 	}

@@ -98,7 +98,7 @@ func checkWebhook(r *yamltree.Reader, n *yamltree.Node, w *webhookSettings) {
 func (e *Environment) Tracks() bool { return e.Tracking.webhook != nil || e.Tracking.Export != nil }
 
 // Webhook fetches the webhook's secret and returns its handler, without Keep, Now and
-// Log. nil means that the environment has none. The error is a problem.List.
+// Log. nil means that the environment has none. The error joins problems.
 func (e *Environment) Webhook(ctx context.Context) (*tracking.Webhook, error) {
 	w := e.Tracking.webhook
 	if w == nil {

@@ -142,7 +142,7 @@ func (l *ledgerSession) project(ctx context.Context, run ledger.Run, password st
 	}
 	m, found := mapping.Parse(run.MappingFile, []byte(s.Kept.Mapping))
 	if len(found) > 0 {
-		return book, found
+		return book, found.Err()
 	}
 	path := filepath.Join(load.InputsFolder(l.session.State), filepath.Base(run.KeptInput))
 	digest, err := safefile.Digest(path)

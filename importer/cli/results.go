@@ -151,7 +151,7 @@ func (r *importRun) writeWorkbooks(ctx context.Context, whole *result.Summary, p
 	}
 	switch {
 	case len(failed) > 0:
-		return &cannotRun{failed}
+		return &cannotRun{failed.Err()}
 	case len(r.sheets) == 1:
 		whole.Sheets = nil
 	case len(folders) == 1:

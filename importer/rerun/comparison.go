@@ -60,7 +60,7 @@ func (r *Comparison) Missing() int { return len(r.taken) }
 func (r *Comparison) Decisions() int { return len(r.decisions) }
 
 // CheckSteps compares the lines of the sheet Steps with the ledger and changes nothing. runKnown reports whether the ledger knows their
-// run: else what it has as not created may have been created since. The problem.List has every line that cannot be read, decision that
+// run: else what it has as not created may have been created since. The error joins problems: every line that cannot be read, decision that
 // cannot be recorded and id that contradicts another; any other error is the ledger's or the file's.
 func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error], runKnown bool) error {
 	r.found, r.links, r.spaces = map[mapping.Identity]bool{}, map[mapping.Identity]int{}, map[string]string{}
@@ -279,7 +279,7 @@ func (r *Comparison) own(person mapping.Person, looksUp bool) *ledger.Event {
 	return e
 }
 
-// CheckRows compares the rows of the sheet Results with the ledger. The problem.List has every row that shows what the ledger does not know
+// CheckRows compares the rows of the sheet Results with the ledger. The error joins problems: every row that shows what the ledger does not know
 // under the row's keys, but for those that the mapping leaves out. Any other error is the ledger's or the file's.
 func (r *Comparison) CheckRows(ctx context.Context, rows iter.Seq2[Row, error]) error {
 	var found problem.List

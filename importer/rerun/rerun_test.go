@@ -308,7 +308,8 @@ func TestTwoIDs(t *testing.T) {
 	r := keyedByEmail(t, "v2")
 	err := r.CheckSteps(t.Context(), lines(rerun.Step{Client: "ann@example.test", Step: "contact/email/bob@example.test", State: "done", ID: "c-1"},
 		rerun.Step{Client: "bob@example.test", Step: "client", State: "done", ID: "c-2"}), true)
-	if found, ok := err.(problem.List); !ok || found[0].Code != "id-conflict" || found[0].Where.Row != 3 {
+	var found problem.List
+	if found.Collect(err) != nil || len(found) == 0 || found[0].Code != "id-conflict" || found[0].Where.Row != 3 {
 		t.Errorf("got %v, want id-conflict in row 3", err)
 	}
 }
@@ -373,7 +374,10 @@ func TestRows(t *testing.T) {
 				t.Fatal(err)
 			}
 			codes := []string{}
-			found, _ := r.CheckRows(t.Context(), read).(problem.List)
+			var found problem.List
+			if err := found.Collect(r.CheckRows(t.Context(), read)); err != nil {
+				t.Fatal(err)
+			}
 			for _, p := range found {
 				codes = append(codes, p.Code)
 			}
@@ -401,7 +405,8 @@ func TestRowsInDoubt(t *testing.T) {
 		}
 		row := rerun.Row{Status: "uncertain", ClientID: "c-1", ClaimIDs: []string{"loan-4"}, Record: recordOf(0, 2, owner.Client, "L4", "")}
 		err := r.CheckRows(t.Context(), func(yield func(rerun.Row, error) bool) { yield(row, nil) })
-		found, _ := err.(problem.List)
+		var found problem.List
+		_ = found.Collect(err)
 		if want == "" && err != nil || want != "" && (len(found) != 1 || !strings.Contains(found[0].Hint, want)) {
 			t.Errorf("Settle %q: got %v, want a hint with %q", decision, err, want)
 		}

@@ -48,7 +48,7 @@ const (
 
 // Settle records decisions about uncertain steps, durably: all of them or none. Undo takes a decision back, as long as nothing was built on
 // it, or withdraws an id that the sheet gave (known_id): the step is then not created, or uncertain if it was ever sent. Settle refuses an
-// id that another step has, and a client on whom another process works. What is wrong with the decisions is a problem.List, sorted by
+// id that another step has, and a client on whom another process works. What is wrong with the decisions is joined problems, sorted by
 // place; any other error is the ledger's.
 func (s Settler) Settle(ctx context.Context, settlements ...Settlement) error {
 	var clients []string
@@ -100,7 +100,7 @@ func (s Settler) Settle(ctx context.Context, settlements ...Settlement) error {
 		i := slices.IndexFunc(settlements, func(one Settlement) bool { return one.Step == t.Step })
 		p := takenProblem(t)
 		p.Where = settlements[i].Where
-		return problem.List{p}
+		return p
 	}
 	return err
 }

@@ -81,7 +81,8 @@ func quoteSheet(name string) string {
 }
 
 // Problem is one thing that is wrong. It is an error, so that a function that
-// can fail in only one way may return it as such.
+// can fail in only one way may return it as such; a function that finds several
+// returns List.Err.
 type Problem struct {
 	Where   Where
 	Code    string // a stable short word for filters and documentation, e.g. unknown-key
@@ -126,42 +127,42 @@ func At(where Where, code, format string, args ...any) Problem {
 // List is every problem of one step of the work. A nil List means none.
 type List []Problem
 
-// Error is one line per problem.
-func (l List) Error() string {
-	lines := make([]string, len(l))
-	for i, p := range l {
-		lines[i] = p.Error()
-	}
-	return strings.Join(lines, "\n")
-}
-
 // Listed returns the list without the problems that are Part of another one. It does not change l.
 func (l List) Listed() List {
 	return slices.DeleteFunc(slices.Clone(l), func(p Problem) bool { return p.Part })
 }
 
-// Err is l as an error: nil when l is empty. (A nil List in an error interface would not be nil.)
+// Err returns the problems as one error, with a line for each; nil when l is empty.
 func (l List) Err() error {
-	if len(l) == 0 {
-		return nil
+	var all []error
+	for _, p := range l {
+		all = append(all, p)
 	}
-	return l
+	return errors.Join(all...)
 }
 
-// Collect appends the problems that err consists of and returns nil; an error
-// that is not a Problem or a List, possibly wrapped, is returned unchanged.
+// Collect appends the problems that err is, wraps or joins, and returns nil; an
+// error without a problem is returned unchanged.
 func (l *List) Collect(err error) error {
-	var list List
-	var p Problem
-	switch {
-	case errors.As(err, &list):
-		*l = append(*l, list...)
-	case errors.As(err, &p):
-		*l = append(*l, p)
-	default:
+	before := len(*l)
+	l.add(err)
+	if len(*l) == before {
 		return err
 	}
 	return nil
+}
+
+func (l *List) add(err error) {
+	switch e := err.(type) {
+	case Problem:
+		*l = append(*l, e)
+	case interface{ Unwrap() error }:
+		l.add(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			l.add(one)
+		}
+	}
 }
 
 // Cause returns the innermost error that err wraps, of several that are joined the

@@ -55,6 +55,33 @@ func TestCause(t *testing.T) {
 	}
 }
 
+// Collect finds the problems in an error, however they are wrapped, and returns an error without any.
+func TestCollect(t *testing.T) {
+	a, b := problem.New("a", "one"), problem.New("b", "two")
+	both := problem.List{a, b}.Err()
+	for want, errs := range map[string][]error{
+		"":    {nil, problem.List{}.Err()},
+		"a":   {a, fmt.Errorf("while it ran: %w", a), problem.List{a}.Err(), errors.Join(fs.ErrClosed, a)},
+		"a b": {both, fmt.Errorf("while it ran: %w", both), errors.Join(a, errors.Join(fs.ErrClosed, b))},
+	} {
+		for _, err := range errs {
+			list := problem.List{}
+			rest := list.Collect(err)
+			var codes []string
+			for _, p := range list {
+				codes = append(codes, p.Code)
+			}
+			if got := strings.Join(codes, " "); rest != nil || got != want {
+				t.Errorf("%v: got %s and %v, want %s", err, got, rest, want)
+			}
+		}
+	}
+	var list problem.List
+	if rest := list.Collect(fs.ErrClosed); rest != fs.ErrClosed || list != nil {
+		t.Errorf("got %v and %v", list, rest)
+	}
+}
+
 // One cause is one line: a column without country codes, a column's name that the
 // mapping spells wrongly everywhere.
 func TestGrouped(t *testing.T) {
@@ -77,14 +104,14 @@ m.yaml:4:8: the sheet has no column “Mail”; the same in line 6, line 9 [unkn
 m.yaml:5:3: the sheet has no column “Nmae” [unknown-column]
 twice [x]
 twice [x]`
-	if got := list.Grouped().Error(); got != want {
+	if got := list.Grouped().Err().Error(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	copied := phone("G4")
 	copied.Where.Copy = problem.Copy{Sheet: "Results", Place: "E2", Row: 4}
 	again := phone("G7")
 	again.Where.Copy = problem.Copy{Sheet: "Results", Place: "E5", Row: 7}
-	if got, want := (problem.List{copied, again}).Grouped().Error(), "Results!E2 (source row 4): Mobile has no country code; the same in E5 [no-country]"; got != want {
+	if got, want := (problem.List{copied, again}).Grouped().Err().Error(), "Results!E2 (source row 4): Mobile has no country code; the same in E5 [no-country]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -60,7 +60,7 @@ func Join(ctx context.Context, where Where, c Connection, shared Shared) (s *Ses
 	}()
 	var found problem.List
 	if s.Mapping, found = mapping.Parse(shared.MappingFile, shared.Mapping); len(found) > 0 {
-		return s, found
+		return s, found.Err()
 	}
 	if err := s.chooseEnvironment(where); err != nil {
 		return s, err

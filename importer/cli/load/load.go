@@ -86,7 +86,7 @@ func Open(ctx context.Context, o Options) (s *Session, err error) {
 		return s, err
 	}
 	if len(found) == 1 && found[0].Code == "other-file" { // what follows would be wrong because of it
-		return s, found
+		return s, found.Err()
 	}
 	if o.NeedEnvironment {
 		if err := found.Collect(s.chooseEnvironment(o.Where)); err != nil {
