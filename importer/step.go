@@ -68,9 +68,9 @@ func (j *Job) commitApart(events []ledger.Event, refusal error) error {
 // seeAnswers lets the guard see whether answers that created steps hold an id or url which another
 // step has. At the second such answer in a row the run stops.
 func (j *Job) seeAnswers(events []ledger.Event, refusal error) {
-	taken, isTaken := errors.AsType[ledger.Taken](refusal)
+	isTaken := errors.As(refusal, new(ledger.Taken)) // an event whose address is taken is an intent, and so no answer
 	for _, e := range events {
-		if e.To != ledger.Done || e.Via != ledger.ViaAnswer || refusal != nil && !(isTaken && !taken.Address && taken.Step == e.StepID) {
+		if e.To != ledger.Done || e.Via != ledger.ViaAnswer || refusal != nil && !isTaken {
 			continue
 		}
 		j.observe(observation{of: ofAnswer, kind: mapping.StepKind(e.Kind), bad: isTaken})
