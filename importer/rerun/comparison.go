@@ -279,8 +279,8 @@ func (r *Comparison) own(person mapping.Person, looksUp bool) *ledger.Event {
 	return e
 }
 
-// CheckRows compares the rows of the sheet Results with the ledger. The error joins problems: every row that shows what the ledger does not know
-// under the row's keys, but for those that the mapping leaves out. Any other error is the ledger's or the file's.
+// CheckRows compares the rows of the sheet Results with the ledger. The error joins problems: every row that shows what the ledger does not
+// know under the row's keys, but for those that the mapping leaves out. Any other error is the ledger's or the file's.
 func (r *Comparison) CheckRows(ctx context.Context, rows iter.Seq2[Row, error]) error {
 	var found problem.List
 	for row, err := range rows {
