@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -78,12 +79,8 @@ func OnServer(s Server) (*Ledger, error) {
 // the way to it.
 var ErrServer = errors.New("the ledger's server has failed")
 
-// ServerFailed wraps ErrServer around an error that says so in its own words.
-func ServerFailed(err error) error { return serverFailure{err} }
-
-type serverFailure struct{ error }
-
-func (f serverFailure) Unwrap() []error { return []error{f.error, ErrServer} }
+// ServerFailed wraps ErrServer around an error that says what has failed.
+func ServerFailed(err error) error { return fmt.Errorf("%w (%w)", err, ErrServer) }
 
 // Refuse is the error of a ledger that cannot be used: a problem with a hint that also
 // wraps kind, one of the errors of this package.
