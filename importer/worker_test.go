@@ -26,7 +26,7 @@ func TestHandOverVersion(t *testing.T) {
 		}
 	}
 	encoded, err := json.Marshal([]any{plan, rules})
-	digests := map[int]string{7: "7770cc920e2091ea194363ecae6159091e05e82b8cd471e2a3da2b35cdac3586"}
+	digests := map[int]string{8: "18eaf07c993299282d369e6cc4f2df70e0c89dae1041c017b667643e530a7b8f"}
 	if digest := fmt.Sprintf("%x", sha256.Sum256(encoded)); err != nil || digest != digests[HandOver] {
 		t.Errorf("the JSON of a plan or of the stop rules has changed: raise HandOver, and put the digest of its JSON here: %s (%v)", digest, err)
 	}
@@ -41,7 +41,7 @@ func fill(t *testing.T, v reflect.Value, at string, depth int) {
 		for i := range v.NumField() {
 			if f := v.Type().Field(i); !f.IsExported() {
 				t.Errorf("%s.%s does not travel", at, f.Name)
-			} else {
+			} else if f.Tag.Get("json") != "-" {
 				fill(t, v.Field(i), at+"."+f.Name, depth)
 			}
 		}

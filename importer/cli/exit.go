@@ -43,9 +43,9 @@ func exitCode(ctx context.Context, err error, rows result.Counts) int {
 		return exitInterrupted
 	case errors.As(err, new(*cannotRun)):
 		return exitStopped
-	case errors.Is(err, ledger.ErrLocked):
+	case problem.ClassOf(err) == problem.Locked:
 		return exitLocked
-	case errors.Is(err, ledger.ErrDamaged), errors.Is(err, ledger.ErrStopped), errors.Is(err, importer.ErrStopped):
+	case problem.ClassOf(err) == problem.Stopped, errors.Is(err, ledger.ErrStopped), errors.Is(err, importer.ErrStopped):
 		return exitStopped
 	case err != nil && new(problem.List).Collect(err) == nil: // it wraps problems
 		return exitUsage

@@ -209,12 +209,12 @@ func (l *ledgerSession) openForReading() (err error) {
 	return err
 }
 
-// openForWriting opens the ledger for writing and makes one if there was none. It fails with ledger.ErrLocked while another command has it.
+// openForWriting opens the ledger for writing and makes one if there was none. It fails with a problem of the class Locked while another command has it.
 func (l *ledgerSession) openForWriting() error {
 	release, err := ledger.Lock(l.lockedAt())
-	if found, ok := errors.AsType[problem.Problem](err); ok && l.server != nil && errors.Is(err, ledger.ErrLocked) {
+	if found, ok := errors.AsType[problem.Problem](err); ok && l.server != nil && found.Class == problem.Locked {
 		found.Hint += " Runs that are to share the ledger need a state folder each (--state)."
-		return ledger.Refuse(found, ledger.ErrLocked)
+		return found
 	}
 	if err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Check reads the whole ledger and returns ErrDamaged when it is not sound: the structure
+// Check reads the whole ledger and returns a problem ledger-damaged when it is not sound: the structure
 // of its file, and that no row points to another that is not there. Another process may
 // write the ledger meanwhile.
 func (l *Ledger) Check(ctx context.Context) error {
@@ -23,7 +23,7 @@ func (l *Ledger) Check(ctx context.Context) error {
 		return checkReferences(ctx, tx, l.path)
 	})
 	switch {
-	case err == nil || errors.As(err, new(refusal)):
+	case err == nil || errors.As(err, new(problem.Problem)):
 		return err
 	case l.server != nil:
 		return problem.At(problem.Where{File: l.path}, "ledger-server", "the ledger cannot be read: %v", problem.Cause(err)).Hinted("See that the server answers, and run again.")

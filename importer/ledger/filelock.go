@@ -51,7 +51,7 @@ func note(path string, at int64, text string) error {
 }
 
 // Lock locks the ledger at path for this process. When another process has it, Lock
-// fails at once with ErrLocked and names that process and its start. The lock is the
+// fails at once with a problem of the class Locked, and names that process and its start. The lock is the
 // operating system's, on path with ".lock" added: it ends with the process, however
 // that ends, and the file stays.
 func Lock(path string) (release func(), err error) {
@@ -72,7 +72,7 @@ func Lock(path string) (release func(), err error) {
 	}
 	if !taken {
 		p := problem.At(problem.Where{File: path}, "ledger-locked", "another run holds the ledger%s", whoHolds(path))
-		return nil, refusal{p.Hinted("Wait until it has finished. If it hangs, stop that process: the lock ends with it."), ErrLocked}
+		return nil, p.Of(problem.Locked).Hinted("Wait until it has finished. If it hangs, stop that process: the lock ends with it.")
 	}
 	if err := note(path, holderAt, fmt.Sprintf("%-*s", openedAt-holderAt, fmt.Sprint(os.Getpid(), " ", time.Now().Unix()))); err != nil {
 		return nil, errors.Join(err, file.Close())

@@ -19,8 +19,8 @@ func TestLockEndsWithItsProcess(t *testing.T) {
 		t.Fatalf("the other process says %q", out.Text())
 	}
 	_, err := ledger.Lock(path)
-	if !errors.Is(err, ledger.ErrLocked) {
-		t.Fatalf("got %v, want ErrLocked", err)
+	if problem.ClassOf(err) != problem.Locked {
+		t.Fatalf("got %v, want a problem of the class Locked", err)
 	}
 	var p problem.Problem
 	if !errors.As(err, &p) || p.Hint == "" || !strings.Contains(err.Error(), fmt.Sprintf("process %d, since 20", child.Process.Pid)) {
@@ -30,15 +30,15 @@ func TestLockEndsWithItsProcess(t *testing.T) {
 	_ = child.Wait()
 	release, err := ledger.Lock(path)
 	do(t, err)
-	if _, err := ledger.Lock(path); !errors.Is(err, ledger.ErrLocked) {
-		t.Errorf("twice in one process: got %v, want ErrLocked", err)
+	if _, err := ledger.Lock(path); problem.ClassOf(err) != problem.Locked {
+		t.Errorf("twice in one process: got %v, want a problem of the class Locked", err)
 	}
 	release()
 	release()                                                                             // more than once is harmless
 	if locked, err := safefile.NewLock(path + ".lock").TryLock(); !locked || err != nil { // as flock in a backup does
 		t.Fatal(locked, err)
 	}
-	if _, err := ledger.Lock(path); !errors.Is(err, ledger.ErrLocked) || strings.Contains(err.Error(), "process ") {
+	if _, err := ledger.Lock(path); problem.ClassOf(err) != problem.Locked || strings.Contains(err.Error(), "process ") {
 		t.Errorf("got %v, want that no process is named", err)
 	}
 }
@@ -46,8 +46,8 @@ func TestLockEndsWithItsProcess(t *testing.T) {
 func TestLockWhereNoFolderCanBe(t *testing.T) {
 	path := filepath.Join(closedLedger(t), "state", "ledger.db") // below a file
 	var p problem.Problem
-	if _, err := ledger.Lock(path); !errors.As(err, &p) || errors.Is(err, ledger.ErrLocked) {
-		t.Errorf("Lock: got %v, want a problem other than ErrLocked", err)
+	if _, err := ledger.Lock(path); !errors.As(err, &p) || problem.ClassOf(err) == problem.Locked {
+		t.Errorf("Lock: got %v, want a problem of another class than Locked", err)
 	}
 	if _, err := ledger.Open(path); !errors.As(err, &p) {
 		t.Errorf("Open: got %v, want a problem", err)

@@ -45,7 +45,7 @@ var durable = []string{"busy_timeout(60000)", "synchronous(FULL)", "fullfsync(1)
 
 // Open opens the ledger at path for reading and writing, and creates it (0600, in a
 // folder of 0700) when it is missing. The caller holds Lock. Open refuses a damaged
-// ledger with ErrDamaged, and a ledger of another Claimsheet or something that is not
+// ledger with a problem ledger-damaged, and a ledger of another Claimsheet or something that is not
 // a plain file with a problem.Problem. It repairs nothing, except that SQLite rolls
 // back what a killed process left half committed.
 //
@@ -67,7 +67,7 @@ func Open(path string) (*Ledger, error) {
 	if isDamage(err) {
 		return nil, damaged(path, "the ledger cannot be read: %v", err)
 	}
-	if err != nil && !errors.As(err, new(refusal)) {
+	if err != nil && !errors.As(err, new(problem.Problem)) {
 		return nil, unwritable(path, err, "the ledger cannot be opened for writing: %v", problem.Cause(err))
 	}
 	return l, err
@@ -125,7 +125,7 @@ func reading(pool *sql.DB, path string, server *Server) (*Ledger, error) {
 	read.reads = true
 	l := &Ledger{pool: pool, read: read, path: path, server: server}
 	if _, err := l.StepsOfClients(context.Background(), "", "", []ClientKey{{Client: "none"}}); err != nil {
-		if server == nil && !errors.As(err, new(refusal)) {
+		if server == nil && !errors.As(err, new(problem.Problem)) {
 			err = unreadable(path, err)
 		}
 		return nil, errors.Join(err, pool.Close())
@@ -326,8 +326,8 @@ func inspect(path string) (found fs.FileInfo, err error) {
 func foreignLog(path string) error {
 	name := filepath.Base(path)
 	p := problem.At(problem.Where{File: path}, "ledger-damaged", "the ledger was closed, but a write-ahead log that does not belong to it lies beside it (%s-wal)", name)
-	return refusal{p.Hinted("If %[1]s was restored from a backup, move %[1]s-wal and %[1]s-shm to another folder, keep what you move, and run again. "+
-		"Otherwise bring back the %[1]s that was there when the run was killed: all three files together, as the killed run left them.", name), ErrDamaged}
+	return p.Of(problem.Stopped).Hinted("If %[1]s was restored from a backup, move %[1]s-wal and %[1]s-shm to another folder, keep what you move, and run again. "+
+		"Otherwise bring back the %[1]s that was there when the run was killed: all three files together, as the killed run left them.", name)
 }
 
 // inspectFile is inspect without the comparison of the file with its log. isOpen reports whether the file
@@ -426,33 +426,19 @@ func dsn(path, mode string, pragmas ...string) string {
 	return (&url.URL{Scheme: "file", Path: p, RawQuery: query.Encode()}).String()
 }
 
-// refusal is an error about the ledger's file that the user can act on: a problem
-// with a hint, and the error of this package that it belongs to.
-type refusal struct {
-	problem.Problem
-	kind error // ErrDamaged, ErrLocked or another cause; may be nil
-}
-
-func (r refusal) Unwrap() []error {
-	if r.kind == nil {
-		return []error{r.Problem}
-	}
-	return []error{r.kind, r.Problem}
-}
-
 // OfAnotherVersion refuses a ledger whose tables have another version. away is what the
 // user does so that a new ledger can take its place.
 func OfAnotherVersion(where string, version int64, away string) error {
 	p := problem.At(problem.Where{File: where}, "ledger-version",
 		"the ledger was made by another version of Claimsheet: its tables have version %d, and version %d is expected", version, SchemaVersion)
-	return refusal{p.Hinted("Use that version; or %s, and rerun your last results workbook with a new ledger, which takes over its ids: claimsheet rerun --yes RESULTS.xlsx", away), nil}
+	return p.Hinted("Use that version; or %s, and rerun your last results workbook with a new ledger, which takes over its ids: claimsheet rerun --yes RESULTS.xlsx", away)
 }
 
 // damaged reports that the file at path is not a sound ledger.
 func damaged(path, format string, args ...any) error {
 	p := problem.At(problem.Where{File: path}, "ledger-damaged", format, args...)
-	return refusal{p.Hinted("Restore the ledger from a backup; or move it away, and rerun your last results workbook with a new ledger, which takes over its ids: " +
-		"claimsheet rerun --yes --accept ledger-missing RESULTS.xlsx"), ErrDamaged}
+	return p.Of(problem.Stopped).Hinted("Restore the ledger from a backup; or move it away, and rerun your last results workbook with a new ledger, which takes over its ids: " +
+		"claimsheet rerun --yes --accept ledger-missing RESULTS.xlsx")
 }
 
 // unreadable reports that the ledger at path cannot be read: because it is not a sound
@@ -474,7 +460,7 @@ func unreadable(path string, err error) error {
 // unusable reports that there can be no ledger at path.
 func unusable(path, hint string, cause error, format string, args ...any) error {
 	p := problem.At(problem.Where{File: path}, "ledger-file", format, args...)
-	return refusal{p.Hinted("%s", hint), cause}
+	return p.By(cause).Hinted("%s", hint)
 }
 
 // unwritable reports that the ledger at path or a file that belongs to it cannot be
@@ -484,7 +470,7 @@ func unwritable(path string, cause error, format string, args ...any) error {
 	return unusable(path, hint, errors.Join(ErrStopped, cause), format, args...)
 }
 
-// asDamage makes ErrDamaged of an error by which SQLite says that.
+// asDamage makes a problem ledger-damaged of an error by which SQLite says that.
 func asDamage(err error) error {
 	if isDamage(err) {
 		return damaged("", "the ledger cannot be read: %v", err)

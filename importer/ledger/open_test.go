@@ -93,7 +93,7 @@ func TestOpenRefuses(t *testing.T) {
 				if !errors.As(err, &p) || p.Code == "" || p.Hint == "" || !strings.Contains(err.Error()+p.Hint, test.says) {
 					t.Errorf("%s: got %v, want a problem with a hint, which say %q", how, err, test.says)
 				}
-				same(t, how+": damaged", errors.Is(err, ledger.ErrDamaged), test.damaged)
+				same(t, how+": damaged", isDamaged(err), test.damaged)
 			}
 			same(t, "the folder afterwards", listing(t, filepath.Dir(path)), before)
 		})

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
-
-	"claimsheet/mapping/problem"
 )
 
 // Server is a database server that keeps a ledger in place of a file: what the ledger
@@ -81,7 +79,3 @@ var ErrServer = errors.New("the ledger's server has failed")
 
 // ServerFailed wraps ErrServer around an error that says what has failed.
 func ServerFailed(err error) error { return fmt.Errorf("%w (%w)", err, ErrServer) }
-
-// Refuse is the error of a ledger that cannot be used: a problem with a hint that also
-// wraps kind, one of the errors of this package.
-func Refuse(p problem.Problem, kind error) error { return refusal{p, kind} }

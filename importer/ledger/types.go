@@ -223,8 +223,9 @@ type Run struct {
 	Summary         []byte // the run's summary as JSON
 }
 
-// Errors of the ledger. Those of Open and Lock are also a problem.Problem with a hint
-// (errors.As).
+// Errors of the ledger. Those of Open and Lock are a problem.Problem with a hint (errors.As). Its code is
+// ledger-damaged for a file that is not a sound ledger, also of a method that reads what the disk has
+// changed, and its class is problem.Locked when another process holds the ledger.
 var (
 	// ErrStopped is wrapped, with the cause, by the Append, Flush or Close that could
 	// not be written, and by every later one.
@@ -234,9 +235,4 @@ var (
 	// ErrReadOnly is returned by methods that write when the ledger is from
 	// OpenReadOnly.
 	ErrReadOnly = errors.New("the ledger is open for reading only")
-	// ErrLocked is wrapped by Lock when another process holds the ledger.
-	ErrLocked = errors.New("another run holds the ledger")
-	// ErrDamaged is wrapped for a file that is not a sound ledger: by Open, by Check,
-	// and by a method that reads what the disk has changed.
-	ErrDamaged = errors.New("the ledger is damaged")
 )

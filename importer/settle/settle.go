@@ -59,8 +59,8 @@ func (s Settler) Settle(ctx context.Context, settlements ...Settlement) error {
 	end() // Lock does not wait
 	unlock, err := s.Ledger.Lock(once, clients...)
 	if errors.Is(err, context.Canceled) {
-		return ledger.Refuse(problem.New("ledger-locked", "another process is at work on a client of these steps, and may find out what became of them").
-			Hinted("Decide when it has finished."), ledger.ErrLocked)
+		return problem.New("ledger-locked", "another process is at work on a client of these steps, and may find out what became of them").
+			Of(problem.Locked).Hinted("Decide when it has finished.")
 	}
 	if err != nil {
 		return err

@@ -80,6 +80,15 @@ func quoteSheet(name string) string {
 	return name
 }
 
+// Class is what a problem makes of the command that it ends. The exit code follows from it.
+type Class int
+
+const (
+	Input   Class = iota // usage, mapping, configuration or unreadable input
+	Stopped              // what was asked for correctly could not be done
+	Locked               // another run holds the ledger
+)
+
 // Problem is one thing that is wrong. It is an error, so that a function that
 // can fail in only one way may return it as such; a function that finds several
 // returns List.Err.
@@ -93,7 +102,9 @@ type Problem struct {
 	Seen string
 	// Part is set for a further place of a mistake that another problem reports: the
 	// place is marked, and lists leave it out.
-	Part bool
+	Part  bool
+	Class Class
+	Err   error `json:"-"` // what has caused it, for errors.Is and errors.As; not shown; nil for none
 }
 
 // Error is the problem on one line, without its hint and without Seen.
@@ -108,9 +119,24 @@ func (p Problem) Error() string {
 	return s
 }
 
+// Unwrap returns what has caused the problem, nil for none.
+func (p Problem) Unwrap() error { return p.Err }
+
 // Hinted returns p with the hint set.
 func (p Problem) Hinted(format string, args ...any) Problem {
 	p.Hint = fmt.Sprintf(format, args...)
+	return p
+}
+
+// Of returns p with its class.
+func (p Problem) Of(class Class) Problem {
+	p.Class = class
+	return p
+}
+
+// By returns p with what has caused it.
+func (p Problem) By(err error) Problem {
+	p.Err = err
 	return p
 }
 
@@ -165,6 +191,16 @@ func (l *List) add(err error) {
 	}
 }
 
+// ClassOf returns the highest class of the problems that err is, wraps or joins.
+func ClassOf(err error) (class Class) {
+	var all List
+	all.add(err)
+	for _, p := range all {
+		class = max(class, p.Class)
+	}
+	return class
+}
+
 // Cause returns the innermost error that err wraps, of several that are joined the
 // first: the reason without the paths that the wrappers repeat.
 func Cause(err error) error {
@@ -188,7 +224,10 @@ func Cause(err error) error {
 // Unique sorts the list and returns it without repeated problems.
 func (l List) Unique() List {
 	l.Sort()
-	return slices.Compact(l)
+	return slices.CompactFunc(l, func(a, b Problem) bool {
+		a.Err, b.Err = nil, nil // some errors cannot be compared
+		return a == b
+	})
 }
 
 // Sort orders by table, file, line, column, sheet, row, cell and message, so that the

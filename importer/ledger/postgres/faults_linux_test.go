@@ -18,6 +18,7 @@ import (
 	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/ledger/postgres/pgtest"
 	"claimsheet/importer/testform"
+	"claimsheet/mapping/problem"
 )
 
 // address is a ledger of the test's own.
@@ -43,7 +44,7 @@ func open(t *testing.T, a postgres.Address) *ledger.Ledger {
 	t.Helper()
 	l, err := postgres.Open(t.Context(), a)
 	for range 60 {
-		if !errors.Is(err, ledger.ErrLocked) {
+		if problem.ClassOf(err) != problem.Locked {
 			break
 		}
 		l, err = postgres.Open(t.Context(), a)
@@ -267,8 +268,8 @@ func TestDamage(t *testing.T) {
 	l := open(t, a)
 	do(t, l.Append(intent(1)))
 	server.Exec(t, "DELETE FROM "+schema+".clients")
-	if err := l.Check(t.Context()); !errors.Is(err, ledger.ErrDamaged) {
-		t.Errorf("Check: got %v, want ErrDamaged", err)
+	if err := l.Check(t.Context()); problem.ClassOf(err) != problem.Stopped {
+		t.Errorf("Check: got %v, want ledger-damaged", err)
 	}
 }
 

@@ -170,7 +170,7 @@ func (a Address) trouble(kind error, hint, format string, args ...any) error {
 			args[i] = problem.Cause(withoutValues(err))
 		}
 	}
-	return ledger.Refuse(problem.At(problem.Where{File: a.String()}, "ledger-server", format, args...).Hinted("%s", hint), kind)
+	return problem.At(problem.Where{File: a.String()}, "ledger-server", format, args...).By(kind).Hinted("%s", hint)
 }
 
 // unreachable reports that the server does not answer as it should.
@@ -185,7 +185,7 @@ const tryServer = "See that the server runs and can be reached from here, and th
 // its tables when they are missing.
 //
 // Until the ledger is closed, or its connection ends, no other process can open it for
-// writing: Open fails with ledger.ErrLocked, and names the processes that have it.
+// writing: Open fails with a problem of the class Locked, and names the processes that have it.
 func Open(ctx context.Context, a Address) (*ledger.Ledger, error) {
 	return a.open(ctx, 0)
 }
@@ -193,7 +193,7 @@ func Open(ctx context.Context, a Address) (*ledger.Ledger, error) {
 // OpenShared is Open for one of several processes that write at the same time. Each
 // locks the clients for which it sends something; see ledger.Ledger.Lock. silence is how long others
 // wait for a process that holds what they want and says nothing, before they end its session; 0 is the
-// usual time. It fails with ledger.ErrLocked while a process has the ledger for itself.
+// usual time. It fails with a problem of the class Locked while a process has the ledger for itself.
 func OpenShared(ctx context.Context, a Address, silence time.Duration) (*ledger.Ledger, error) {
 	return a.open(ctx, cmp.Or(silence, usualSilence))
 }
@@ -369,8 +369,8 @@ func (a Address) lock(ctx context.Context, conn *sql.Conn, shared bool) error {
 			return err
 		}
 		if time.Since(began) > lockPatience {
-			return ledger.Refuse(problem.At(problem.Where{File: a.String()}, "ledger-locked", "another run holds the ledger%s", a.writers(ctx, conn)).
-				Hinted("Wait until it has finished. If it hangs, stop that process: the lock ends with it."), ledger.ErrLocked)
+			return problem.At(problem.Where{File: a.String()}, "ledger-locked", "another run holds the ledger%s", a.writers(ctx, conn)).Of(problem.Locked).
+				Hinted("Wait until it has finished. If it hangs, stop that process: the lock ends with it.")
 		}
 	}
 }

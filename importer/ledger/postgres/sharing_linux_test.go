@@ -15,6 +15,7 @@ import (
 	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/ledger/postgres/pgtest"
 	"claimsheet/importer/testform"
+	"claimsheet/mapping/problem"
 )
 
 // shared opens the ledger as one of several processes.
@@ -299,13 +300,13 @@ func TestSharedAndAlone(t *testing.T) {
 	a, _ := address(t, pgtest.Shared(t))
 	first := shared(t, a, 0)
 	_, err := postgres.Open(t.Context(), a)
-	if !errors.Is(err, ledger.ErrLocked) || strings.Count(err.Error(), "process ") != 1 {
+	if problem.ClassOf(err) != problem.Locked || strings.Count(err.Error(), "process ") != 1 {
 		t.Errorf("alone beside one who shares: got %v", err)
 	}
 	do(t, first.Close())
 	alone := open(t, a)
 	_, err = postgres.OpenShared(t.Context(), a, 0)
-	if !errors.Is(err, ledger.ErrLocked) || strings.Count(err.Error(), "process ") != 1 {
+	if problem.ClassOf(err) != problem.Locked || strings.Count(err.Error(), "process ") != 1 {
 		t.Errorf("shared beside one who is alone: got %v", err)
 	}
 	do(t, alone.Append(event(1, ledger.Sent))) // it needs no lock
