@@ -123,11 +123,7 @@ func (s *Server) replaceText(in changeIn) error {
 	if ends := bytes.Count(before, []byte("\n")); ends > 0 && ends == bytes.Count(before, []byte("\r\n")) && !strings.Contains(in.Text, "\r") {
 		in.Text = strings.ReplaceAll(in.Text, "\n", "\r\n")
 	}
-	if string(before) == in.Text {
-		s.session.goTo(s.session.at) // the page shows it as the file has it
-	} else {
-		s.session.change("the text", []byte(in.Text))
-	}
+	s.session.change("the text", []byte(in.Text))
 	return nil
 }
 

@@ -3,12 +3,14 @@ package studio
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,8 +39,9 @@ type job struct {
 	Pages    string          `json:"pages"`    // where the sandbox shows what a run has left; "" for none
 	Problems []problemJSON   `json:"problems"`
 
-	file   string // the workbook, or of several sheets a folder with theirs
-	cancel context.CancelFunc
+	file        string // the workbook, or of several sheets a folder with theirs
+	isOfSeveral bool   // sheets, of which the page shows one
+	cancel      context.CancelFunc
 }
 
 const jobFolders = "claimsheet-studio-*"
@@ -77,8 +80,8 @@ func (s *Server) startJob(in changeIn) (err error) {
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	j := &job{Kind: in.Kind, State: running, Phase: "reading the sheets", Problems: []problemJSON{}, cancel: cancel,
-		file: filepath.Join(folder, "workbook.xlsx")}
-	if len(s.options.Sheets) > 1 {
+		file: filepath.Join(folder, "workbook.xlsx"), isOfSeveral: len(s.options.Sheets) > 1}
+	if j.isOfSeveral {
 		j.file = folder
 	}
 	args := append(s.options.Job(in.Kind == dryRun, path, folder), "--json", "--log-format", "json", "-o", j.file)
@@ -117,7 +120,7 @@ func (s *Server) carryOut(ctx context.Context, j *job, args []string, folder str
 	var out bytes.Buffer
 	code := s.run(ctx, args, &out, j.follow)
 	var object struct {
-		Errors []struct{ Code, Where, Message, Hint string } `json:"errors"`
+		Errors []problemJSON `json:"errors"`
 	}
 	isObject := json.Unmarshal(out.Bytes(), &object) == nil
 	s.mu.Lock()
@@ -130,10 +133,7 @@ func (s *Server) carryOut(ctx context.Context, j *job, args []string, folder str
 	if isObject {
 		j.Summary = bytes.TrimSpace(out.Bytes())
 		for _, e := range object.Errors {
-			one := problemJSON{Code: e.Code, Where: e.Where, Message: inPageWords(e.Message), Hint: inPageWords(e.Hint)}
-			if !slices.Contains(j.Problems, one) { // the log has it too
-				j.Problems = append(j.Problems, one)
-			}
+			j.add(e)
 		}
 	}
 	if found, _ := filepath.Glob(filepath.Join(j.file, "*.xlsx")); len(found) > 0 { // of several the first
@@ -174,8 +174,22 @@ func (j *job) follow(text []byte) {
 	case line.Message == "progress":
 		j.Done, j.Of = clients, max(j.Of, line.Of)
 	case line.Code != "" && len(j.Problems) < mostProblems:
-		j.Problems = append(j.Problems,
-			problemJSON{Code: line.Code, Message: inPageWords(line.Message), Hint: inPageWords(line.Hint), Where: line.Where})
+		j.add(problemJSON{Code: line.Code, Message: line.Message, Hint: line.Hint, Where: line.Where})
+	}
+}
+
+// place matches the cell or the row at the end of a problem's place, of a results workbook with the row of the sheet.
+var place = regexp.MustCompile(`!\$?([A-Z]*)\$?(\d+)(?: \(source row (\d+)\))?$`)
+
+// add adds a problem, once: the log and the object may both have it.
+func (j *job) add(p problemJSON) {
+	p.Message, p.Hint = inPageWords(p.Message), inPageWords(p.Hint)
+	if at := place.FindStringSubmatch(p.Where); at != nil && !j.isOfSeveral {
+		p.Column = at[1]
+		p.Row, _ = strconv.Atoi(cmp.Or(at[3], at[2]))
+	}
+	if !slices.Contains(j.Problems, p) {
+		j.Problems = append(j.Problems, p)
 	}
 }
 

@@ -50,6 +50,51 @@ var labels = map[string]string{
 	"percent":                      "Cells are percentages",
 }
 
+// editors are what the page edits a rule with, by its key.
+var editors = map[string]string{"key": "columns", "known_id": "column", "when": "condition", "empty": "list", "fill_down": "list"}
+
+// choices are what a rule can say if it is one of few: the value, the words for it, and what it does. What is usual is done when nothing is
+// chosen.
+var choices = map[string][][3]any{
+	"existing": {
+		{"reuse", "Take the known client",
+			"No client is created twice; claims and activities are added to the client that is there. This is usual."},
+		{"skip", "Leave them out", "Nothing is sent for a client whom the service knows already."},
+		{"fail", "Report them", "Nothing is sent for them, and the run ends with a mistake for each."},
+		{"create", "Create them without looking", "The service is not asked; a known client may be there twice afterwards."},
+	},
+	"mode": {
+		{"first", "Only without an e-mail address", "This is usual."},
+		{"either", "Also when the e-mail address is not found", ""},
+		{"both", "Always", "Where the two disagree, nothing is sent for the client."},
+	},
+	"existing_activities": {
+		{"send", "Send them", "A known client gets the activities that a new client gets. This is usual."},
+		{"skip", "Leave them out", "A known client gets no activities of the client; claims, and what belongs to them, are sent."},
+	},
+	"status": {
+		{"Submitted", "Submitted", "Sent as done, with the values of the sheet. This is usual."},
+		{"Accepted", "Accepted", "Sent as done and already agreed to."},
+		{"Open", "Open", "Sent without values: the client fills it in, and goes on here."},
+	},
+	"on":        {{"client", "Once for each client", "This is usual."}},
+	"resume_at": {{nil, "The first open one", "This is usual."}, {map[string]string{"column": ""}, "As a column says", ""}},
+	"encoding": {
+		{"utf-8", "Usual (UTF-8)", ""},
+		{"windows-1252", "Older Windows programs (windows-1252)", "When letters such as é or £ look wrong."},
+	},
+	"delimiter": {{",", "A comma", ""}, {";", "A semicolon", ""}, {"tab", "A tab", ""}},
+	"api":       {{"v1", "Version 1", "Clients and activities, without claims."}, {"v2", "Version 2", "Clients, claims and activities."}},
+	"numbers": {
+		{map[string]string{"decimal": ".", "group": ","}, "1,234.56", ""},
+		{map[string]string{"decimal": ",", "group": "."}, "1.234,56", ""},
+		{map[string]string{"decimal": ",", "group": " "}, "1 234,56", ""},
+		{map[string]string{"decimal": ".", "group": "'"}, "1'234.56", ""},
+		{map[string]string{"decimal": ".", "group": ""}, "1234.56", ""},
+		{map[string]string{"decimal": ",", "group": ""}, "1234,56", ""},
+	},
+}
+
 // label returns the page's name for the rule at a path; "" for none.
 func label(path []string) string {
 	return labels[strings.Join(slices.DeleteFunc(slices.Clone(path), func(part string) bool {

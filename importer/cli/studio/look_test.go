@@ -27,7 +27,7 @@ func TestJudgement(t *testing.T) {
 	st.one("columns", "letter", "F").has(t, "targets", []string{}, "empty", 2)
 	title := st.one("targets", "path", "/activities/0/attributes/Title")
 	title.has(t, "usable", 4, "errors", 1, "empty", 0, "type", "DropDown", "typeFrom", "service", "options", []string{"Mister", "Miss"},
-		"columns", []string{"E"}, "line", 16, "of", "Your details")
+		"columns", []string{"E"}, "line", 16, "section", "Your details")
 	lastName := st.one("targets", "path", "/client/fields/lastName")
 	expect(t, "lastName: by the rows of one client together", []any{lastName["usable"], lastName["errors"], lastName.at("problems.0.code")}, []any{3, 2, "conflict"})
 	st.one("targets", "path", "/activities/0/attributes/Remarks").has(t, "rule", nil)
@@ -229,12 +229,12 @@ func TestSuggestions(t *testing.T) {
 	b := begin(t, "name: x\napi: v2\nclient:\n  key: Lead no\n  lookup: {email: E-mail}\n  fields: {lastName: Surname}\nworkflow: {name: W, template_identifier: W}\n", sheet, nil)
 	st := b.until("suggestions", func(st reply) bool { return st.at("suggestions.0") != nil })
 	email := st.one("suggestions", "path", "/client/fields/email")
-	email.has(t, "column", "B", "certainty", "normalised", "sure", true, "reason", "e-mail addresses in 2 of 2 cells",
+	email.has(t, "column", "B", "sure", true, "reason", "e-mail addresses in 2 of 2 cells",
 		"operations.0.value", map[string]any{"column": "E-mail", "type": "Email"})
 	dob := st.one("suggestions", "path", "/activities/template=Your details/attributes/Date of birth")
-	dob.has(t, "certainty", "synonym", "column", "D")
+	dob.has(t, "reason", "another name for it; 2 of 2 cells read as dd/mm/yyyy, 0 fit both orders of day and month", "column", "D")
 	note := st.one("suggestions", "path", "/activities/template=More/attributes/Note")
-	note.has(t, "certainty", "same")
+	note.has(t, "reason", "the same name")
 	if taken := st.one("suggestions", "path", "/client/fields/lastName"); taken != nil {
 		t.Errorf("what is filled is suggested: %s", encode(taken))
 	}

@@ -107,12 +107,13 @@ func whyNot(err error) string {
 	return problem.Cause(err).Error()
 }
 
-// change makes a text the present one; what was undone is forgotten.
+// change makes a text the present one; what was undone is forgotten, unless the text is the present one already.
 func (s *session) change(label string, text []byte) {
-	s.version++
-	s.history = append(s.history[:s.at+1], revision{label, text})
-	s.at = len(s.history) - 1
-	s.keep()
+	if !bytes.Equal(text, s.text()) {
+		s.history = append(s.history[:s.at+1], revision{label, text})
+		s.at++
+	}
+	s.goTo(s.at)
 }
 
 func (s *session) goTo(to int) {

@@ -1,6 +1,7 @@
 package studio
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -74,20 +75,25 @@ type errorJSON struct {
 }
 
 type targetJSON struct {
-	Path     string          `json:"path"`
-	Group    string          `json:"group"`
-	Title    string          `json:"title"`
-	Of       string          `json:"of"`
-	Status   string          `json:"status"`
-	On       string          `json:"on"`
-	Type     string          `json:"type"`
-	TypeFrom string          `json:"typeFrom"`
-	Required bool            `json:"required"`
-	Options  []string        `json:"options"`
-	Rule     json.RawMessage `json:"rule"`
-	Columns  []string        `json:"columns"`
-	Line     int             `json:"line,omitempty"`
+	Path       string          `json:"path"`
+	ByTemplate string          `json:"byTemplate"` // the path by the name of the activity's template; "" for other targets
+	Section    string          `json:"section"`
+	About      string          `json:"about"` // the section
+	Title      string          `json:"title"` // in the section
+	Name       string          `json:"name"`  // anywhere
+	IsOpen     bool            `json:"isOpen"`
+	Type       string          `json:"type"`
+	TypeFrom   string          `json:"typeFrom"`
+	Required   bool            `json:"required"`
+	Editor     string          `json:"editor"` // one of editors, choice, text, value or plain
+	Choices    [][3]any        `json:"choices"`
+	Options    []string        `json:"options"` // of the service
+	Rule       json.RawMessage `json:"rule"`
+	Columns    []string        `json:"columns"`
+	Line       int             `json:"line,omitempty"`
 	tallyJSON
+
+	template string // of an activity
 }
 
 type judgementJSON struct {
@@ -260,12 +266,12 @@ func (s *Server) suggestions(targets []targetJSON) []map[string]any {
 			if g.Path != nil {
 				return t.Path == path
 			}
-			return t.Group == "activity" && t.Of == g.Template && t.Title == g.Attribute
+			return t.template == g.Template && t.Title == g.Attribute
 		})
 		switch {
 		case at < 0 && g.Path == nil:
 			continue
-		case at >= 0 && (targets[at].Rule != nil || targets[at].Status == mapping.Open):
+		case at >= 0 && (targets[at].Rule != nil || targets[at].IsOpen):
 			continue
 		case at >= 0:
 			path = targets[at].Path
@@ -273,7 +279,7 @@ func (s *Server) suggestions(targets []targetJSON) []map[string]any {
 		if slices.ContainsFunc(s.now.columnsOf(g.Value, tokens(path)), s.now.ignores) {
 			continue
 		}
-		list = append(list, map[string]any{"path": path, "column": column, "certainty": g.Certainty, "reason": g.Reason, "ask": g.Ask,
+		list = append(list, map[string]any{"path": path, "column": column, "reason": cmp.Or(g.Reason, "no other column fits better"), "ask": g.Ask,
 			"sure": g.Ask == "", "operations": []yamlpatch.Operation{{Op: "add", Path: path, Value: g.Value}}})
 	}
 	return list

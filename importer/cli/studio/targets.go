@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -27,12 +28,12 @@ func (a *analysis) targets(service *mapping.Service, v *verdict) []targetJSON {
 	if a.doc == nil {
 		return l.list
 	}
-	l.all(targetJSON{Group: "key", Of: "Client", Required: true}, "client", "key")
-	l.all(targetJSON{Group: "lookup", Of: "Client"}, "client",
+	l.all(targetJSON{Section: "Who is who", Required: true}, "client", "key")
+	l.all(targetJSON{Section: "Finding clients that are known"}, "client",
 		"lookup/email", "lookup/phone", "lookup/mode", "existing", "existing_activities", "known_id")
-	l.fields(targetJSON{Group: "client", Of: "Client"}, "client")
+	l.fields(targetJSON{Section: "The client"}, "client")
 	for i, c := range a.mapping.Contacts {
-		of, t := "contacts/"+strconv.Itoa(i), targetJSON{Group: "contacts", Of: "Contact " + c.ID.Text}
+		of, t := "contacts/"+strconv.Itoa(i), targetJSON{Section: "Contact " + c.ID.Text}
 		l.all(required(t, true), of, "key")
 		l.all(t, of, "when", "lookup/email", "lookup/phone")
 		l.fields(t, of)
@@ -40,15 +41,13 @@ func (a *analysis) targets(service *mapping.Service, v *verdict) []targetJSON {
 	isV2 := !a.mapping.V1()
 	if isV2 {
 		l.claims()
-	}
-	l.activities()
-	if isV2 {
-		t, isNeeded := targetJSON{Group: "workflow", Of: "Workflow"}, len(a.mapping.Activities) > 0
+		t, isNeeded := targetJSON{Section: "Workflow"}, len(a.mapping.Activities) > 0
 		l.all(required(t, isNeeded), "workflow", "name")
 		l.all(required(t, isNeeded && (service == nil || service.WorkflowTemplateIdentifier == "")), "workflow", "template_identifier")
 		l.all(t, "", "resume_at")
 	}
-	t := targetJSON{Group: "settings", Of: "Settings"}
+	l.activities()
+	t := targetJSON{Section: "How the sheet is read"}
 	l.all(required(t, true), "", "name", "api")
 	l.all(t, "sheet", "when", "empty", "numbers", "timezone", "fill_down")
 	if len(a.book.sheet.Names) == 0 { // a workbook says it itself
@@ -89,47 +88,62 @@ func (l *lister) claims() {
 		entries = make([]mapping.ClaimRule, 1)
 	}
 	for i, c := range entries {
-		of, t := "claims/"+strconv.Itoa(i), targetJSON{Group: "claims", Of: "Claim", On: "claim"}
+		of, t := "claims/"+strconv.Itoa(i), targetJSON{Section: "Claim", About: "for each claim"}
 		if id := c.ID.Text; id != "" && id != "claim" {
-			t.Of = "Claim " + id
+			t.Section = "Claim " + id
 		}
 		l.all(required(t, len(l.a.mapping.Claims) > 0), of, "key", "name")
 		l.all(t, of, "when", "known_id")
 	}
 }
 
-// scopes are what an activity can be on.
-func (l *lister) scopes() []string {
-	list := []string{"client"}
-	if len(l.a.mapping.Claims) > 0 {
-		list = append(list, "claim")
+// choices returns what a rule can say if it is one of few: each value, the words for it, and what it does; nil for other rules.
+func (l *lister) choices(key string) [][3]any {
+	list := slices.Clone(choices[key])
+	switch key {
+	case "on":
+		if len(l.a.mapping.Claims) > 0 {
+			list = append(list, [3]any{"claim", "Once for each claim", ""})
+		}
+		for _, c := range l.a.mapping.Claims {
+			if c.ID.Text != "claim" { // as a claim alone is called
+				list = append(list, [3]any{c.ID.Text, "Once for each “" + c.ID.Text + "”", ""})
+			}
+		}
+		for _, c := range l.a.mapping.Contacts {
+			list = append(list, [3]any{c.ID.Text, "Once for each “" + c.ID.Text + "”", ""})
+		}
+	case "resume_at":
+		var names []string
+		for _, rule := range l.a.mapping.Activities {
+			if name := rule.Template.Text; !slices.Contains(names, name) {
+				names = append(names, name)
+				list = append(list, [3]any{name, name, ""})
+			}
+		}
 	}
-	for _, c := range l.a.mapping.Claims {
-		list = append(list, c.ID.Text)
-	}
-	for _, c := range l.a.mapping.Contacts {
-		list = append(list, c.ID.Text)
-	}
-	return slices.Compact(list) // a claim alone is called claim
+	return list
 }
 
 // activities lists the mapping's activities: how each is sent, its template's attributes, those that only the mapping has; then other
 // templates.
 func (l *lister) activities() {
-	used := map[string]bool{}
+	used := map[string]int{}
 	for i := range l.a.mapping.Activities {
 		rule := &l.a.mapping.Activities[i]
-		used[rule.Template.Text] = true
-		of, t := "activities/"+strconv.Itoa(i), targetJSON{Group: "activity", Of: rule.Template.Text, Status: "BackFilled", On: "claim"}
-		switch {
-		case rule.Status == mapping.Open:
-			t.Status = "Open"
-		case l.a.mapping.ResumeAt != nil && !rule.Assigned:
-			t.Status = ""
-		}
+		of, on, name := "activities/"+strconv.Itoa(i), "claim", rule.Template.Text
 		isContact := func(c mapping.ContactRule) bool { return c.ID.Text == rule.On.Text }
 		if rule.On.Text == "client" || slices.ContainsFunc(l.a.mapping.Contacts, isContact) {
-			t.On = rule.On.Text
+			on = rule.On.Text
+		}
+		t := targetJSON{Section: name, About: "for each " + on, IsOpen: rule.Status == mapping.Open, template: name}
+		if t.IsOpen {
+			t.About += ", open: the client fills it in"
+		} else if l.a.mapping.ResumeAt == nil || rule.Assigned {
+			t.About += ", back-filled: sent as done, from the sheet"
+		}
+		if used[name]++; used[name] > 1 {
+			t.Section = fmt.Sprintf("%s, %d", name, used[name])
 		}
 		l.all(t, of, "status", "on", "when")
 		l.attributes(t, strconv.Itoa(i), rule.Attributes)
@@ -138,9 +152,10 @@ func (l *lister) activities() {
 		return
 	}
 	for _, template := range l.service.Templates {
-		if !used[template.Name] {
-			used[template.Name] = true
-			t, entry := targetJSON{Group: "activity", Of: template.Name}, byTemplate+template.Name
+		if used[template.Name] == 0 {
+			used[template.Name] = 1
+			t := targetJSON{Section: template.Name, About: "not sent yet", template: template.Name}
+			entry := byTemplate + template.Name
 			l.add(t, "activities", entry, "status")
 			l.attributes(t, entry, nil)
 		}
@@ -150,7 +165,7 @@ func (l *lister) activities() {
 func (l *lister) attributes(t targetJSON, entry string, rules []mapping.FieldRule) {
 	var attributes []mapping.AttributeTemplate
 	if l.service != nil {
-		if at := slices.IndexFunc(l.service.Templates, func(template mapping.Template) bool { return template.Name == t.Of }); at >= 0 {
+		if at := slices.IndexFunc(l.service.Templates, func(template mapping.Template) bool { return template.Name == t.template }); at >= 0 {
 			attributes = slices.Clone(l.service.Templates[at].Attributes)
 		}
 	}
@@ -172,11 +187,20 @@ func (l *lister) attributes(t targetJSON, entry string, rules []mapping.FieldRul
 func (l *lister) add(t targetJSON, path ...string) {
 	t.Path = yamlpatch.Pointer(path...)
 	last := path[len(path)-1]
-	if t.Title == "" {
-		t.Title = cmp.Or(label(path), last)
+	t.Title = cmp.Or(t.Title, label(path), last)
+	if t.Name = t.Title; slices.Contains(lists, path[0]) && t.Section != "Claim" {
+		t.Name += " · " + t.Section
 	}
-	if last == "on" && !isName(path) {
-		t.Options = l.scopes()
+	if t.template != "" {
+		t.ByTemplate = yamlpatch.Pointer(append([]string{path[0], byTemplate + t.template}, path[2:]...)...)
+	}
+	t.Editor = cmp.Or(editors[last], "plain")
+	if isValue(path) {
+		t.Editor = "value"
+	} else if t.Choices = l.choices(last); t.Choices != nil {
+		t.Editor = "choice"
+	} else if last == "name" && len(path) > 1 {
+		t.Editor = "text"
 	}
 	if typ := map[string]string{"email": "Email", "phone": "Phone"}[last]; typ != "" && path[len(path)-2] == "lookup" {
 		t.Type, t.TypeFrom = typ, "default"

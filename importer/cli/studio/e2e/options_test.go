@@ -46,7 +46,7 @@ func TestOptions(t *testing.T) {
 	h.inPanel("Use this")
 	h.has("Agreed: {value: false}")
 	h.shows("#targets?at=/client/existing", ".choices", "No client is created twice")
-	h.mark("radio", "Leave them out skip", ".panel")
+	h.mark("radio", "Leave them out", ".panel")
 	h.use("Use this", "What to do with known clients ← Leave them out")
 	h.has("existing: skip")
 }
@@ -78,10 +78,10 @@ func TestWays(t *testing.T) {
 		t.Error("when another way was looked at, there is something to use")
 	}
 	h.at("#targets?at=/sheet/numbers")
-	h.choose("Numbers in texts look like", "1.234,56")
-	h.use("Use this", "How numbers are written ← like 1.234,56")
+	h.mark("radio", "1.234,56", ".panel")
+	h.use("Use this", "How numbers are written ← 1.234,56")
 	h.at("#targets?at=/resume_at")
-	h.choose("Where clients resume", "as a column says")
+	h.mark("radio", "As a column says", ".panel")
 	h.pick("Column", "lender", "G · Lender…")
 	h.use("Use this", "Where clients resume ← as the column Lender says")
 	h.find("link", "Where clients resume", "tr.chosen")

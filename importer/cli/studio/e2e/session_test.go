@@ -4,6 +4,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // first is the place of samples/first, with its mapping.
@@ -93,6 +96,19 @@ func TestTwoTabs(t *testing.T) {
 	if text := other.state().Mapping.Text; !strings.Contains(text, "Postcode: Post code") || !strings.Contains(text, "of-the-other-tab") {
 		t.Errorf("the late change was taken:\n%s", text)
 	}
+
+	// The text of the file is refused once, stays, and is taken when it is asked for again.
+	h.at("#file")
+	h.click("field", "The text of the mapping file", "")
+	h.press(kb.Home, ctrl)
+	h.do(chromedp.KeyEvent("# typed\r"))
+	other.rename("meanwhile")
+	h.at("#columns")
+	h.see("[role=alert]", "Not done: the text of the file")
+	h.at("#file")
+	h.button("Take this text")
+	h.said("The file is taken as you wrote it.")
+	other.has("# typed\n", "of-the-other-tab")
 }
 
 // TestChangedOnDisk edits the file with another program meanwhile: the page asks, and takes what the other wrote. TestKilled
@@ -114,7 +130,7 @@ func TestChangedOnDisk(t *testing.T) {
 	h.gone(".notices .warn")
 	h.at("#file")
 	h.button("Changes of this session")
-	h.see(".diff .add", "# by another program")
+	h.see(".diff ins", "# by another program")
 	if got := h.state(); got.Mapping.Text != theirs || got.Mapping.Dirty {
 		t.Errorf("the page took:\n%s", got.Mapping.Text)
 	}

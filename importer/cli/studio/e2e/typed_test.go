@@ -120,3 +120,26 @@ func TestTyped(t *testing.T) {
 	h.open(s.origin())
 	h.has("name: by-closing ")
 }
+
+// TestTypedText types into a file with the ends of lines of Windows. They stay, and what was taken is not taken again.
+func TestTypedText(t *testing.T) {
+	t.Parallel()
+	p := first(t)
+	p.write("mapping.yaml", strings.ReplaceAll(p.read("mapping.yaml"), "\n", "\r\n"))
+	h := p.page("leads.xlsx")
+	h.at("#file")
+	h.click("field", "The text of the mapping file", "")
+	h.press(kb.Home, ctrl)
+	h.do(chromedp.KeyEvent("# typed\r"))
+	h.press(kb.Enter, ctrl)
+	h.said("The file is taken as you wrote it.")
+	h.gone("aside .main")
+	h.press("s", ctrl)
+	p.saved("# typed\r\nname: ")
+	h.click("field", "The text of the mapping file", "")
+	h.press("a", ctrl)
+	h.do(chromedp.KeyEvent("name: ["))
+	h.press(kb.Enter, ctrl)
+	h.see(".notices", "The file is not valid YAML here")
+	h.look("not-yaml")
+}

@@ -2,9 +2,9 @@
 // What would be sent for one client: its rows and why they belong together, and its steps in order with what each one says.
 
 import { get } from './api.js';
-import { html, useState } from './lib.js';
+import { html } from './lib.js';
 import { go, link, route } from './route.js';
-import { current, isJudged } from './store.js';
+import { current } from './store.js';
 import { Problems, useLoaded, View, Waiting } from './ui.js';
 import { count, dayIn, number } from './words.js';
 
@@ -14,11 +14,10 @@ import { count, dayIn, number } from './words.js';
  *   steps: Step[]}} Client */
 
 export function OneClient() {
-	const { version } = current(), { row, number: n } = route.value.query;
-	const asked = useLoaded((signal) => get('client', row ? { row } : { number: n || 1 }, signal), [row, n, version, isJudged.value]);
+	const { version, judgement } = current(), { row, number: n } = route.value.query;
+	const asked = useLoaded((signal) => get('client', row ? { row } : { number: n || 1 }, signal), [row, n, version, judgement.complete]);
 	const client = /** @type {Client|null} */ (asked.answer);
-	const [text, setText] = useState('');
-	const show = (e) => { e.preventDefault(); if (/^\d+$/.test(text.trim())) go('client', { row: text.trim() }); };
+	const show = (e) => { e.preventDefault(); go('client', { row: String(new FormData(e.target).get('row')) }); };
 	const step = (to, words) => {
 		const isThere = client && to >= 1 && to <= client.of;
 		return html`<button type="button" aria-disabled=${isThere ? undefined : 'true'}
@@ -30,7 +29,7 @@ export function OneClient() {
 			${step(client.number - 1, '← Previous')}${step(client.number + 1, 'Next →')}</div>`}
 		<form class="field inline" onSubmit=${show}>
 			<label for="client-row">Client of row</label>
-			<input id="client-row" inputmode="numeric" size="8" value=${text} onInput=${(e) => setText(e.target.value)} />
+			<input id="client-row" name="row" inputmode="numeric" size="8" pattern="[0-9]+" required title="The number of a row" />
 			<button type="submit">Show</button></form>`}>
 		<div class="scroll reading">${client ? html`
 			<div class="why"><p>${client.why}</p>
@@ -46,18 +45,15 @@ export function OneClient() {
 }
 
 /** @param {{step: Step}} props */
-function StepView({ step: s }) {
-	const [raw, setRaw] = useState(false);
-	return html`<li><header><h2><span class="title">${s.title}</span></h2>${raw && html`<span class="code faint">${s.method} ${s.path}</span>`}
-			${s.body && html`<button type="button" class="quiet" aria-pressed=${raw ? 'true' : 'false'} onClick=${() => setRaw(!raw)}
-				aria-label=${`As sent: ${s.title}`}>As sent</button>`}</header>
-		${raw ? html`<pre class="code" tabindex="0">${JSON.stringify(s.body, null, 2)}</pre>` : s.values.length > 0
-			&& html`<table class="rows body"><caption class="hidden">${s.title}</caption>
-			<thead class="hidden"><tr><th scope="col">What</th><th scope="col">Value</th><th scope="col">Cell</th></tr></thead>
-			<tbody>${s.values.map((v, n) => html`<tr key=${n}><th scope="row">${v.name}</th><td><${Value} text=${v.value} /></td>
-				<td class="from">${v.cells.map((c) => html`<span class="code">${c.cell}</span> <q class="cell">${c.text}</q> `)}</td></tr>`)}</tbody></table>`}
-	</li>`;
-}
+const StepView = ({ step: s }) => html`<li><h2><span class="title">${s.title}</span></h2>
+	${s.values.length > 0 && html`<table class="rows body"><caption class="hidden">${s.title}</caption>
+		<thead class="hidden"><tr><th scope="col">What</th><th scope="col">Value</th><th scope="col">Cell</th></tr></thead>
+		<tbody>${s.values.map((v, n) => html`<tr key=${n}><th scope="row">${v.name}</th><td><${Value} text=${v.value} /></td>
+			<td class="from">${v.cells.map((c) => html`<span class="code">${c.cell}</span> <q class="cell">${c.text}</q> `)}</td></tr>`)}</tbody>
+	</table>`}
+	${s.body && html`<details class="more"><summary>As sent<span class="hidden">: ${s.title}</span></summary>
+		<pre class="code" tabindex="0">${s.method} ${s.path}${'\n'}${JSON.stringify(s.body, null, 2)}</pre></details>`}
+</li>`;
 
 /** A value; what stands for an id that only the service can give is drawn apart. @param {{text: string}} props */
 function Value({ text }) {

@@ -5,11 +5,11 @@ import { RuleEditor } from './editor.js';
 import { columnName, Picker } from './fields.js';
 import { html, useState } from './lib.js';
 import { link } from './route.js';
-import { changes, editorOf, nameOf } from './rule.js';
-import { current, ignore, patch, suggestions, targetAt, targetsByPath } from './store.js';
+import { changes } from './rule.js';
+import { current, ignore, patch, targetAt } from './store.js';
 import { AcceptAll, Reasons, Suggested } from './suggestions.js';
-import { Act, arrows, Chip, Filled, listOf, Panel, Verdict, View } from './ui.js';
-import { count, groups, number, percent, typeName } from './words.js';
+import { Act, arrows, Bar, Chip, listOf, Panel, Verdict, View } from './ui.js';
+import { count, number, percent, typeName } from './words.js';
 
 /** @typedef {import('./types.js').Column} Column */
 
@@ -19,7 +19,7 @@ const filters = [
 	['open', 'Not decided', (c) => !c.targets.length && !c.ignored && c.filled > 0],
 	['errors', 'With errors', (c) => c.errors > 0],
 	['out', 'Left out', (c) => c.ignored],
-	['confirm', 'To confirm', (c) => suggestions.value.some((s) => s.column === c.letter && !s.sure)],
+	['confirm', 'To confirm', (c) => current().suggestions.some((s) => s.column === c.letter && !s.sure)],
 ];
 
 export function Columns() {
@@ -40,7 +40,8 @@ export function Columns() {
 				<th scope="row"><a href=${list.address(c.letter)} aria-current=${c === chosen ? 'true' : undefined}>${c.header || html`<i>no header</i>`}</a>
 					${c.shared && html` <${Chip} kind="warn">same header twice<//>`}</th>
 				<td class="samples">${c.samples.slice(0, 3).map((s) => html`<q class="cell">${s}</q> `)}</td>
-				<td class="fill"><${Filled} filled=${c.filled} rows=${judgement.rows} /></td>
+				<td class="fill"><span class="filled"><${Bar} whole=${judgement.rows} parts=${[['plain', c.filled]]} />
+					<span>${percent(c.filled, judgement.rows)}</span></span></td>
 				<td class="num">${c.filled ? number(c.distinct) + (c.distinctMore ? '+' : '') : ''}</td>
 				<td class="goes"><${Goes} column=${c} /></td>
 				<td class="over">${c.targets.length > 0 && html`<${Verdict} ...${c} />`}</td>
@@ -50,13 +51,10 @@ export function Columns() {
 	<//>`;
 }
 
-/** @param {string} path */
-const nameAt = (path) => { const target = targetsByPath.value.get(path); return target ? nameOf(target) : path; };
-
 /** Where the column goes: its targets, each place that is suggested, or the choice to leave it out. @param {{column: Column}} props */
 function Goes({ column: c }) {
-	const offered = suggestions.value.filter((s) => s.column === c.letter);
-	if (c.targets.length) return c.targets.map((path, i) => html`${i > 0 && ', '}<a href=${link('targets', { at: path })}>${nameAt(path)}</a>`);
+	const offered = current().suggestions.filter((s) => s.column === c.letter);
+	if (c.targets.length) return c.targets.map((at, i) => html`${i > 0 && ', '}<a href=${link('targets', { at })}>${targetAt(at)?.name}</a>`);
 	if (offered.length) return offered.map((s) => html`<div key=${s.path}><${Suggested} suggestion=${s} /></div>`);
 	if (c.ignored || !c.filled) return html`<span class="faint">${c.ignored ? 'left out on purpose' : 'empty'}</span>`;
 	return html`<span class="faint">nowhere yet</span> <${Act} kind="quiet" onAct=${() => ignore(c.letter, true)}
@@ -66,8 +64,8 @@ function Goes({ column: c }) {
 /** @param {{column: Column, onClose: () => void}} props */
 function ColumnPanel({ column: c, onClose }) {
 	const [at, setAt] = useState(/** @type {string|null} */ (null));
-	const targets = c.targets.flatMap((path) => targetsByPath.value.get(path) || []);
-	const open = at ?? (targets.find((t) => t.errors > 0) || targets[0])?.path; // one of them is open at a time
+	const targets = c.targets.flatMap((path) => targetAt(path) || []);
+	const open = (at === null ? targets.find((t) => t.errors > 0) || targets[0] : targetAt(at))?.path; // one of them is open at a time
 	return html`<${Panel} about=${c.letter} title=${html`<span class="code">${c.letter}</span> ${c.header || 'No header'}`} onClose=${onClose}
 		of=${`${percent(c.filled, current().judgement.rows)} filled, ${number(c.distinct)}${
 			c.distinctMore ? ' or more' : ''} different ${c.distinct === 1 ? 'text' : 'texts'}`}>
@@ -75,10 +73,10 @@ function ColumnPanel({ column: c, onClose }) {
 		<p class="places"><a href=${link('rows', { column: c.letter })}>See it in the rows</a>
 			${c.errors > 0 && html`<a href=${link('rows', { column: c.letter, show: 'errors' })}>${count(c.errors, 'row')} with errors</a>`}</p>
 		${c.shared && html`<p class="warn-text">Another column has the header “${c.header}” too; the mapping calls this one “${columnName(c)}”.</p>`}
-		<${Reasons} list=${suggestions.value.filter((s) => s.column === c.letter)} />
+		<${Reasons} list=${current().suggestions.filter((s) => s.column === c.letter)} />
 		${targets.map((t) => html`<section key=${t.path} class="target-in-column">
-			<h3><button type="button" class="fold" aria-expanded=${t.path === open ? 'true' : 'false'} data-target=${t.path}
-				onClick=${() => setAt(t.path === open ? '' : t.path)}>${nameOf(t)} <span class="faint">${typeName(t.type)}</span></button></h3>
+			<h3><button type="button" class="fold" aria-expanded=${t.path === open ? 'true' : 'false'}
+				onClick=${() => setAt(t.path === open ? '' : t.path)}>${t.name} <span class="faint">${typeName(t.type)}</span></button></h3>
 			${t.path === open && html`<${RuleEditor} target=${t} />`}
 		</section>`)}
 		${c.header && html`<${SendTo} column=${c} onSent=${setAt} />`}
@@ -89,16 +87,14 @@ function ColumnPanel({ column: c, onClose }) {
 
 /** Sends the column to one more target. @param {{column: Column, onSent: (path: string) => void}} props */
 function SendTo({ column: c, onSent }) {
-	const open = current().targets.filter((t) => ['value', 'columns', 'column'].includes(editorOf(t)) && !c.targets.includes(t.path));
-	const items = groups.flatMap(([group, title]) => open.filter((t) => t.group === group).map((t) => ({
-		value: t.path, words: t.title, group: t.of || title, more: [typeName(t.type), t.required && t.rule === null && 'required',
-			t.rule !== null && `now ${t.columns.join(', ') || 'set'}`].filter(Boolean).join(' · ') })));
+	const open = current().targets.filter((t) => ['value', 'columns', 'column'].includes(t.editor) && !c.targets.includes(t.path));
+	const items = open.map((t) => ({ value: t.path, words: t.title, group: t.section, more: [typeName(t.type),
+		t.required && t.rule === null && 'required', t.rule !== null && `now ${t.columns.join(', ') || 'set'}`].filter(Boolean).join(' · ') }));
 	const send = async (path) => {
-		const target = targetsByPath.value.get(path);
-		if (!target || !await patch(`${nameOf(target)} ← ${columnName(c)}`, () => changes(target, columnName(c)))) return;
-		const now = targetAt(path)?.path || path; // a new activity has its place now
-		onSent(now);
-		requestAnimationFrame(() => /** @type {HTMLElement|null} */ (document.querySelector(`[data-target="${CSS.escape(now)}"]`))?.focus());
+		const target = targetAt(path);
+		if (!target || !await patch(`${target.name} ← ${columnName(c)}`, () => changes(target, columnName(c)))) return;
+		onSent(path);
+		requestAnimationFrame(() => /** @type {HTMLElement|null} */ (document.querySelector('.fold[aria-expanded=true]'))?.focus());
 	};
 	return html`<${Picker} label=${c.targets.length ? 'Send it also to' : 'Send it to'} items=${items} onPick=${send} />`;
 }

@@ -22,64 +22,53 @@ export function Field({ label, value, onValue, options, lines, offers = [], hint
 		${hint && html`<span id=${id + 'h'} class="faint">${hint}</span>`}</p>`;
 }
 
-/** @param {{label: string, value: any, onCheck: (checked: boolean) => void}} props */
-export const Check = ({ label, value, onCheck }) => html`<p class="field"><label class="check">
-	<input type="checkbox" checked=${value === true} onChange=${(e) => onCheck(e.target.checked)} /> ${label}</label></p>`;
-
 /** Choices that are all to be seen; each has its words and what it does.
  * @param {{legend: string, kind: 'ways'|'choices', value: any, options: [string, any, string?][], onPick: (value: string) => void}} props */
 export function Radios({ legend, kind, value, options, onPick }) {
 	const id = useId();
-	return html`<fieldset class=${kind}><legend>${legend}</legend>${options.map(([name, words, does]) => html`
-		<label key=${name}><input type="radio" name=${id} aria-describedby=${does ? id + name : undefined} checked=${name === value}
-			onChange=${() => onPick(name)} /><span>${words}</span></label>${does && html`<p id=${id + name} class="faint">${does}</p>`}`)}</fieldset>`;
+	return html`<fieldset class=${kind}><legend>${legend}</legend>${options.map(([name, words, does], n) => html`
+		<label key=${name}><input type="radio" name=${id} aria-describedby=${does ? id + n : undefined} checked=${name === value}
+			onChange=${() => onPick(name)} /><span>${words}</span></label>${does && html`<p id=${id + n} class="faint">${does}</p>`}`)}</fieldset>`;
 }
 
 /** A list of columns in an order. @param {{label: string, list: string[], onList: (list: string[]) => void}} props */
 export function OrderedColumns({ label, list, onList }) {
-	const box = useRef();
 	const move = (from, to) => {
 		if (to >= 0 && to < list.length) onList(list.toSpliced(from, 1).toSpliced(to, 0, list[from]));
-	};
-	const remove = (n) => {
-		const { current: items } = box;
-		onList(list.toSpliced(n, 1));
-		requestAnimationFrame(() => (items.querySelectorAll('li')[Math.min(n, list.length - 2)] || items.querySelector('input'))?.focus());
 	};
 	const arrow = (n, to) => html`<button type="button" class="quiet"
 		aria-disabled=${to < 0 || to >= list.length ? 'true' : undefined} aria-label=${`Move ${list[n]} ${to < n ? 'up' : 'down'}`}
 		onClick=${() => move(n, to)}>${to < n ? '↑' : '↓'}</button>`;
-	return html`<fieldset class="ordered" ref=${box}><legend>${label}</legend>
+	return html`<fieldset class="ordered"><legend>${label}</legend>
 		<ol>${list.map((name, n) => html`<li key=${name} tabindex="-1"><span>${name}</span>${arrow(n, n - 1)}${arrow(n, n + 1)}
-			<button type="button" class="quiet" aria-label=${`Remove ${name}`} onClick=${() => remove(n)}>✕</button></li>`)}</ol>
+			<button type="button" class="quiet" aria-label=${`Remove ${name}`} onClick=${() => onList(list.toSpliced(n, 1))}>✕</button></li>`)}</ol>
 		<${ColumnPicker} label=${list.length ? 'Add a column' : 'Column'} without=${list} onPick=${(c) => onList([...list, c])} />
 	</fieldset>`;
 }
 
-/** A text into which columns can be put at the cursor; write is how a column is written.
- * @param {{label: string, text: string, hint: any, write: (header: string) => string, onText: (text: string) => void}} props */
-function TextWithColumns({ label, text, hint, write, onText }) {
-	const field = useRef();
+/** The texts into which columns can be put: what each is called, how a column is written in it, and what helps.
+ * @type {Record<'text'|'expr', [string, (header: string) => string, any]>} */
+const texts = {
+	text: ['Text', (h) => `{${h}}`, html`<span class="code">{Header}</span> stands for the cell of that column.`],
+	expr: ['Formula', (h) => `col(${JSON.stringify(h)})`, html`<span class="code">col("Header")</span> is the text of a cell, <span
+		class="code">num("Header")</span> its number, <span class="code">date("Header")</span> its day, <span
+		class="code">has("Header")</span> whether it is filled.`],
+};
+
+/** A text into which columns can be put at the cursor.
+ * @param {{kind: 'text'|'expr', label?: string, text: any, onText: (text: string) => void}} props */
+export function TextWithColumns({ kind, label, text, onText }) {
+	const field = useRef(), [name, write, hint] = texts[kind], value = String(text ?? '');
 	const insert = (header) => {
 		const { selectionStart: from, selectionEnd: to } = field.current, piece = write(header);
-		onText(text.slice(0, from) + piece + text.slice(to));
+		onText(value.slice(0, from) + piece + value.slice(to));
 		requestAnimationFrame(() => { field.current?.focus(); field.current?.setSelectionRange(from + piece.length, from + piece.length); });
 	};
 	return html`<div class="with-columns">
-		<${Field} label=${label} value=${text} onValue=${onText} lines=${2} isCode=${true} field=${field} hint=${hint} />
+		<${Field} label=${label || name} value=${value} onValue=${onText} lines=${2} isCode=${true} field=${field} hint=${hint} />
 		<${ColumnPicker} label="Insert a column" onPick=${insert} />
 	</div>`;
 }
-
-/** Text in which {Header} stands for the cell. @param {{text: string, onText: (text: string) => void}} props */
-export const TextFromColumns = ({ text, onText }) => html`<${TextWithColumns} label="Text" text=${text} onText=${onText}
-	write=${(h) => `{${h}}`} hint=${html`<span class="code">{Header}</span> stands for the cell of that column.`} />`;
-
-/** @param {{label?: string, text: string, onText: (text: string) => void}} props */
-export const Formula = ({ label = 'Formula', text, onText }) => html`<${TextWithColumns} label=${label} text=${text} onText=${onText}
-	write=${(h) => `col(${JSON.stringify(h)})`}
-	hint=${html`<span class="code">col("Header")</span> is the text of a cell, <span class="code">num("Header")</span> its number, <span
-		class="code">date("Header")</span> its day, <span class="code">has("Header")</span> whether it is filled.`} />`;
 
 /** The conditions that need no formula: how each is written, with the texts that it asks for. Cells are read without blanks around them.
  * @type {Record<string, [string, ''|'text'|'list', (column: string, texts: string[]) => string]>} */
@@ -110,7 +99,7 @@ export function Condition({ draft, onDraft }) {
 				onValue=${set('text')} />`}
 			<button type="button" aria-disabled=${piece ? undefined : 'true'} onClick=${take}>${draft ? 'And this too' : 'Take this'}</button>
 		</fieldset>
-		<${Formula} label="The condition as a formula" text=${String(draft ?? '')} onText=${(t) => onDraft(t || null)} />`;
+		<${TextWithColumns} kind="expr" label="The condition as a formula" text=${draft} onText=${(t) => onDraft(t || null)} />`;
 }
 
 /** The texts of lines, as cells are read; empty lines are none. @param {string} text */
@@ -125,9 +114,10 @@ export function Picker({ label, items, value = '', onPick, placeholder = 'Type a
 	const shown = items.find((i) => i.value === value)?.words || value;
 	const [typed, setTyped] = useState(/** @type {string|null} */ (null)); // null while the list is closed
 	const [at, setAt] = useState(0);
-	const isDone = useRef(false); // Enter picked; it must not send the form too
 	const open = typed !== null;
-	const found = open ? matching(items, typed === shown ? '' : typed) : [];
+	const words = typed === shown ? [] : (typed || '').toLowerCase().split(/\s+/);
+	const has = (/** @type {Item} */ i) => words.every((word) => [i.words, i.more, i.group].join(' ').toLowerCase().includes(word));
+	const found = open ? items.filter(has).slice(0, 200) : [];
 	useEffect(() => { list.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' }); }, [at, open]);
 
 	const show = () => { if (!open) { setTyped(shown); setAt(Math.max(0, items.findIndex((i) => i.value === value))); } };
@@ -142,7 +132,6 @@ export function Picker({ label, items, value = '', onPick, placeholder = 'Type a
 		close();
 	};
 	const key = (e) => {
-		isDone.current = e.key === 'Enter' && open;
 		const step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
 		if (e.key === 'Tab') leave();
 		if (!step && !(open && ['Enter', 'Escape'].includes(e.key))) return;
@@ -156,8 +145,7 @@ export function Picker({ label, items, value = '', onPick, placeholder = 'Type a
 		<label id=${id + 'l'} for=${id}>${label}</label>
 		<input id=${id} role="combobox" autocomplete="off" spellcheck=${false} aria-expanded=${open ? 'true' : 'false'} aria-controls=${id + 'b'}
 			aria-autocomplete="list" aria-activedescendant=${found[at] ? id + 'o' + at : undefined} value=${open ? typed : shown} placeholder=${placeholder}
-			onInput=${(e) => { setTyped(e.target.value); setAt(0); }} onClick=${show} onBlur=${leave} onKeyDown=${key}
-			onKeyPress=${(e) => { if (isDone.current) e.preventDefault(); }} />
+			onInput=${(e) => { setTyped(e.target.value); setAt(0); }} onClick=${show} onBlur=${leave} onKeyDown=${key} />
 		<ul id=${id + 'b'} class="options" role="listbox" aria-labelledby=${id + 'l'} hidden=${!open} ref=${list}>
 			${found.map((item, n) => html`
 				${item.group && item.group !== found[n - 1]?.group && html`<li role="presentation" class="group">${item.group}</li>`}
@@ -167,12 +155,6 @@ export function Picker({ label, items, value = '', onPick, placeholder = 'Type a
 				Nothing has “${typed}” in its name</li>`}
 		</ul>
 	</div>`;
-}
-
-/** The items that have every typed word in their words; at most 200. @param {Item[]} items @param {string} typed */
-function matching(items, typed) {
-	const words = typed.toLowerCase().split(/\s+/);
-	return items.filter((i) => words.every((w) => `${i.words} ${i.more || ''} ${i.group || ''}`.toLowerCase().includes(w))).slice(0, 200);
 }
 
 /** How the mapping names a column: a header that several columns have with its letter. @param {import('./types.js').Column} c */

@@ -7,16 +7,16 @@ import { get, post } from './api.js';
 import { html } from './lib.js';
 import { isRegionMissing } from './reading.js';
 import { link } from './route.js';
-import { changes, editorOf, emptyText, members, nameOf, sourceOf, withMember } from './rule.js';
-import { columnsByLetter, current, patch, state, targetNear, targetsByPath } from './store.js';
+import { changes, emptyText, members, sourceOf, withMember } from './rule.js';
+import { columnAt, current, patch, state, targetAt, targetNear } from './store.js';
 import { Act, useLoaded, Waiting } from './ui.js';
 import { ValueTable } from './values.js';
-import { count, dayIn, mistake, number } from './words.js';
+import { count, dayIn, number } from './words.js';
 
 /** @typedef {import('./types.js').Target} Target */
 
 /** The columns that a target takes whole cells from; several when a wide sheet has the same things side by side. @param {Target} target */
-const lettersOf = (target) => (editorOf(target) === 'value' && sourceOf(target.rule) === 'column' ? target.columns : []);
+const lettersOf = (target) => (target.editor === 'value' && sourceOf(target.rule) === 'column' ? target.columns : []);
 
 /** The texts in the cells that a target takes, with what it makes of them. @param {Target} target */
 export function useCells(target) {
@@ -27,7 +27,7 @@ export function useCells(target) {
 /** @param {{target: Target, cells: {values: import('./types.js').Distinct[], more: number}|null}} props cells are those of useCells */
 export function Fixes({ target, cells }) {
 	const all = members(target.rule), type = all.type || target.type, isBad = target.errors > 0;
-	const own = current().mapping.problems.filter((p) => targetNear(p.path) === target.path);
+	const own = current().mapping.problems.filter((p) => targetNear(p.path) === target);
 	const isZoneMissing = [...target.problems, ...own].some((p) => p.code === 'no-timezone');
 	const hasTable = Boolean(target.options || all.values) || ['Checkbox', 'DropDown'].includes(type || '');
 	const fix = () => {
@@ -48,14 +48,11 @@ function Readings({ target }) {
 	const readings = /** @type {import('./types.js').Preview} */ (asked.answer || {}).readings || [];
 	const now = members(target.rule).format, fewest = Math.min(...readings.map((r) => r.errors));
 	if (!readings.some((r) => r.format !== now && (!now || r.errors < target.errors))) return null;
-	const choose = (format) => patch(`${nameOf(target)}: dates are ${format}`, changes(target, withMember(target.rule, 'format', format)));
+	const choose = (format) => patch(`${target.name}: dates are ${format}`, changes(target, withMember(target.rule, 'format', format)));
 	return html`<section class="readings"><h3>How are the dates written?</h3>
 		<div class="side-by-side">${readings.map((r) => html`<section key=${r.format} aria-label=${r.format}>
 			<h4 class="code">${r.format}</h4>
-			<table class="rows"><caption class="hidden">Cells read as ${r.format}</caption>
-				<thead class="hidden"><tr><th scope="col">In the sheet</th><th scope="col">Read as</th></tr></thead>
-				<tbody>${r.rows.slice(0, 4).map((row) => html`<tr key=${row.row}><td class="cell">${row.source}</td>
-					<td>${row.problem ? html`<span class="bad-text">no date</span>` : html`<${Result} row=${row} />`}</td></tr>`)}</tbody></table>
+			<${Results} rows=${r.rows.slice(0, 4)} isShort=${true} />
 			<p class=${r.errors ? 'bad-text' : 'good-text'}>${r.errors ? `${count(r.errors, 'row')} cannot be read so` : 'every row can be read so'}</p>
 			${r.format === now ? html`<p class="faint">This is chosen.</p>`
 				: html`<${Act} kind=${r.errors === fewest ? 'main' : ''} onAct=${() => choose(r.format)}>Dates are ${r.format}<//>`}
@@ -65,15 +62,15 @@ function Readings({ target }) {
 
 /** Texts that cannot be read, most frequent first. @param {{target: Target, values: import('./types.js').Distinct[]}} props */
 function Unreadable({ target, values }) {
-	const letters = lettersOf(target), empties = [targetsByPath.value.get('/sheet/empty')?.rule ?? []].flat();
+	const letters = lettersOf(target), empties = [targetAt('/sheet/empty')?.rule ?? []].flat();
 	const leaveEmpty = (text) => patch(`“${text}” counts as empty`, [emptyText(text)]);
 	return values.length > 0 && html`<section class="unreadable">
 		<h3>Texts that cannot be read <span class="faint">in ${
-			letters.map((letter) => columnsByLetter.value.get(letter)?.header || letter).join(', ')}</span></h3>
+			letters.map((letter) => columnAt(letter)?.header || letter).join(', ')}</span></h3>
 		<table class="rows"><thead><tr><th scope="col">In the sheet</th><th scope="col" class="num">Rows</th><th scope="col">Why</th>
 			<th scope="col">For all rows</th></tr></thead>
 			<tbody>${values.slice(0, 30).map((v) => html`<tr key=${v.text}><td class="cell">${v.text}</td><td class="num">${number(v.count)}</td>
-				<td>${mistake(target.problems.find((p) => p.code === v.problem) || { code: v.problem || '' })}</td>
+				<td>${target.problems.find((p) => p.code === v.problem)?.message || v.problem}</td>
 				<td><${Act} onAct=${() => leaveEmpty(v.text)} label=${`Leave empty: ${v.text}`}>Leave empty<//></td></tr>`)}</tbody></table>
 		${values.length > 30 && html`<p class="faint">and ${count(values.length - 30, 'more text')}</p>`}
 		<p class="faint">Left empty means: a cell that says exactly this counts as empty, in every column${empties.length > 0
@@ -95,15 +92,15 @@ export function Preview({ target, rule }) {
 		<h3>Result <span class="faint" role="status">${number(answer.usable)} usable${answer.errors > 0
 			&& html`, <span class="bad-text">${number(answer.errors)} with errors</span>`}${answer.empty > 0 && `, ${number(answer.empty)} empty`}
 			${' '}among the first ${count(answer.usable + answer.errors + answer.empty, 'row')}</span></h3>
-		<table class="rows"><thead><tr><th scope="col" class="num">Row</th><th scope="col">In the sheet</th><th scope="col">What comes out</th></tr></thead>
-			<tbody>${answer.rows.slice(0, 6).map((r) => html`<tr key=${r.row}><td class="num">${number(r.row)}</td><td class="cell">${r.source}</td>
-				<td><${Result} row=${r} /></td></tr>`)}</tbody></table>
+		<${Results} rows=${answer.rows.slice(0, 6)} />
 	</section>`;
 }
 
-/** What comes out of one row. @param {{row: import('./types.js').PreviewRow}} props */
-function Result({ row }) {
-	if (row.problem) return html`<span class="bad-text">${row.problem.message}</span>`;
-	if (!row.result) return html`<span class="faint">nothing</span>`;
-	return html`<span class="cell" title=${row.result}>${dayIn(row.result)}</span>`;
-}
+/** What comes out of rows. @param {{rows: import('./types.js').PreviewRow[], isShort?: boolean}} props */
+const Results = ({ rows, isShort = false }) => html`<table class="rows">
+	<thead><tr><th scope="col" class="num">Row</th><th scope="col">In the sheet</th>
+		<th scope="col">${isShort ? 'Read as' : 'What comes out'}</th></tr></thead>
+	<tbody>${rows.map((r) => html`<tr key=${r.row}><td class="num">${number(r.row)}</td><td class="cell">${r.source}</td>
+		<td>${r.problem ? html`<span class="bad-text">${isShort ? 'no date' : r.problem.message}</span>`
+			: r.result ? html`<span class="cell" title=${r.result}>${dayIn(r.result)}</span>` : html`<span class="faint">nothing</span>`}</td>
+	</tr>`)}</tbody></table>`;

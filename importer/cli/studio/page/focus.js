@@ -15,15 +15,13 @@ function placeOf(element) {
 		line: panel ? lines().findIndex((line) => line.closest('tr')?.classList.contains('chosen')) : -1 };
 }
 
-/** What has the focus next. @param {ReturnType<typeof placeOf>} last @returns {Element|null|undefined} */
+/** What has the focus next. @param {ReturnType<typeof placeOf>} last @returns {Element|null} */
 function nextOf({ element, list, panel, group, place, line }) {
-	const successor = list?.isConnected ? list.children[Math.min(place, list.children.length - 1)] : null;
-	const inLine = successor?.querySelector(element.tagName + usable) || successor?.querySelector(`button${usable}, a[href], select, input`);
-	const beside = group?.isConnected && group.querySelector(`button${usable}`);
-	if (inLine || beside) return inLine || beside || null;
-	if (panel?.isConnected) return panel.querySelector('h2');
-	const all = lines();
-	return line >= 0 && all[Math.min(line, all.length - 1)] || document.querySelector('#main h1');
+	const entry = list?.isConnected ? list.children[Math.min(place, list.children.length - 1)] : undefined, all = lines();
+	if (entry?.matches('[tabindex]')) return entry; // its buttons wait for a person to see it
+	return entry?.querySelector(element.tagName + usable) || entry?.querySelector(`button${usable}, a[href], select, input`)
+		|| (group?.isConnected && group.querySelector(`button${usable}`)) || (panel?.isConnected && panel.querySelector('h2'))
+		|| (line >= 0 && all[Math.min(line, all.length - 1)]) || document.querySelector('#main h1');
 }
 
 /** Watches the page; it is called once. */

@@ -6,16 +6,14 @@ import { get } from './api.js';
 import { Field } from './fields.js';
 import { html, useEffect, useLayoutEffect, useRef, useState } from './lib.js';
 import { go, link, route, stay } from './route.js';
-import { current, isJudged, refuse, say } from './store.js';
+import { current, refuse, say } from './store.js';
 import { Choice, useLoaded, View, Waiting } from './ui.js';
-import { count, mistake, number } from './words.js';
+import { count, number } from './words.js';
 
 /** @typedef {import('./types.js').Problem} Problem */
 /** @typedef {{row: number, skipped?: string, cells: string[], problems: Problem[]}} Row */
 
 const rowHeight = 28, cellWidth = 148, headHeight = 46, numberWidth = 84;
-/** Browsers do not draw elements of any height; a longer sheet scrolls in larger steps. */
-const tallest = 8_000_000;
 
 export function Rows() {
 	const { columns, judgement, sheet } = current();
@@ -31,7 +29,7 @@ export function Rows() {
 				.map((c) => [c.letter, `${c.letter} · ${c.header}${c.errors ? ` (${number(c.errors)})` : ''}`])]} />
 		<${Field} label="Mistake" inline=${true} value=${code || ''}
 			onValue=${(to) => filter({ code: to, show: to ? 'errors' : show })}
-			options=${[['', 'any'], ...codes.map((c) => [c.code, `${mistake(c)} (${number(c.count)})`])]} />`}>
+			options=${[['', 'any'], ...codes.map((c) => [c.code, `${c.message} (${number(c.count)})`])]} />`}>
 		<${Grid} key=${[show, column, code, row].join()} show=${show} column=${column} code=${code} wanted=${Number(row || 0)} />
 	<//>`;
 }
@@ -39,19 +37,16 @@ export function Rows() {
 /** The rows of a filter. They are asked for again when the mapping or its verdict changes. wanted is the row to go to; 0 for none.
  * @param {{show: string, column?: string, code?: string, wanted: number}} props */
 function Grid({ show, column, code, wanted }) {
-	const { columns, version } = current();
+	const { columns, version, judgement } = current();
 	const frame = useRef(), [view, setView] = useState({ top: 0, left: 0, width: 1200, height: 600 });
 	const [cell, setCell] = useState({ row: 0, col: Math.max(0, columns.findIndex((c) => c.letter === column)) });
-	const [total, setTotal] = useState(0);
-	const visible = Math.max(1, Math.floor((view.height - headHeight) / rowHeight));
-	const height = Math.min(tallest, total * rowHeight), room = Math.max(1, height + headHeight - view.height), steps = Math.max(1, total - visible);
-	const first = Math.min(Math.max(0, total - visible), Math.round((view.top / room) * steps));
+	const visible = Math.max(1, Math.floor((view.height - headHeight) / rowHeight)), first = Math.round(view.top / rowHeight);
 	const firstCol = Math.max(0, Math.floor(view.left / cellWidth));
 	const shownCols = columns.slice(firstCol, firstCol + Math.ceil(view.width / cellWidth) + 1);
 	const from = Math.max(0, Math.floor(first / 100) - 1) * 100; // the rows that are asked for reach a hundred above and below those that are seen
 	const asked = useLoaded((signal) => get('rows', { show, column, code, from, count: 300 }, signal),
-		[show, column, code, from, version, isJudged.value]);
-	useEffect(() => { if (asked.answer) setTotal(asked.answer.total); }, [asked.answer]);
+		[show, column, code, from, version, judgement.complete]);
+	const total = asked.answer?.total || 0, height = total * rowHeight + headHeight;
 	const rowAt = (place) => /** @type {Row|undefined} */ (asked.answer?.rows[place - asked.answer.place]);
 	useLayoutEffect(() => {
 		const { current: f } = frame, measure = () => setView({ top: f.scrollTop, left: f.scrollLeft, width: f.clientWidth, height: f.clientHeight });
@@ -74,7 +69,7 @@ function Grid({ show, column, code, wanted }) {
 		row = Math.max(0, Math.min(total - 1, row));
 		col = Math.max(0, Math.min(columns.length - 1, col));
 		const f = frame.current, left = col * cellWidth;
-		if (row < first || row > first + visible - 2) f.scrollTop = (Math.max(0, row < first ? row : row - visible + 2) / steps) * room;
+		if (row < first || row > first + visible - 2) f.scrollTop = (row < first ? row : row - visible + 2) * rowHeight;
 		f.scrollLeft = Math.max(left + cellWidth - f.clientWidth + numberWidth, Math.min(left, f.scrollLeft));
 		setCell({ row, col });
 		wantsFocus.current = true;
@@ -82,12 +77,9 @@ function Grid({ show, column, code, wanted }) {
 
 	const row = rowAt(cell.row);
 	const find = (what, from) => get('rows', { show, column, code, find: what, row: from, count: 1 });
-	const isAsked = useRef(false);
 	useEffect(() => { // a link leads to a row
-		if (!wanted || !total || isAsked.current) return;
-		isAsked.current = true;
-		find('all', wanted).then(({ place }) => reveal(place, cell.col), refuse);
-	});
+		if (wanted && total) find('all', wanted).then(({ place }) => reveal(place, cell.col), refuse);
+	}, [total > 0]);
 	const toNext = async () => {
 		if (show === 'usable') return go('rows', { show: 'errors', column });
 		if (!row && total) return; // it is on its way
@@ -116,8 +108,8 @@ function Grid({ show, column, code, wanted }) {
 	const gap = () => html`<span class="grid-gap" style=${{ width: firstCol * cellWidth + 'px' }}></span>`;
 	return html`<div class="grid-frame" ref=${frame} role="grid" tabindex="-1" aria-label="Rows of the sheet" aria-rowcount=${total + 1}
 			aria-colcount=${columns.length + 1} aria-readonly="true" onKeyDown=${key}>
-			<div class="grid-room" role="presentation" style=${{ height: height + headHeight + 'px', width: numberWidth + columns.length * cellWidth + 'px' }}>
-			<div class="grid-window" role="rowgroup" style=${{ height: Math.min(view.height, height + headHeight) + 'px' }}>
+			<div class="grid-room" role="presentation" style=${{ height: height + 'px', width: numberWidth + columns.length * cellWidth + 'px' }}>
+			<div class="grid-window" role="rowgroup" style=${{ height: Math.min(view.height, height) + 'px' }}>
 				<div class="grid-row head" role="row" aria-rowindex="1"><div class="grid-number" role="columnheader" aria-colindex="1">Row</div>${gap()}
 					${shownCols.map((c, i) => html`<div key=${c.letter} role="columnheader" aria-colindex=${firstCol + i + 2}
 						class=${'grid-cell' + (c.errors ? ' bad-head' : '') + (c.ignored ? ' out' : '')}>
@@ -145,14 +137,14 @@ function Grid({ show, column, code, wanted }) {
 /** What the cell with the focus says, whole, and what is wrong with it.
  * @param {{row?: Row, column?: import('./types.js').Column, onNext: () => void, total: number}} props */
 function Details({ row, column, onNext, total }) {
-	const { columns } = current();
+	const { columns, judgement } = current();
 	const problem = row?.problems.find((p) => p.column === column?.letter) || row?.problems.find((p) => !p.column);
 	return html`<footer class="cell-details" aria-live="polite">
 		<p class="cell-place">${row && column
 			? html`<span class="code">${column.letter}${row.row}</span> <q class="cell">${row.cells[columns.indexOf(column)]}</q>` : count(total, 'row')}
 			${problem && html` <span class="bad-text">${problem.message}</span> ${!problem.column && html`<span class="faint">${problem.hint}</span>`}`}
 			${row?.skipped && html` <span class="faint">left out: ${row.skipped}</span>`}
-			${!isJudged.value && html` <span class="faint">still reading …</span>`}</p>
+			${!judgement.complete && html` <span class="faint">still reading …</span>`}</p>
 		<p class="actions">
 			${problem && column && html`<a href=${link('columns', { at: column.letter })}>Fix it for all rows</a>`}
 			${row && html`<a href=${link('client', { row: row.row })}>What is sent for this client</a>`}

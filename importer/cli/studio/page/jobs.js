@@ -32,11 +32,10 @@ export function Try() {
 /** How far the job is, and what came of it. @param {{job: import('./types.js').Job}} props */
 function Progress({ job }) {
 	const isRunning = job.state === 'running', isGood = job.state === 'done' && !job.exitCode;
-	const verdict = job.phase || (isRunning ? 'Starting' : job.state === 'failed' ? 'It did not end well'
-		: isGood ? 'Done, without a mistake' : 'Done, with mistakes in the sheet');
+	const end = job.state === 'failed' ? 'It did not end well' : isGood ? 'Done, without a mistake' : 'Done, with mistakes in the sheet';
 	return html`<section class="job" aria-labelledby="job-title">
 		<h2 id="job-title">${kinds[job.kind]}: <span role="status"
-			class=${job.state === 'failed' ? 'bad-text' : isGood ? 'good-text' : ''}>${verdict}</span></h2>
+			class=${job.state === 'failed' ? 'bad-text' : isGood ? 'good-text' : ''}>${job.phase || end}</span></h2>
 		${isRunning && html`<p class="actions">
 			<progress aria-labelledby="job-title" max=${job.of || 1} value=${job.of ? job.done : undefined}></progress>
 			<span>${job.of ? `${number(job.done)} of ${number(job.of)}` : ''}</span>

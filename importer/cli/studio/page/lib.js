@@ -14,8 +14,8 @@ export const html = htm.bind(/** @type {any} */ (preact).h);
 /** @type {{render: (element: any, place: HTMLElement) => void}} */
 export const { render } = /** @type {any} */ (preact);
 
-/** @type {{signal: <T>(first: T) => Signal<T>, computed: <T>(make: () => T) => Signal<T>, batch: (work: () => void) => void}} */
-export const { signal, computed, batch } = /** @type {any} */ (signals);
+/** @type {{signal: <T>(first: T) => Signal<T>, computed: <T>(make: () => T) => Signal<T>}} */
+export const { signal, computed } = /** @type {any} */ (signals);
 
 /** @type {{useState: <T>(first: T | (() => T)) => [T, (next: T | ((old: T) => T)) => void], useRef: <T = any>(first?: any) => {current: T},
  *   useEffect: (work: () => void | (() => void), when?: any[]) => void, useLayoutEffect: (work: () => void | (() => void), when?: any[]) => void,
@@ -23,5 +23,5 @@ export const { signal, computed, batch } = /** @type {any} */ (signals);
 export const { useState, useRef, useEffect, useLayoutEffect, useId } = /** @type {any} */ (hooks);
 
 /** The part of an address behind “?”; empty members are left out. @param {Record<string, string|number|undefined>} query */
-export const search = (query) => new URLSearchParams(Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
-	.map(([name, value]) => [name, String(value)])).toString();
+export const search = (query) => String(new URLSearchParams(Object.entries(query)
+	.flatMap(([name, value]) => (value ? [[name, String(value)]] : []))));

@@ -1,9 +1,9 @@
 // @ts-check
 // How a cell is read and what is sent when it is empty: the fields that the type of the target needs.
 
-import { Check, Field } from './fields.js';
+import { Field } from './fields.js';
 import { html } from './lib.js';
-import { members, sourceOf, withMember } from './rule.js';
+import { members, oneOrList, sourceOf, withMember } from './rule.js';
 import { typeName, types } from './words.js';
 
 /** @typedef {import('./types.js').Target} Target */
@@ -20,17 +20,20 @@ export const isRegionMissing = (target) => target.problems.some((p) => p.code ==
 export function Reading({ target, draft, onDraft }) {
 	const all = members(draft), type = all.type || target.type, formats = [all.format || ''].flat();
 	const set = (name) => (value) => onDraft(withMember(draft, name, value === '' ? undefined : value));
-	const check = (name, label) => html`<${Check} label=${label} value=${all[name]}
-		onCheck=${(is) => set(name)(is || '')} />`;
+	const check = (name, label) => html`<p class="field"><label class="check"><input type="checkbox" checked=${all[name] === true}
+		onChange=${(e) => set(name)(e.target.checked || '')} /> ${label}</label></p>`;
 	const sent = (/** @type {string} */ name, /** @type {string} */ label, /** @type {string} */ hint) => html`<${Sent} target=${target} type=${type}
 		label=${label} value=${all[name]} hint=${hint} onSent=${set(name)} />`;
 	const isCell = sourceOf(draft) !== 'value', isDate = isCell && ['Date', 'DateTime'].includes(type);
 	const open = isRegionMissing(target)
 		|| ['type', 'format', 'years', 'region', 'percent', 'default', 'else', 'required', 'max_length'].some((name) => name in all);
+	const usual = !target.type || !['service', 'default'].includes(target.typeFrom) ? 'as the service says'
+		: `${typeName(target.type)} (${target.typeFrom === 'service' ? 'as the service says' : 'usual'})`;
 	return html`<details class="more" open=${open}><summary>How it is read</summary><div class="fields">
-		<${TypeField} target=${target} type=${all.type} onType=${set('type')} />
+		<${Field} label="Type" value=${all.type || ''} onValue=${set('type')} options=${[['', usual], ...Object.entries(types)]}
+			hint=${all.type && all.type !== target.type && 'Your choice; it wins over the service\'s type.'} />
 		${isDate && html`<${Field} label="Dates look like" value=${formats.join(' or ')} offers=${dateFormats} hint="Several ways with “or” between them"
-			onValue=${(t) => set('format')(formatsOf(t))} />`}
+			onValue=${(t) => set('format')(oneOrList(t.split(/\s+or\s+/).map((f) => f.trim()).filter(Boolean)))} />`}
 		${isCell && (all.years || formats.some((f) => /yy/i.test(f) && !/yyyy/i.test(f)))
 			&& html`<${Field} label="Years of two digits" value=${all.years || ''} options=${centuries} onValue=${set('years')} />`}
 		${type === 'Phone' && html`<${Field} label="Country of numbers without one" value=${all.region || ''} offers=${['GB', 'IE', 'DE', 'US']}
@@ -42,20 +45,6 @@ export function Reading({ target, draft, onDraft }) {
 		${['Text', 'TextArea', undefined, ''].includes(type) && html`<${Field} label="Most characters" isNumber=${true} value=${all.max_length ?? ''}
 			onValue=${(t) => set('max_length')(Number(t) || '')} />`}
 	</div></details>`;
-}
-
-/** The forms of dates as they are typed. @param {string} text @returns {string|string[]} */
-function formatsOf(text) {
-	const list = text.split(/\s+or\s+/).map((f) => f.trim()).filter(Boolean);
-	return list.length > 1 ? list : list[0] || '';
-}
-
-/** The type: the service's, unless the person chooses another. @param {{target: Target, type?: string, onType: (type: string) => void}} props */
-function TypeField({ target, type, onType }) {
-	const usual = { service: `${typeName(target.type)} (as the service says)`, default: `${typeName(target.type)} (usual)` }[target.typeFrom || ''];
-	return html`<${Field} label="Type" value=${type || ''} onValue=${onType}
-		options=${[['', (target.type && usual) || 'as the service says'], ...Object.entries(types)]}
-		hint=${type && type !== target.type && 'Your choice; it wins over the service\'s type.'} />`;
 }
 
 /** What can be sent for a target, as JSON, with the words for it; nothing where any text can be.

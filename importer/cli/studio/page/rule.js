@@ -1,7 +1,7 @@
 // @ts-check
 // Rules as the mapping writes them, and the sentences that say them to a person. Nothing here reads a cell or converts a value.
 
-import { choicesOf, choiceWords, count } from './words.js';
+import { count } from './words.js';
 
 /** @typedef {import('./types.js').Rule} Rule */
 /** @typedef {import('./types.js').Target} Target */
@@ -25,6 +25,9 @@ export const sourceOf = (rule) => sources.find(([name]) => name in members(rule)
 /** A rule as it is written: a column alone is a bare text. @param {Record<string, any>} all @returns {Rule} */
 const short = (all) => (Object.keys(all).length === 1 && typeof all.column === 'string' ? all.column : all);
 
+/** A list as it is written: one text stands alone. @param {string[]} list */
+export const oneOrList = (list) => (list.length > 1 ? list : list[0] ?? '');
+
 /** The rule with another member; undefined takes the member away. @param {Rule} rule @param {string} name @param {any} value */
 export function withMember(rule, name, value) {
 	const { [name]: _, ...rest } = members(rule);
@@ -43,36 +46,14 @@ export function withSource(rule, source, before) {
 	return short({ [source]: all[source] === '' ? first : all[source] ?? first, ...between, ...Object.fromEntries(rest) });
 }
 
-/** The editor that a target needs, by what the mapping language has at its path.
- * @param {Target} target @returns {'value'|'columns'|'column'|'condition'|'text'|'list'|'numbers'|'resume'|'choice'|'plain'} */
-export function editorOf(target) {
-	if (/\/fields\/|\/attributes\/|\/lookup\/(email|phone)$/.test(target.path)) return 'value';
-	if (/^\/claims\/\d+\/name$|\/workflow\/name$/.test(target.path)) return 'text';
-	const last = target.path.split('/').pop() || '';
-	return /** @type {any} */ ({ key: 'columns', known_id: 'column', when: 'condition', numbers: 'numbers', resume_at: 'resume', empty: 'list',
-		fill_down: 'list' })[last] || (choicesOf(target).length ? 'choice' : 'plain');
-}
-
-/** How numbers are written in texts: an example, and the rule. @type {[string, Rule][]} */
-export const numberForms = [
-	['1,234.56', { decimal: '.', group: ',' }], ['1.234,56', { decimal: ',', group: '.' }], ['1 234,56', { decimal: ',', group: ' ' }],
-	["1'234.56", { decimal: '.', group: "'" }], ['1234.56', { decimal: '.', group: '' }], ['1234,56', { decimal: ',', group: '' }],
-];
-
 /** Says a rule in a person's words. @param {Target} target */
-export function describe(target) {
-	const { rule } = target, all = members(rule);
-	if (rule === null || rule === undefined) return '';
-	switch (editorOf(target)) {
-		case 'columns': return [rule].flat().join(' + ');
-		case 'condition': return 'only when ' + rule;
-		case 'list': return [rule].flat().map((text) => `“${text}”`).join(', ');
-		case 'numbers': return `like ${numberForms.find(([, form]) => same(form, rule))?.[0] || JSON.stringify(rule)}`;
-		case 'resume': return isObject(rule) ? `as the column ${all.column} says` : String(rule);
-		case 'choice': return choiceWords(target, String(rule))[0];
-		case 'value': return describeValue(all);
-		default: return isObject(rule) ? String(all.text ?? JSON.stringify(rule)) : String(rule);
-	}
+export function describe({ rule, editor, choices }) {
+	const all = members(rule), choice = choices?.find(([value]) => same(value, rule));
+	if (rule === null) return '';
+	if (editor === 'value') return describeValue(all);
+	if (choice) return choice[1];
+	if (isObject(rule)) return String(all.text ?? (all.column ? `as the column ${all.column} says` : JSON.stringify(rule)));
+	return editor === 'list' ? [rule].flat().map((text) => `“${text}”`).join(', ') : [rule].flat().join(' + ');
 }
 
 /** @param {Record<string, any>} all */
@@ -91,10 +72,10 @@ function describeValue(all) {
 /** The operations that change a target's rule as a person changed it, as few as possible, so that comments beside the rest stay, and so does what was
  * changed elsewhere meanwhile. @param {Target} target as it is now @param {Rule} next @param {Rule} [from] what the person began with @returns {Operation[]} */
 export function changes(target, next, from = target.rule) {
-	const isPart = isObject(target.rule) && editorOf(target) === 'value' && (isObject(next) || !same(from, target.rule));
+	const isPart = isObject(target.rule) && target.editor === 'value' && (isObject(next) || !same(from, target.rule));
 	const [old, mine] = isPart && from !== null ? [members(from), members(next)] : [from, next];
 	if (isObject(target.rule) && isObject(old) && isObject(mine) && sourceOf(old) === sourceOf(mine)) return difference(target.path, old, mine);
-	return [{ op: target.rule === null || target.rule === undefined ? 'add' : 'replace', path: target.path, value: next }];
+	return [{ op: target.rule === null ? 'add' : 'replace', path: target.path, value: next }];
 }
 
 /** @param {string} path @param {Record<string, any>} old @param {Record<string, any>} next @returns {Operation[]} */
@@ -115,7 +96,3 @@ export const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 /** The operation by which a text counts as empty in every column. @param {string} text @returns {Operation} */
 export const emptyText = (text) => ({ op: 'add', path: '/sheet/empty/-', value: text });
-
-/** The name of a target as a person says it. @param {Target} target */
-export const nameOf = (target) => (target.of && target.of !== 'Claim' && ['activity', 'claims', 'contacts'].includes(target.group)
-	? `${target.title} · ${target.of}` : target.title);

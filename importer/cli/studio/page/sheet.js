@@ -20,7 +20,7 @@ export function Sheet() {
 		<${Problems} list=${s.problems} />
 		<div class="wide" tabindex="0" role="region" aria-label=${'The first rows of ' + s.path}><table class="rows first" onKeyDown=${arrows('th button')}>
 			<caption class="hidden">The first rows; choose the one that names the columns</caption>
-			<thead><tr><th scope="col">Row</th>${columns.map((i) => html`<th scope="col" class="code">${letter(i)}</th>`)}</tr></thead>
+			<thead><tr><th scope="col">Row</th>${columns.map((i) => html`<td key=${i} class="code letter"></td>`)}</tr></thead>
 			<tbody>${s.first.map((cells, i) => {
 				const isHeader = i + 1 === s.headerRow;
 				return html`<tr class=${isHeader ? 'chosen' : i + 1 < s.headerRow ? 'out' : ''}>
@@ -31,6 +31,3 @@ export function Sheet() {
 		</table></div>
 	</div><//>`;
 }
-
-/** 0 → A, 26 → AA. @param {number} n @returns {string} */
-const letter = (n) => (n >= 26 ? letter(Math.floor(n / 26) - 1) : '') + String.fromCharCode(65 + (n % 26));

@@ -6,29 +6,24 @@ import { Columns } from './columns.js';
 import { File } from './file.js';
 import { Rows } from './grid.js';
 import { Try } from './jobs.js';
-import { html, signal, useEffect, useRef } from './lib.js';
-import { isTyped, takeIn } from './pending.js';
+import { html, useEffect } from './lib.js';
 import { link, route } from './route.js';
 import { Sheet } from './sheet.js';
-import { away, current, isJudged, notice, redo, reload, save, state, targetNear, undo, undoTyped } from './store.js';
+import { away, current, goTo, isTyped, notice, redo, reload, save, say, state, undo } from './store.js';
 import { Targets } from './targets.js';
-import { Act, arrows, Copy } from './ui.js';
+import { Act, arrows, Problems } from './ui.js';
 import { count, number } from './words.js';
 
-/** The views in their order. @type {[string, string][]} */
+/** The views in their order. @type {[string, string, any][]} */
 const views = [
-	['columns', 'Columns'], ['targets', 'Fields of the service'], ['rows', 'Rows'], ['client', 'One client'], ['try', 'Try it'],
-	['file', 'The file'], ['sheet', 'The sheet'],
+	['columns', 'Columns', Columns], ['targets', 'Fields of the service', Targets], ['rows', 'Rows', Rows], ['client', 'One client', OneClient],
+	['try', 'Try it', Try], ['file', 'The file', File], ['sheet', 'The sheet', Sheet],
 ];
 
-/** @type {Record<string, any>} */
-const screens = { columns: Columns, targets: Targets, rows: Rows, client: OneClient, file: File, try: Try, sheet: Sheet };
-
 export function Shell() {
-	const path = state.value?.mapping.path;
-	const name = screens[route.value.view] ? route.value.view : 'columns', Screen = screens[name];
+	const path = state.value?.mapping.path, [name, title, Screen] = views.find(([view]) => view === route.value.view) || views[0];
 	useEffect(() => {
-		document.title = [views.find(([view]) => view === name)?.[1], path, 'Claimsheet Studio'].filter(Boolean).join(' · ');
+		document.title = [title, path, 'Claimsheet Studio'].filter(Boolean).join(' · ');
 		document.querySelector('nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
 	}, [name, path]);
 	if (!state.value) return html`<main class="starting"><h1>Claimsheet Studio</h1>
@@ -43,7 +38,7 @@ export function Shell() {
 		<${Notices} />
 		<main id="main" tabindex="-1"><${Screen} key=${name} /></main>
 		<${Command} />
-		${isHistoryOpen.value && html`<${History} />`}`;
+		<${History} />`;
 }
 
 /** The number beside a view's name: what waits there. @param {{view: string}} props */
@@ -61,7 +56,7 @@ function Count({ view }) {
 /** The file, the verdict, and undo, redo and save. */
 function Top() {
 	const { mapping, environment, judgement: j } = current();
-	const isRunning = !j.stale && !j.error && !isJudged.value, isUnsaved = mapping.dirty || isTyped.value;
+	const isRunning = !j.stale && !j.error && !j.complete, isUnsaved = mapping.dirty || isTyped.value;
 	const back = mapping.history[mapping.at], forward = mapping.history[mapping.at + 1];
 	/** @param {boolean} isOn @param {() => any} act @param {string} words @param {string} title */
 	const button = (isOn, act, words, title) => html`<button type="button" class=${words === 'Save' ? 'main' : ''}
@@ -75,9 +70,9 @@ function Top() {
 			${j.errors > 0 && html`<a href=${link('rows', { show: 'errors' })} class="bad-text">${number(j.errors)} with errors</a>`}
 			${isRunning && html`<progress aria-label="Rows read" max=${j.rows || 1} value=${j.done}></progress>`}</p>
 		<p class="actions">
-			${button(mapping.at > 0 || isTyped.value, undoTyped, 'Undo', back ? `Undo: ${back} (Ctrl+Z)` : 'Undo')}
-			${button(Boolean(forward), () => redo(), 'Redo', forward ? `Redo: ${forward} (Ctrl+Y)` : 'Redo')}
-			<button type="button" aria-haspopup="dialog" onClick=${() => { isHistoryOpen.value = true; }}>Changes</button>
+			${button(mapping.at > 0 || isTyped.value, undo, 'Undo', back ? `Undo: ${back} (Ctrl+Z)` : 'Undo')}
+			${button(Boolean(forward), redo, 'Redo', forward ? `Redo: ${forward} (Ctrl+Y)` : 'Redo')}
+			<button type="button" commandfor="history" command="show-modal">Changes</button>
 			${button(isUnsaved, () => save(), 'Save', 'Ctrl+S')}
 		</p>
 	</header>`;
@@ -92,56 +87,44 @@ function summary(j, isRunning) {
 		count(j.clients, 'client'), j.partial && 'without the rules that have mistakes'].filter(Boolean).join(' · ');
 }
 
-/** What to do when there is no news of the server. */
-const awayWords = 'Claimsheet does not answer this page, which asks again every two seconds. What you did up to now is kept, and what you type stays here. '
-	+ 'Look at the window in which you started it; if it has ended, start it again and open the link that it prints.';
-
 /** What was refused, and what waits for an answer. */
 function Notices() {
 	const { mapping, judgement } = current();
 	const refused = notice.value?.kind === 'refused' ? notice.value : null;
-	const [mistake] = judgement.stale ? mapping.problems : [];
-	const act = (/** @type {string} */ words, /** @type {() => any} */ onAct) => html`<${Act} onAct=${onAct}>${words}<//>`;
-	return html`<div class="notices">
+	return html`<section class="notices" aria-label="Messages">
 		<div role="alert">
 			${refused && html`<p class="notice bad"><span>${refused.text}</span> ${refused.hint && html`<span>${refused.hint}</span>`}
 				<button type="button" class="quiet" aria-label="Close this message" onClick=${() => { notice.value = null; }}>✕</button></p>`}
-			${away.value && html`<p class="notice bad">${awayWords}</p>`}</div>
-		${mistake && html`<p class="notice bad"><span>${mistake.message}</span>
-			${targetNear(mistake.path) && html`<a href=${link('targets', { at: targetNear(mistake.path) })}>Fix it</a>`}
-			${mistake.line && html`<a href=${link('file', { line: mistake.line })}>Line ${mistake.line} of the file</a>`}</p>`}
+			${away.value && html`<p class="notice bad">Claimsheet does not answer this page, which asks again every two seconds. What you did up to now
+				${' '}is kept, and what you type stays here. Look at the window in which you started it; if it has ended, start it again and open the link
+				${' '}that it prints.</p>`}</div>
+		${judgement.stale && html`<div class="notice bad"><${Problems} list=${mapping.problems.slice(0, 1)} /></div>`}
 		<div role="alert">${mapping.diskNote && html`<p class="notice warn">${mapping.path}: ${mapping.diskNote}.
-			${act('Take theirs', reload)}${act('Keep mine', () => save(true))}
+			<${Act} onAct=${reload}>Take theirs<//><${Act} onAct=${() => save(true)}>Keep mine<//>
 			<span>“Take theirs” can be undone; “The file” shows then what is different.</span></p>`}</div>
 		${mapping.draft && html`<p class="notice warn">These changes were left unsaved last time. Undo takes them away.</p>`}
-	</div>`;
+	</section>`;
 }
 
 /** The command line that does the same as the page shows. */
-const Command = () => html`<footer class="command"><code>${current().command}</code><${Copy} text=${current().command} what="the command" /></footer>`;
+function Command() {
+	const { command } = current();
+	const copy = () => navigator.clipboard.writeText(command).then(() => say('Copied the command.'),
+		() => say('The browser does not allow copying; select the text instead.'));
+	return html`<footer class="command"><code>${command}</code>
+		<button type="button" class="quiet" onClick=${copy} aria-label="Copy the command">Copy</button></footer>`;
+}
 
-/** The dialog with the changes of this session is open. */
-const isHistoryOpen = signal(false);
-
-/** The changes of this session as a dialog; each leads back, or forward again, to itself. The browser keeps the focus inside, Escape closes
- * it, and what had the focus before has it again. */
+/** The changes of this session as a dialog, which the browser opens and closes; each leads back, or forward again, to itself. */
 function History() {
-	const box = useRef(), { history, at } = current().mapping;
-	useEffect(() => {
-		const before = document.activeElement;
-		box.current.showModal();
-		return () => { if (before instanceof HTMLElement && before.isConnected) before.focus(); };
-	}, []);
-	const close = () => box.current.close();
-	const go = async (n) => (n < at ? await takeIn() && undo(n) : n > at && redo(n));
-	return html`<dialog ref=${box} aria-labelledby="dialog-title" onClose=${() => { isHistoryOpen.value = false; }}
-		onClick=${(e) => { if (e.target === box.current) close(); }}>
-		<header><h2 id="dialog-title">Changes of this session</h2>
-			<button type="button" class="quiet" aria-label="Close" onClick=${close}>✕</button></header>
+	const { history, at } = current().mapping;
+	return html`<dialog id="history" aria-labelledby="history-title" closedby="any">
+		<header><h2 id="history-title">Changes of this session</h2>
+			<button type="button" class="quiet" aria-label="Close" commandfor="history" command="close">✕</button></header>
 		<div class="dialog-body">
 			<p class="faint">Choose a line to go back to it, or forward again. What is undone stays in the list until you change something else.</p>
 			<ol class="history" onKeyDown=${arrows('li button')}>${history.map((label, n) => html`<li key=${n} class=${n > at ? 'undone' : ''}>
-				<button type="button" aria-current=${n === at ? 'step' : undefined} onClick=${() => go(n)}>${label}</button></li>`)}</ol>
+				<button type="button" aria-current=${n === at ? 'step' : undefined} onClick=${() => n !== at && goTo(n)}>${label}</button></li>`)}</ol>
 		</div>
 	</dialog>`;
 }

@@ -2,8 +2,7 @@
 // What the page knows: the server's state, what is under way, and what to say to the person. All changes go through here.
 
 import { get, post } from './api.js';
-import { batch, computed, signal } from './lib.js';
-import { isTyped, takeIn } from './pending.js';
+import { computed, signal, useEffect, useLayoutEffect, useRef } from './lib.js';
 
 /** @typedef {import('./types.js').State} State */
 /** @typedef {import('./types.js').Operation} Operation */
@@ -21,36 +20,17 @@ export const notice = signal(/** @type {any} */ (null));
 /** There is no news: the server does not answer, it fails, or another one answers at its address. */
 export const away = signal(false);
 
-/** Columns by their letter. */
-export const columnsByLetter = computed(() => new Map((state.value?.columns || []).map((c) => [c.letter, c])));
+/** The column with a letter. @param {string|undefined} letter */
+export const columnAt = (letter) => current().columns.find((c) => c.letter === letter);
 
-/** What is suggested. */
-export const suggestions = computed(() => state.value?.suggestions || []);
+/** The target at a path. An activity that was named by its template until the mapping had it is found by its new path too.
+ * @param {string|undefined} path */
+export const targetAt = (path) => current().targets.find((t) => t.path === path) || current().targets.find((t) => t.byTemplate === path);
 
-/** Targets by their path. */
-export const targetsByPath = computed(() => new Map((state.value?.targets || []).map((t) => [t.path, t])));
-
-/** The verdict is of the present mapping and of all rows. */
-export const isJudged = computed(() => state.value?.judgement.complete === true);
-
-/** The target at a path. An activity that was named by its template until the mapping had it is found by its new path.
- * @param {string|undefined} path @returns {import('./types.js').Target|undefined} */
-export function targetAt(path) {
-	const found = targetsByPath.value.get(path || '');
-	const [, template, rest] = /^\/activities\/template=([^/]*)(\/.*)$/.exec(path || '') || [];
-	if (found || !template) return found;
-	const name = template.replaceAll('~1', '/').replaceAll('~0', '~');
-	return state.value?.targets.find((t) => t.group === 'activity' && t.of === name && t.path.endsWith(rest));
-}
-
-/** The path of the target that a place of the mapping belongs to: that place, the nearest one above it, or the first one below it.
- * @param {string|null|undefined} path @returns {string|undefined} */
-export function targetNear(path) {
-	if (!path) return undefined;
-	const all = targetsByPath.value;
-	for (let at = path; at; at = at.slice(0, at.lastIndexOf('/'))) if (all.has(at)) return at;
-	return [...all.keys()].find((at) => at.startsWith(path + '/'));
-}
+/** The target that a place of the mapping belongs to: that place, the one above it, or the first one below it.
+ * @param {string|undefined} path */
+export const targetNear = (path) => (path ? current().targets.find((t) => `${path}/`.startsWith(t.path + '/'))
+	|| current().targets.find((t) => t.path.startsWith(path + '/')) : undefined);
 
 /** @param {string} text */
 export function say(text) {
@@ -70,6 +50,30 @@ function take(next) {
 	if (!old || next.version > old.version || (next.version === old.version && next.progress >= old.progress)) state.value = next;
 }
 
+/** @typedef {{current: {has: boolean, take: () => Promise<boolean>}}} Pending */
+
+/** What has been typed or chosen and is not sent yet. Before something that would leave it out or lose it, such as Save, another view or
+ * the end of the page, it is taken in. @type {import('./lib.js').Signal<Pending[]>} */
+const waiting = signal([]);
+
+/** Reports whether something is typed that is not sent. */
+export const isTyped = computed(() => waiting.value.length > 0);
+
+/** Takes in all that is typed; false when some of it was refused. */
+export const takeIn = async () => (await Promise.all(waiting.peek().map((one) => one.current.take()))).every(Boolean);
+
+/** Keeps what an element holds from being lost: when the element goes, it is taken in.
+ * @param {boolean} has whether there is something to take in @param {() => Promise<boolean>} take */
+export function usePending(has, take) {
+	const now = useRef();
+	now.current = { has, take };
+	useLayoutEffect(() => {
+		if (has) waiting.value = [...waiting.peek(), now];
+		return () => { waiting.value = waiting.peek().filter((one) => one !== now); };
+	}, [has]);
+	useEffect(() => () => { if (now.current.has) now.current.take(); }, []);
+}
+
 /** How many changes are on their way. */
 export const sending = signal(0);
 
@@ -77,53 +81,46 @@ export const sending = signal(0);
 let before = Promise.resolve(true);
 
 /** Asks the server for a change. What was made for an earlier state than the present one is refused by the server.
- * @param {string} path @param {object|(() => object|null)} body a function makes it from the state at the time of sending; null is nothing to do
+ * @param {string} path @param {object|(() => object)} body a function makes it from the state at the time of sending
  * @param {string} [done] what to say then @param {string} [what] its name when it is refused @returns {Promise<boolean>} whether it was done */
 function submit(path, body, done, what) {
-	const seen = state.peek()?.version || 0;
-	const send = async () => {
+	const { version } = current();
+	sending.value++;
+	before = before.then(async () => {
 		try {
-			const isMadeNow = typeof body === 'function', made = isMadeNow ? body() : body;
-			const next = made && await post(path, { version: isMadeNow ? state.peek()?.version || 0 : seen, ...made });
-			if (next) batch(() => { take(next); if (done) say(done); else notice.value = null; });
+			take(await post(path, typeof body === 'function' ? { version: current().version, ...body() } : { version, ...body }));
+			if (done) say(done);
+			else notice.value = null;
 			return true;
-		} catch (error) {
-			const { state: present } = /** @type {any} */ (error);
-			if (present) take(present);
+		} catch (/** @type {any} */ error) {
+			if (error.state) take(error.state);
 			refuse(error, what);
 			return false;
 		} finally {
 			sending.value--;
 		}
-	};
-	sending.value++;
-	before = before.then(send);
+	});
 	return before;
 }
 
-/** @param {string} label what the history calls it @param {Operation[]|(() => Operation[])} operations a function makes them at the time of sending */
-export const patch = (label, operations) => submit('patch', Array.isArray(operations) ? { label, operations } : () => {
-	const made = operations();
-	return made.length ? { label, operations: made } : null;
-}, label, label);
+/** @param {string} label what the history calls it
+ * @param {Operation[]|(() => Operation[])} operations a function makes them at the time of sending */
+export const patch = (label, operations) => submit('patch',
+	Array.isArray(operations) ? { label, operations } : () => ({ label, operations: operations() }), label, label);
 
-/** @param {string} text the whole file */
-export const replaceText = (text) => submit('text', { text }, 'The file is taken as you wrote it.', 'the text of the file');
+/** @param {{version: number, text: string}} typed the whole file, and the version that it was made from */
+export const replaceText = (typed) => submit('text', { ...typed }, 'The file is taken as you wrote it.', 'the text of the file');
 
-/** @param {number} [to] the place in the history; default one step back */
-export const undo = (to) => submit('history', () => ({ to: to ?? current().mapping.at - 1 }), 'Undone.');
+/** Goes back to a place in the history, or forward again. Before it goes back it takes in what is being typed, which is a change too.
+ * @param {(at: number) => number} to where, from where the history is at the time of sending @param {string} done */
+const travel = (to, done) => submit('history', () => ({ to: to(current().mapping.at) }), done);
+export const undo = async () => await takeIn() && travel((at) => at - 1, 'Undone.');
+export const redo = () => travel((at) => at + 1, 'Done again.');
+/** @param {number} n */
+export const goTo = async (n) => (n > current().mapping.at ? travel(() => n, 'Done again.') : await takeIn() && travel(() => n, 'Undone.'));
 
-/** Takes back the last change; what is being typed is one. */
-export const undoTyped = async () => { if (await takeIn()) undo(); };
-
-/** @param {number} [to] the place in the history; default one step forward */
-export const redo = (to) => submit('history', () => ({ to: to ?? current().mapping.at + 1 }), 'Done again.');
-
-/** Answers a question of a first mapping: its comment goes. @param {import('./types.js').Question} q */
-export const decide = (q) => submit('decide', () => {
-	const now = state.peek()?.mapping.questions.find((x) => x.text === q.text && x.path === q.path);
-	return now ? { line: now.line } : null;
-}, 'Decided.');
+/** Answers a question of a first mapping: its comment goes. @param {import('./types.js').Question} question */
+export const decide = ({ line }) => submit('decide', { line }, 'Decided.');
 
 /** Writes the mapping to its file, with what is being typed. @param {boolean} [overwrite] also when another program changed the file */
 export const save = async (overwrite = false) => await takeIn()

@@ -3,13 +3,12 @@
 
 import { RuleEditor } from './editor.js';
 import { html } from './lib.js';
-import { takeIn } from './pending.js';
 import { route, stay } from './route.js';
 import { describe, members } from './rule.js';
-import { current, patch, suggestions, targetAt } from './store.js';
+import { current, patch, takeIn, targetAt } from './store.js';
 import { Questions, Reasons, Suggested } from './suggestions.js';
 import { Act, arrows, Chip, Clients, listOf, Panel, Verdict, View } from './ui.js';
-import { count, groups, typeName } from './words.js';
+import { count, typeName } from './words.js';
 
 /** @typedef {import('./types.js').Target} Target */
 
@@ -24,7 +23,7 @@ const filters = [
 	['missing', 'Required and unfilled', isMissing],
 	['unfilled', 'Unfilled', isUnfilled],
 	['errors', 'With errors', (t) => t.errors > 0],
-	['confirm', 'To confirm', (t) => isUnfilled(t) && suggestions.value.some((s) => s.path === t.path && !s.sure)],
+	['confirm', 'To confirm', (t) => isUnfilled(t) && current().suggestions.some((s) => s.path === t.path && !s.sure)],
 ];
 
 export function Targets() {
@@ -35,15 +34,12 @@ export function Targets() {
 		<div class="scroll" onKeyDown=${arrows('th a')}>
 			${questions.length > 0 && html`<section class="to-decide"><h2>${count(questions.length, 'question')} to decide</h2>
 				<${Questions} list=${questions} links=${true} /></section>`}
-			${sections(list.shown).map(({ title, its, about }) => html`<table key=${about ? entryOf(about) : title}
-				class=${'rows targets' + (its.every(isMissing) ? ' missing' : '')}>
-				<caption>${title} ${about && html`<${Chip}>${
-					about.path.startsWith('/activities/template=') ? 'not sent yet' : `for each ${about.on || 'client'}`}<//>`}
-					${about?.status && html` <${Chip}>${statusWords[about.status] || about.status.toLowerCase()}<//>`}</caption>
+			${sections(list.shown).map(([title, its]) => html`<table key=${title} class=${'rows targets' + (title === missing ? ' missing' : '')}>
+				<caption>${title} ${title !== missing && its[0].about && html`<${Chip}>${its[0].about}<//>`}</caption>
 				<thead class="hidden"><tr>${['What', 'Type', 'Filled by', 'Over all rows'].map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
 				<tbody>${its.map((t) => html`<tr key=${t.path} data-path=${t.path} class=${t === chosen ? 'chosen' : ''} onClick=${list.open(t.path)}>
-					<th scope="row"><a href=${list.address(t.path)} aria-current=${t === chosen ? 'true' : undefined}>${t.title}</a>
-						${its.every(isMissing) ? t.of && html` <span class="faint">${t.of}</span>` : t.required && html` <span class="required">required</span>`}</th>
+					<th scope="row"><a href=${list.address(t.path)} aria-current=${t === chosen ? 'true' : undefined}>${
+						title === missing ? t.name : t.title}</a>${t.required && !isMissing(t) && html` <span class="required">required</span>`}</th>
 					<td class="type"><${Type} target=${t} /></td>
 					<td class="goes"><${FilledBy} target=${t} /></td>
 					<td class="over"><${Verdict} ...${t} /></td>
@@ -55,23 +51,12 @@ export function Targets() {
 	<//>`;
 }
 
-/** @type {Record<string, string>} */
-const statusWords = { Open: 'open: the client fills it in', BackFilled: 'back-filled: sent as done, from the sheet' };
+const missing = 'Required and unfilled';
 
-/** The targets in sections: required and unfilled ones first, then by group; each activity and each claim is a section of its own.
- * @param {Target[]} targets @returns {{title: string, its: Target[], about?: Target}[]} */
-function sections(targets) {
-	const rest = targets.filter((t) => !isMissing(t));
-	const bySection = groups.flatMap(([group, title]) => {
-		const its = rest.filter((t) => t.group === group);
-		if (!['activity', 'claims'].includes(group)) return [{ title, its }];
-		return [...Map.groupBy(its, entryOf).values()].map((entry) => ({ title: entry[0].of || title, its: entry, about: entry[0] }));
-	});
-	return [{ title: 'Required and unfilled', its: targets.filter(isMissing) }, ...bySection].filter(({ its }) => its.length > 0);
-}
-
-/** The path of the activity or claim that a target belongs to; two activities may be of one template. @param {Target} t */
-const entryOf = (t) => t.path.split('/').slice(0, 3).join('/');
+/** The targets by their sections; required and unfilled ones are one of their own, the first.
+ * @param {Target[]} targets @returns {[string, Target[]][]} */
+const sections = (targets) => [...Map.groupBy(targets.toSorted((a, b) => Number(isMissing(b)) - Number(isMissing(a))),
+	(t) => (isMissing(t) ? missing : t.section))];
 
 /** The type; where the mapping says another one than the service or custom, it is the person's choice. @param {{target: Target}} props */
 function Type({ target: t }) {
@@ -83,15 +68,15 @@ function Type({ target: t }) {
 /** @param {{target: Target}} props */
 function FilledBy({ target: t }) {
 	if (!isUnfilled(t)) return html`${t.columns.map((letter) => html`<span class="code letter">${letter}</span> `)}${describe(t)}`;
-	const suggestion = suggestions.value.find((s) => s.path === t.path);
+	const suggestion = current().suggestions.find((s) => s.path === t.path);
 	if (suggestion) return html`<${Suggested} suggestion=${suggestion} from=${true} />`;
-	return html`<span class="faint">${t.status === 'Open' ? 'the client fills it in' : t.required ? 'nothing yet' : '—'}</span>`;
+	return html`<span class="faint">${t.isOpen ? 'the client fills it in' : t.required ? 'nothing yet' : '—'}</span>`;
 }
 
 /** @param {{target: Target, onClose: () => void}} props */
 const TargetPanel = ({ target: t, onClose }) => html`<${Panel} about=${t.path} title=${t.title} onClose=${onClose}
-	of=${[t.of, typeName(t.type), t.on && t.on !== 'client' && `for each ${t.on}`, t.required && 'required'].filter(Boolean).join(' · ')}>
-	<${Reasons} list=${suggestions.value.filter((s) => s.path === t.path)} from=${true} />
+	of=${[t.section, typeName(t.type), t.about, t.required && 'required'].filter(Boolean).join(' · ')}>
+	<${Reasons} list=${current().suggestions.filter((s) => s.path === t.path)} from=${true} />
 	<${RuleEditor} key=${t.path} target=${t} />
 	<${Entry} target=${t} />
 <//>`;
@@ -102,17 +87,14 @@ function Entry({ target: t }) {
 	const its = current().targets.filter((x) => x.path.startsWith(path + '/'));
 	if (!path || (path.startsWith('/claims') && its.every(isUnfilled))) return null; // the first claim is offered before the mapping has it
 	const n = Number(entry), isLast = !current().targets.some((x) => x.path.startsWith(`/${list}/${n + 1}/`));
-	const move = async (/** @type {number} */ to) => {
-		const at = t.path.replace(/\d+/, String(to)), label = `${t.of} ${to < n ? 'earlier' : 'later'}`;
-		if (!await takeIn() || !await patch(label, [{ op: 'move', from: path, path: `/${list}/${to}` }])) return;
-		stay('targets', { at, show: route.value.query.show });
+	/** at is where the target is afterwards; the next one, which may take its place, is not meant */
+	const change = async (/** @type {string} */ label, /** @type {import('./types.js').Operation} */ operation, at = '') => {
+		if (await takeIn() && await patch(label, [operation])) stay('targets', { at, show: route.value.query.show });
 	};
-	const remove = async () => {
-		if (!await takeIn() || !await patch(`${t.of} taken away`, [{ op: 'remove', path }])) return;
-		stay('targets', { show: route.value.query.show }); // the next one, which takes its place, is not meant
-	};
-	return html`<section class="entry"><h3>${t.of} as a whole</h3><div class="actions">
+	const move = (/** @type {number} */ to) => change(`${t.section} ${to < n ? 'earlier' : 'later'}`,
+		{ op: 'move', from: path, path: `/${list}/${to}` }, t.path.replace(/\d+/, String(to)));
+	return html`<section class="entry"><h3>${t.section} as a whole</h3><div class="actions">
 		${list === 'activities' && html`<${Act} off=${n === 0} onAct=${() => move(n - 1)}>Send it earlier<//>
 			<${Act} off=${isLast} onAct=${() => move(n + 1)}>Send it later<//>`}
-		<${Act} onAct=${remove}>Do not send it<//></div></section>`;
+		<${Act} onAct=${() => change(`${t.section} taken away`, { op: 'remove', path })}>Do not send it<//></div></section>`;
 }

@@ -2,7 +2,7 @@
 // What the server answers, as types. The server's package comment is the contract.
 
 /**
- * @typedef {{code: string, message?: string, count: number, example?: string}} CellErrors
+ * @typedef {{code: string, message: string, count: number, example?: string}} CellErrors
  *   one kind of mistake in the cells of a column, with how often and an example
  *
  * @typedef {{code: string, message: string, hint?: string, where?: string, line?: number,
@@ -18,14 +18,16 @@
  * @typedef {string | number | boolean | null | any[] | Record<string, any>} Rule
  *   what the mapping says about one target
  *
- * @typedef {{path: string, group: string, title: string, of: string, status: string, on: string, type: string, typeFrom: string,
- *   required: boolean, options: string[]|null, rule: Rule, columns: string[], line?: number} & Tally} Target
- *   one thing that the service can get; the server makes what is missing above its path
+ * @typedef {{path: string, byTemplate: string, section: string, about: string, title: string, name: string, isOpen: boolean, type: string,
+ *   typeFrom: string, required: boolean, editor: string, choices: [any, string, string][]|null, options: string[]|null, rule: Rule,
+ *   columns: string[], line?: number} & Tally} Target
+ *   one thing that the service can get; the server makes what is missing above its path. title is its name in its section, and about says
+ *   how that is sent; choices are what the rule can say, if few: each value, the words for it, and what it does; options are the service's
  *
  * @typedef {{op: 'add'|'remove'|'replace'|'move', path: string, from?: string, value?: any}} Operation
  *   one operation of a JSON Patch
  *
- * @typedef {{path: string, operations: Operation[], column: string, certainty: string, reason: string, ask?: string, sure: boolean}} Suggestion
+ * @typedef {{path: string, operations: Operation[], column: string, reason: string, ask?: string, sure: boolean}} Suggestion
  *   what could fill a target; ask is what has to be confirmed
  *
  * @typedef {{line: number, text: string, path: string}} Question

@@ -3,8 +3,8 @@
 
 import { html, useEffect, useLayoutEffect, useRef, useState } from './lib.js';
 import { go, link, route, stay } from './route.js';
-import { current, say, sending, targetNear } from './store.js';
-import { count, mistake, number, percent } from './words.js';
+import { current, sending, targetNear } from './store.js';
+import { count, number } from './words.js';
 
 /** A view: its title and tools, what it shows, and beside it the details of what is chosen.
  * @param {{title: any, of?: any, tools?: any, details?: any, children?: any}} props */
@@ -28,12 +28,7 @@ export function listOf(view, all, filters) {
 		address: (key) => link(view, { at: key, show }),
 		/** Opens the details at a click anywhere on a line. @param {string} key */
 		open: (key) => (e) => { if (!e.target.closest('a, button')) go(view, { at: key, show }); },
-		/** Closes the details and gives the focus back to the line. */
-		close() {
-			const line = /** @type {HTMLElement|null} */ (document.querySelector('tr.chosen th a'));
-			stay(view, { show });
-			requestAnimationFrame(() => line?.focus());
-		},
+		close: () => stay(view, { show }),
 	};
 }
 
@@ -51,15 +46,8 @@ export function Panel({ title, of, about, onClose, children }) {
 }
 
 /** A bar with parts of a whole. It is only drawn; the words beside it say the same. @param {{parts: [string, number][], whole: number}} props */
-const Bar = ({ parts, whole }) => html`<span class="bar" aria-hidden="true">${parts.map(([kind, n]) => n > 0 && html`
+export const Bar = ({ parts, whole }) => html`<span class="bar" aria-hidden="true">${parts.map(([kind, n]) => n > 0 && html`
 	<span key=${kind} class=${'part ' + kind} style=${{ width: Math.max(1.5, (n / Math.max(1, whole)) * 100) + '%' }}></span>`)}</span>`;
-
-/** How much of a column is filled. @param {{filled: number, rows: number}} props */
-export const Filled = ({ filled, rows }) => html`<span class="filled">
-	<${Bar} whole=${rows} parts=${[['plain', filled]]} /><span>${percent(filled, rows)}</span></span>`;
-
-/** An example of a mistake. @param {import('./types.js').CellErrors} one */
-const exampleOf = (one) => html`${mistake(one)}${one.example && html`: <q class="cell">${one.example}</q>`}`;
 
 /** The verdict over all cells: a bar, the counts, and the worst mistakes with an example; nothing when no cell was read.
  * @param {import('./types.js').Tally} props */
@@ -67,7 +55,8 @@ export function Verdict({ usable, errors, empty, problems: [worst] }) {
 	const whole = usable + errors + empty;
 	return whole > 0 && html`<div class="verdict">
 		<${Bar} whole=${whole} parts=${[['good', usable], ['bad', errors], ['none', empty]]} />
-		<span>${errors ? html`<span class="bad-text">${number(errors)} with errors</span> <span class="faint">${worst && exampleOf(worst)}</span>`
+		<span>${errors ? html`<span class="bad-text">${number(errors)} with errors</span>
+			${' '}<span class="faint">${worst?.message}${worst?.example && html`: <q class="cell">${worst.example}</q>`}</span>`
 			: html`<span class="good-text">all usable</span>`}</span>
 	</div>`;
 }
@@ -92,26 +81,12 @@ export function Problems({ list, kind = '', here = false, grouped = false }) {
 		<p>${p.message}${like(p).length > 1 && html` <span class="faint">${number(like(p).length)} times</span>`}</p>
 		${p.hint && html`<p class="faint">${p.hint}</p>`}
 		<p class="places">
-			${!here && targetNear(p.path) && html`<a href=${link('targets', { at: targetNear(p.path) })}>Fix it</a>`}
-			${columnOf(p) && html`<a href=${link('columns', { at: columnOf(p) })}>Fix it for all rows</a>`}
-			${like(p).slice(0, 5).map(rowOf).filter(Boolean).map((row) => html`<a href=${link('client', { row })}>Row ${number(row)}</a>`)}
+			${!here && targetNear(p.path) && html`<a href=${link('targets', { at: targetNear(p.path)?.path })}>Fix it</a>`}
+			${p.column && html`<a href=${link('columns', { at: p.column })}>Fix it for all rows</a>`}
+			${like(p).slice(0, 5).map(({ row }) => row && html`<a href=${link('client', { row })}>Row ${number(row)}</a>`)}
 			${p.line && html`<a href=${link('file', { line: p.line })}>Line ${p.line}</a>`}
 		</p>
 	</li>`)}</ul>`;
-}
-
-/** The letter of the column of a problem's cell, such as Leads!C7; of several sheets it may be in one that is not shown.
- * @param {import('./types.js').Problem} p */
-const columnOf = (p) => (current().sheet.others ? undefined : /!\$?([A-Z]+)\$?\d+(?: \(source row \d+\))?$/.exec(p.where || '')?.[1]);
-
-/** The row of a problem, of a results workbook that of the sheet. @param {import('./types.js').Problem} p */
-const rowOf = (p) => p.row || (current().sheet.others ? 0 : Number(/(?:!\$?[A-Z]*\$?| \(source row )(\d+)\)?$/.exec(p.where || '')?.[1]));
-
-/** Copies a text. @param {{text: string, what: string}} props what names it, e.g. “the command” */
-export function Copy({ text, what }) {
-	const copy = () => navigator.clipboard.writeText(text).then(() => say(`Copied ${what}.`),
-		() => say('The browser does not allow copying; select the text instead.'));
-	return html`<button type="button" class="quiet" onClick=${copy} aria-label=${'Copy ' + what}>Copy</button>`;
 }
 
 /** Loads something, again when what it depends on changes; an answer that comes too late is dropped, and the old one stays until then.
@@ -156,13 +131,6 @@ export function Act({ onAct, label, kind = '', off = false, children }) {
 		aria-disabled=${waits || off ? 'true' : undefined} onClick=${() => { if (!off && !sending.peek()) onAct(); }}>${children}</button>`;
 }
 
-/** A handler of keys that does something at Enter, instead of what the form around would do. @param {() => any} use */
-export const onEnter = (use) => (e) => {
-	if (e.key !== 'Enter' || e.ctrlKey || e.metaKey || e.defaultPrevented) return;
-	e.preventDefault();
-	use();
-};
-
 /** Buttons of which one is pressed, such as filters.
  * @param {{label: string, value: string, options: [string, any, number?][], onPick: (value: string) => void}} props */
 export const Choice = ({ label, value, options, onPick }) => html`<div class="choice" role="group" aria-label=${label}>
@@ -172,12 +140,10 @@ export const Choice = ({ label, value, options, onPick }) => html`<div class="ch
 /** Arrow keys, Home and End move the focus among the elements that match a selector inside the element with the returned handler.
  * @param {string} selector */
 export const arrows = (selector) => (event) => {
-	if (event.target instanceof Element && event.target.matches('input, select, textarea')) return;
-	const stops = /** @type {HTMLElement[]} */ ([.../** @type {HTMLElement} */ (event.currentTarget).querySelectorAll(selector)]);
-	const active = document.activeElement;
-	const at = stops.findIndex((s) => s === active || s.closest('tr, li')?.contains(active));
-	const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: stops.length - 1 }[event.key];
-	if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+	const stops = /** @type {HTMLElement[]} */ ([...event.currentTarget.querySelectorAll(selector)]);
+	const at = stops.findIndex((stop) => (stop.closest('tr, li') || stop).contains(event.target));
+	const to = stops[{ ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: stops.length - 1 }[event.key] ?? -1];
+	if (!to || event.target.matches('input, select, textarea') || event.ctrlKey || event.metaKey || event.altKey) return;
 	event.preventDefault();
-	stops[Math.max(0, Math.min(stops.length - 1, to))]?.focus();
+	to.focus();
 };

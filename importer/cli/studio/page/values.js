@@ -2,11 +2,9 @@
 // The value table: what each text of a column means, for lists and for yes or no. Texts that the sheet does not have today can be in it too.
 
 import { html, useId, useState } from './lib.js';
-import { usePending } from './pending.js';
 import { valueChoices } from './reading.js';
-import { changes, emptyText, members, nameOf } from './rule.js';
-import { patch, targetAt } from './store.js';
-import { onEnter } from './ui.js';
+import { changes, emptyText, members } from './rule.js';
+import { patch, targetAt, usePending } from './store.js';
 import { count, number } from './words.js';
 
 /** @typedef {import('./types.js').Distinct} Distinct */
@@ -19,12 +17,10 @@ const leaveEmpty = '\u0000empty', takenOut = '\u0000out';
 /** @param {{target: Target, type: string, values: Distinct[], more: number}} props */
 export function ValueTable({ target, type, values, more }) {
 	const [chosen, setChosen] = useState(/** @type {Meanings} */ (new Map()));
-	const id = useId(), isCheckbox = type === 'Checkbox', options = valueChoices(target, type);
-	const listed = listedOf(target, isCheckbox), known = values.map((v) => v.text);
+	const id = useId(), isCheckbox = type === 'Checkbox', options = valueChoices(target, type), listed = listedOf(target, isCheckbox);
 	const isOpen = (v) => Boolean(v.problem || (target.options && v.to !== null && !target.options.includes(v.to)));
-	const open = values.filter(isOpen);
-	const others = [...new Set([...listed.keys(), ...chosen.keys()])].filter((text) => !(isCheckbox ? isIn(known, text) : known.includes(text)))
-		.map((text) => ({ text, count: 0, to: listed.get(text) ?? null, problem: null }));
+	const open = values.filter(isOpen), known = new Set(values.map((v) => keyOf(v.text, isCheckbox)));
+	const others = [...listed].filter(([key]) => !known.has(key)).map(([, [text, to]]) => ({ text, count: 0, to: String(to), problem: null }));
 	const rest = [...values.filter((v) => !isOpen(v)), ...others];
 	const n = chosen.size, left = open.filter((v) => !chosen.has(v.text)).length;
 	const pick = (text) => (to) => setChosen((old) => {
@@ -33,7 +29,7 @@ export function ValueTable({ target, type, values, more }) {
 		return next;
 	});
 	const use = async () => {
-		const done = await patch(`${nameOf(target)}: ${count(n, 'text')} explained`,
+		const done = await patch(`${target.name}: ${count(n, 'text')} explained`,
 			() => operations(targetAt(target.path) || target, isCheckbox, values, chosen));
 		if (done) setChosen((now) => new Map([...now].filter(([text, to]) => chosen.get(text) !== to)));
 		return done;
@@ -42,7 +38,7 @@ export function ValueTable({ target, type, values, more }) {
 	const table = (list, caption) => html`<table class="rows"><caption class="hidden">${caption}</caption>
 		<thead><tr><th scope="col">In the sheet</th><th scope="col" class="num">Rows</th><th scope="col">Means</th></tr></thead>
 		<tbody>${list.map((v) => html`<tr key=${v.text}><td class="cell">${v.text}</td><td class="num">${number(v.count)}</td>
-			<td><${Meaning} options=${options} offers=${id} value=${v} isListed=${listed.has(v.text)} chosen=${chosen.get(v.text)}
+			<td><${Meaning} options=${options} offers=${id} value=${v} isListed=${listed.has(keyOf(v.text, isCheckbox))} chosen=${chosen.get(v.text)}
 				onPick=${pick(v.text)} onUse=${() => n > 0 && use()} /></td></tr>`)}</tbody></table>`;
 	return html`<section class="values">
 		<h3>What the texts mean <span class=${open.length ? 'bad-text' : 'faint'}>
@@ -63,9 +59,10 @@ export function ValueTable({ target, type, values, more }) {
  * onPick with undefined takes the choice back */
 function Meaning({ options, offers, value: v, isListed, chosen, onPick, onUse }) {
 	const label = `“${v.text}” means`, isLeft = v.to === null && !v.problem && v.count > 0; // it counts as empty already
+	const onEnter = (e) => { if (e.key === 'Enter' && !e.ctrlKey && !e.metaKey) { e.preventDefault(); onUse(); } };
 	if (!options.length) {
 		const was = v.to ?? '', isLeaving = chosen === leaveEmpty, said = isLeaving || chosen === takenOut ? '' : chosen ?? was;
-		return html`<span class="meaning"><input aria-label=${label} list=${offers} value=${said} onKeyDown=${onEnter(onUse)}
+		return html`<span class="meaning"><input aria-label=${label} list=${offers} value=${said} onKeyDown=${onEnter}
 				placeholder=${chosen === takenOut ? 'not decided' : isLeaving || isLeft ? 'left empty' : undefined}
 				onInput=${({ target: { value } }) => onPick(value === was ? undefined : value || (isListed ? takenOut : undefined))} />
 			${v.problem && html`<button type="button" class="quiet" aria-pressed=${isLeaving ? 'true' : 'false'} aria-label=${`Leave empty: ${v.text}`}
@@ -84,47 +81,29 @@ function Meaning({ options, offers, value: v, isListed, chosen, onPick, onUse })
 	</select>`;
 }
 
-/** What the mapping lists for a target: texts with what is sent. @param {Target} target @param {boolean} isCheckbox @returns {Map<string, string>} */
+/** The key of a text in a table: upper and lower case are the same for yes and no. @param {string} text @param {boolean} isCheckbox */
+const keyOf = (text, isCheckbox) => (isCheckbox ? text.toLowerCase() : text);
+
+/** What the mapping lists for a target: each text with what is sent, by its key. @param {Target} target @param {boolean} isCheckbox
+ * @returns {Map<string, [string, any]>} */
 function listedOf(target, isCheckbox) {
 	const { values, checked, unchecked } = members(target.rule); // any of them may be null, and a text may stand for a list of one
-	const listed = isCheckbox ? [...asList(checked).map((text) => [text, true]), ...asList(unchecked).map((text) => [text, false])]
-		: Object.entries(values || {});
-	return new Map(listed.map(([text, to]) => [String(text), String(to)]));
+	const words = (list, to) => [list ?? []].flat().map((text) => [String(text), to]);
+	const listed = isCheckbox ? [...words(checked, true), ...words(unchecked, false)] : Object.entries(values || {});
+	return new Map(listed.map(([text, to]) => [keyOf(text, isCheckbox), [text, to]]));
 }
 
-/** @param {any} texts @returns {string[]} */
-const asList = (texts) => [texts ?? []].flat();
-
-/** Upper and lower case make no difference for yes and no. @param {string[]} list @param {string} text */
-const isIn = (list, text) => list.some((other) => other.toLowerCase() === text.toLowerCase());
-
-/** What is to be changed for the chosen meanings.
+/** What is to be changed for the chosen meanings: the rule lists them beside what is understood already.
  * @param {Target} target @param {boolean} isCheckbox @param {Distinct[]} values @param {Meanings} chosen */
 function operations(target, isCheckbox, values, chosen) {
+	const meant = [...chosen].filter(([, to]) => to !== leaveEmpty);
 	const empties = [...chosen.keys()].filter((text) => chosen.get(text) === leaveEmpty);
-	const meant = new Map([...chosen].filter(([, to]) => to !== leaveEmpty));
-	const rule = isCheckbox ? withWords(target, values, meant) : withValues(target, values, meant);
-	return [...(meant.size ? changes(target, rule) : []), ...empties.map(emptyText)];
-}
-
-/** The rule with a table that lists the chosen meanings beside what is understood already.
- * @param {Target} target @param {Distinct[]} values @param {Meanings} meant */
-function withValues(target, values, meant) {
-	const { values: listed, ...all } = members(target.rule);
-	const understood = listed ? Object.entries(listed) : values.filter((v) => !v.problem && v.to !== null).map((v) => [v.text, v.to]);
-	const table = new Map(/** @type {[string, any][]} */ ([...understood, ...meant]).filter(([text]) => meant.get(text) !== takenOut));
-	return table.size ? { ...all, values: Object.fromEntries(table) } : all;
-}
-
-/** The rule with the words for yes and for no. @param {Target} target @param {Distinct[]} values @param {Meanings} meant */
-function withWords(target, values, meant) {
-	const { checked, unchecked, ...all } = members(target.rule), texts = [...meant.keys()];
-	const wordsFor = (/** @type {boolean} */ to, /** @type {any} */ listed) => {
-		const understood = checked || unchecked ? asList(listed).map(String)
-			: values.filter((v) => !v.problem && v.to === String(to)).map((v) => v.text);
-		return [...understood.filter((t) => !isIn(texts, t)), ...texts.filter((t) => meant.get(t) === to)]
-			.filter((t, n, list) => !isIn(list.slice(0, n), t));
-	};
-	const yes = wordsFor(true, checked), no = wordsFor(false, unchecked);
-	return { ...all, ...(yes.length && { checked: yes }), ...(no.length && { unchecked: no }) };
+	const table = listedOf(target, isCheckbox), understood = table.size ? [] : values.filter((v) => !v.problem && v.to !== null);
+	for (const { text, to } of understood) table.set(keyOf(text, isCheckbox), [text, isCheckbox ? to === 'true' : to]);
+	for (const [text, to] of meant) table.set(keyOf(text, isCheckbox), [text, to]);
+	const pairs = [...table.values()].filter(([, to]) => to !== takenOut);
+	const wordsFor = (/** @type {boolean} */ is) => pairs.filter(([, to]) => to === is).map(([text]) => text);
+	const lists = isCheckbox ? { checked: wordsFor(true), unchecked: wordsFor(false) } : { values: Object.fromEntries(pairs) };
+	const rule = Object.entries({ ...members(target.rule), ...lists }).filter(([name, is]) => !(name in lists) || Object.keys(is).length > 0);
+	return [...(meant.length ? changes(target, Object.fromEntries(rule)) : []), ...empties.map(emptyText)];
 }
