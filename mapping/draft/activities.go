@@ -112,7 +112,7 @@ func (p *proposer) link(x *target, all []*target) (link, bool) {
 		return p.compose(x)
 	}
 	c, l := x.columns[0], x.link
-	l.to, l.why, l.certainty = x.Name, joined(reasons[x.like], l.why), certainties[x.like]
+	l.to, l.why = x.Name, joined(reasons[x.like], l.why)
 	var rival *target // another attribute for which the column is certain, too
 	for _, other := range all {
 		if other != x && other.like >= likely && other.columns[0] == c {

@@ -30,7 +30,7 @@ func (p *proposer) findPerson() {
 		}
 	}
 	if w.first != nil && w.last == nil && w.full != nil && slices.Equal(wordsOf(w.full.name), []string{"name"}) {
-		w.last, w.found[w.full] = w.full, link{why: "beside " + oneLine(w.first.name), certainty: w.found[w.full].certainty}
+		w.last, w.found[w.full] = w.full, link{why: "beside " + oneLine(w.first.name)}
 		w.last.meaning = meaningOf("last name")
 	}
 	if w.last != nil {
@@ -60,7 +60,7 @@ func (p *proposer) find(count func(*column) int, names ...string) (*column, link
 			if len(best) == 0 {
 				continue
 			}
-			l := link{why: reasons[like], certainty: certainties[like]}
+			l := link{why: reasons[like]}
 			if isHalf {
 				l.ask = "is it this column? Many of its cells are something else"
 			}
@@ -93,7 +93,7 @@ func (p *proposer) proposeClient(made *Proposal) {
 		p.used[f.column] = true
 		l := p.read(f.column, f.typ, nil)
 		found := w.found[f.column]
-		l.to, l.certainty = f.to, found.certainty
+		l.to = f.to
 		if f.typ == convert.Text {
 			l.why = found.why
 		}

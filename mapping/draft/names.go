@@ -90,11 +90,8 @@ const (
 	sameName           // the same name, in any case
 )
 
-// reasons say why a column was taken for a name, and certainties how sure that is.
-var (
-	reasons     = [...]string{"", "a name like it", "nearly the same name", "another name for it", "the same words", "the same name"}
-	certainties = [...]string{Fuzzy, Fuzzy, Normalised, Synonym, Normalised, Same}
-)
+// reasons say why a column was taken for a name.
+var reasons = [...]string{"", "a name like it", "nearly the same name", "another name for it", "the same words", "the same name"}
 
 // compareNames returns how much a column's header is like a name. meaning is meaningOf(name).
 func compareNames(name string, meaning []string, c *column) strength {

@@ -25,13 +25,12 @@ type value struct {
 
 // link is a client field or an attribute with the value that was found for it.
 type link struct {
-	to        string
-	value     value
-	why       string // the evidence
-	ask       string // what a person has to decide; "" when the link is certain
-	idle      bool   // a comment until the decision is made
-	fits      bool   // enough cells read
-	certainty string // as Suggestion.Certainty
+	to    string
+	value value
+	why   string // the evidence
+	ask   string // what a person has to decide; "" when the link is certain
+	idle  bool   // a comment until the decision is made
+	fits  bool   // enough cells read
 }
 
 // decide notes a question that has to be answered before the link can be used.

@@ -289,14 +289,6 @@ func oneLine(s string) string {
 	return strings.Join(strings.Fields(strings.Map(seen, problem.OneLine(s))), " ")
 }
 
-// How a column was found for a name, the surest first.
-const (
-	Same       = "same"       // the header is the name, in any case
-	Normalised = "normalised" // the same words in another order or spelling, or with words that say nothing
-	Synonym    = "synonym"    // other words with the same meaning
-	Fuzzy      = "fuzzy"      // a header like the name, or cells that look like it
-)
-
 // Suggestion is a value of the proposal by itself, for a mapping that exists already.
 type Suggestion struct {
 	// Path is where the value goes in the mapping file: client, fields, email. For an
@@ -304,25 +296,21 @@ type Suggestion struct {
 	Path                []string
 	Template, Attribute string
 
-	Value     json.RawMessage // as the mapping file would have it: a column's header, or an object
-	Column    string          // the header of its column; "" for several that are joined
-	Certainty string          // Same, Normalised, Synonym or Fuzzy
-	Reason    string
-	Ask       string // what a person has to decide; "" when it is sure
+	Value  json.RawMessage // as the mapping file would have it: a column's header, or an object
+	Column string          // the header of its column; "" for several that are joined
+	Reason string          // why, and how sure that is; it may be ""
+	Ask    string          // what a person has to decide; "" when it is sure
 }
 
 // Suggestions returns what the proposal fills, each value by itself: the client's key, look-up and fields, and the attributes of
 // the service's templates.
 func (p *Proposal) Suggestions() []Suggestion {
 	list := []Suggestion{{Path: []string{"client", "key"}, Value: json.RawMessage(quoteJSON(p.key.name)), Column: p.key.name,
-		Certainty: Fuzzy, Reason: p.keyWhy, Ask: "does it identify a client?"}}
+		Reason: p.keyWhy, Ask: "does it identify a client?"}}
 	add := func(s Suggestion, l link) {
-		s.Value, s.Certainty, s.Reason, s.Ask = json.RawMessage(l.value.written(quoteJSON)), l.certainty, l.why, l.ask
+		s.Value, s.Reason, s.Ask = json.RawMessage(l.value.written(quoteJSON)), l.why, l.ask
 		if l.value.column != nil {
 			s.Column = l.value.column.name
-		}
-		if s.Certainty == "" {
-			s.Certainty = Fuzzy
 		}
 		list = append(list, s)
 	}
