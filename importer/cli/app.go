@@ -6,6 +6,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ import (
 
 	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
+	"claimsheet/importer/cli/load"
 	"claimsheet/importer/result"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
@@ -47,6 +49,11 @@ type program struct {
 	trace    *console.Trace    // nil for none
 	typed    []string          // the words that a shell asks to complete
 	closers  []func()          // close what the command has opened, the last one first
+
+	// Flags that commands share.
+	where                      load.Where // with CLAIMSHEET_ENV where -e is not given
+	passwordReference, traceTo string
+	asJSON                     bool
 }
 
 // pace is how long a run waits before it asks the service again, and from which age it relies on an answer. Tests pass shorter times.
@@ -74,9 +81,9 @@ func start(ctx context.Context, args []string, stdio IO, pace pace) int {
 		return exitDone
 	}
 	// The library reads --json too late: a mistyped flag must end with an object too.
-	asJSON := !slices.Contains(args, "--help") && !slices.Contains(args, "-h") &&
+	p.asJSON = !slices.Contains(args, "--help") && !slices.Contains(args, "-h") &&
 		(slices.Contains(args, "--json") || slices.Contains(args, "-json"))
-	if p.stdout = p.Out; asJSON {
+	if p.stdout = p.Out; p.asJSON {
 		p.Out = io.Discard
 	}
 	err := p.execute(ctx, args)
@@ -85,7 +92,7 @@ func start(ctx context.Context, args []string, stdio IO, pace pace) int {
 		printError(p.Err, err)
 	}
 	code := exitCode(ctx, err, p.counts)
-	if asJSON && !p.said {
+	if p.asJSON && !p.said {
 		if lost := p.printObject(code, err); lost != nil && err == nil {
 			printError(p.Err, lost)
 			code, err = exitCode(ctx, lost, p.counts), lost
@@ -166,7 +173,7 @@ func (p *program) app() *cli.App {
 		},
 	}
 	for _, c := range app.Commands {
-		c.OnUsageError, c.BashComplete, c.Before = usageError, p.candidates, checkArguments
+		c.OnUsageError, c.BashComplete, c.Before = usageError, p.candidates, p.prepare
 		c.HideHelp, c.CustomHelpTemplate = true, helpTemplate
 	}
 	return app
@@ -233,9 +240,10 @@ func dashed(flag string) string {
 // withoutArguments are the commands that take none.
 var withoutArguments = []string{"copy-ledger", "doctor", "listen", "sandbox", "templates", "track", "version", "worker"}
 
-// checkArguments refuses arguments that a command does not take, and a flag after the first
+// prepare refuses arguments that a command does not take, and a flag after the first
 // one: it would be taken for an argument, and what was meant as a dry run would send.
-func checkArguments(c *cli.Context) error {
+func (p *program) prepare(c *cli.Context) error {
+	p.where.Env = cmp.Or(p.where.Env, p.Env("CLAIMSHEET_ENV"))
 	args := c.Args().Slice()
 	if len(args) > 0 && slices.Contains(withoutArguments, c.Command.Name) {
 		return problem.New("usage", "%s takes no arguments", c.Command.HelpName).Hinted("%s --help lists the flags", c.Command.HelpName)

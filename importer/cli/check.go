@@ -36,12 +36,13 @@ Examples:
     claimsheet check -m mapping.yaml --rows leads.xlsx`
 
 func (p *program) checkCommand() *cli.Command {
+	k := &check{program: p}
 	return newCommand("check", "[-m FILE] [-e ENVIRONMENT] [--rows] [SHEET…]",
 		"check a mapping; with -e also against the service's templates, with a SHEET against its columns", checkHelp,
-		append(placeFlags(), jsonFlag(), passwordFlag(), traceFlag(),
-			switchFlag("rows", "name every cell of the SHEET that cannot be imported")),
+		p.placeFlags("the mapping `FILE` (default: mapping.yaml)", p.templatesFlag(), jsonFlag(), p.passwordFlag(), p.traceFlag(),
+			switchFlag(&k.rows, "rows", "name every cell of the SHEET that cannot be imported")),
 		func(c *cli.Context) error {
-			k := &check{program: p, rows: c.Bool("rows"), json: c.Bool("json"), where: withUsualMapping(p.where(c))}
+			k.where = withUsualMapping(p.where)
 			k.report.Checked.Mapping, k.report.Checked.Sheets = k.where.Mapping, []string{}
 			err := k.run(c)
 			k.errors = append(k.errors, k.cells...)
@@ -52,8 +53,8 @@ func (p *program) checkCommand() *cli.Command {
 // check is one run of the command: load, survey, report.
 type check struct {
 	*program
-	rows, json bool // the flags
-	where      load.Where
+	rows  bool // the flag
+	where load.Where
 
 	source   []byte // of the mapping file, whose lines are shown
 	errors   problem.List
@@ -95,7 +96,7 @@ func (k *check) run(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	password, err := passwordOf(c)
+	password, err := k.password(c.Context)
 	if err != nil {
 		return err
 	}
@@ -104,7 +105,7 @@ func (k *check) run(c *cli.Context) error {
 			Hinted("%s", commandLine(k.where, "check", "--rows", "leads.xlsx"))
 	}
 	k.report.Checked.Sheets = append(k.report.Checked.Sheets, sheets...)
-	if err := k.openTrace(c); err != nil {
+	if err := k.openTrace(); err != nil {
 		return err
 	}
 	s, err := load.Open(c.Context, load.Options{
@@ -213,7 +214,7 @@ func (k *check) finish(ctx context.Context, err error) error {
 		k.counts.Invalid = k.report.Checked.InvalidRows
 	}
 	failure := k.errors.Collect(err) // what is no problem of the files
-	if !k.json {
+	if !k.asJSON {
 		k.writeText()
 		k.said = failure == nil
 		return err

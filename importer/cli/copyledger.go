@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,20 +28,19 @@ Examples:
     claimsheet copy-ledger -e uat --to env:LEDGER_URL`
 
 func (p *program) copyLedgerCommand() *cli.Command {
+	to := ""
 	return newCommand("copy-ledger", "[options] --to LEDGER",
 		"write a copy of the ledger to a new file or database, also while a run works", copyLedgerHelp,
-		append(ledgerFlags(),
-			textFlag("to", "", "the new `LEDGER`: a file that is not there yet, or a database without one")),
-		p.copyLedger)
+		p.ledgerFlags(textFlag(&to, "to", "", "the new `LEDGER`: a file that is not there yet, or a database without one")),
+		func(c *cli.Context) error { return p.copyLedger(c.Context, to) })
 }
 
 // copyLedger copies the ledger to a new file or an empty database. One that lost records is refused: its copy could replace a better one.
-func (p *program) copyLedger(c *cli.Context) error {
-	to := c.String("to")
+func (p *program) copyLedger(ctx context.Context, to string) error {
 	if to == "" {
 		return problem.New("usage", "claimsheet copy-ledger needs --to, the new ledger").Hinted("claimsheet copy-ledger --to ledger-copy.db")
 	}
-	l, err := p.openLedger(c, (*ledgerSession).openForReading)
+	l, err := p.openLedger((*ledgerSession).openForReading)
 	if err != nil {
 		return err
 	}
@@ -57,17 +57,17 @@ func (p *program) copyLedger(c *cli.Context) error {
 	source, _, hasSource := strings.Cut(to, ":")
 	isDatabase := postgres.IsAddress(to) || hasSource && slices.Contains([]string{"env", "file", "cmd"}, source)
 	if !isDatabase {
-		steps, err = ledger.Save(c.Context, l.ledger, to)
+		steps, err = ledger.Save(ctx, l.ledger, to)
 	} else {
 		var place ledgerPlace
-		if place, err = place.at(environment.LedgerURL(c.Context, "--to", to)); err != nil {
+		if place, err = place.at(environment.LedgerURL(ctx, "--to", to)); err != nil {
 			return err
 		}
 		var copied *ledger.Ledger
-		if copied, err = postgres.Open(c.Context, *place.server); err != nil {
+		if copied, err = postgres.Open(ctx, *place.server); err != nil {
 			return err
 		}
-		steps, err = ledger.Transfer(c.Context, l.ledger, copied)
+		steps, err = ledger.Transfer(ctx, l.ledger, copied)
 		to, err = place.String(), errors.Join(err, copied.Close())
 	}
 	if err != nil {

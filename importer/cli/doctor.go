@@ -43,42 +43,40 @@ Examples:
     claimsheet doctor -e uat --probe --send --client me@example.com`
 
 func (p *program) doctorCommand() *cli.Command {
+	d := &diagnosis{program: p}
 	return newCommand("doctor", "[options]\n--probe [--send --client E-MAIL] [options]",
 		"try an environment: secrets, connection, authentication, templates, look-ups; --probe: how it answers", doctorHelp,
-		slices.Concat(withMapping("the mapping `FILE` to check as well; default: none", placeFlags()), ledgerFlag(),
-			[]cli.Flag{
-				jsonFlag(), traceFlag(),
-				switchFlag("probe", "find out how the service answers, and print the lines for the environment"),
-				switchFlag("send", "with --probe: create one test client, with a claim, activities and a link"),
-				textFlag("client", "", "with --probe: the test client's `E-MAIL`; without --send the client is only looked up"),
-				switchFlag("yes", "with --send: do not ask"),
-			}),
+		p.placeFlags("the mapping `FILE` to check as well; default: none", p.templatesFlag(), p.ledgerFlag(),
+			jsonFlag(), p.traceFlag(),
+			switchFlag(&d.probes, "probe", "find out how the service answers, and print the lines for the environment"),
+			switchFlag(&d.send, "send", "with --probe: create one test client, with a claim, activities and a link"),
+			textFlag(&d.client, "client", "", "with --probe: the test client's `E-MAIL`; without --send the client is only looked up"),
+			switchFlag(&d.yes, "yes", "with --send: do not ask")),
 		func(c *cli.Context) error {
-			if err := p.checkProbeFlags(c); err != nil {
+			if err := d.checkFlags(); err != nil {
 				return err
 			}
-			if err := p.openTrace(c); err != nil {
+			if err := p.openTrace(); err != nil {
 				return err
 			}
-			s, wrong, err := load.OpenConfiguration(p.where(c))
+			s, wrong, err := load.OpenConfiguration(p.where)
 			if err != nil {
 				return err
 			}
 			p.closers = append(p.closers, s.Close)
 			version := s.Version("")
 			s.Mapping.API.Text = string(version) // a mapping that lacks it is checked as the likely version
-			if c.Bool("probe") {
-				return p.probe(c, s, version, wrong)
+			if d.probes {
+				return d.probe(c.Context, s, version, wrong)
 			}
-			return p.doctor(c.Context, p.where(c), s, version, wrong)
+			return d.run(c.Context, s, version, wrong)
 		})
 }
 
-// doctor tries an environment. file has the problems of the mapping file.
-func (p *program) doctor(ctx context.Context, where load.Where, s *load.Session, version apiclient.Version, file problem.List) error {
-	d := &diagnosis{p: p}
+// run tries an environment. file has the problems of the mapping file.
+func (d *diagnosis) run(ctx context.Context, s *load.Session, version apiclient.Version, file problem.List) error {
 	d.found.Environment = s.Env.Name
-	defer func() { p.object = d.found }()
+	defer func() { d.object = d.found }()
 	d.say(apiclient.OK, "environment", "", "%s, version %s, %s", s.Env.Name, strings.TrimPrefix(string(version), "v"), s.Env.BaseURL)
 	if err := d.connect(ctx, s, version); err != nil {
 		if err := file.Collect(err); err != nil {
@@ -93,10 +91,10 @@ func (p *program) doctor(ctx context.Context, where load.Where, s *load.Session,
 		return ctx.Err()
 	}
 	answered := d.failed == 0
-	if err := d.ledger(ctx, where, s); err != nil {
+	if err := d.ledger(ctx, s); err != nil {
 		return err
 	}
-	if where.Mapping == "" {
+	if d.where.Mapping == "" {
 		return d.verdict()
 	}
 	return d.mapping(ctx, s, file, answered)
@@ -104,11 +102,11 @@ func (p *program) doctor(ctx context.Context, where load.Where, s *load.Session,
 
 // ledger tries the ledger's server and reads the whole ledger, which a run does only after a crash, and compares the base url with the one
 // that the ledger knows: after a change, a run stops until the user says which service it leads to.
-func (d *diagnosis) ledger(ctx context.Context, where load.Where, s *load.Session) error {
+func (d *diagnosis) ledger(ctx context.Context, s *load.Session) error {
 	if s.State == "" {
 		return nil
 	}
-	place, err := placeOfLedger(ctx, where, s.Env, s.State)
+	place, err := placeOfLedger(ctx, d.where, s.Env, s.State)
 	if err != nil {
 		return err
 	}
@@ -176,9 +174,11 @@ func (d *diagnosis) mapping(ctx context.Context, s *load.Session, file problem.L
 
 // diagnosis prints findings and counts them.
 type diagnosis struct {
-	p             *program
-	failed, warns int
-	found         struct { // the object of claimsheet doctor
+	*program
+	probes, send, yes bool   // the flags
+	client            string // the flag
+	failed, warns     int
+	found             struct { // the object of claimsheet doctor
 		Environment string              `json:"environment"` // the environment's name
 		Findings    []apiclient.Finding `json:"findings"`    // one for each line, in their order; at least that of the environment
 	}
@@ -203,16 +203,16 @@ func (d *diagnosis) print(f apiclient.Finding) {
 	}
 	f.Text, f.Hint = problem.OneLine(f.Text), problem.OneLine(f.Hint)
 	d.found.Findings = append(d.found.Findings, f)
-	fmt.Fprintf(d.p.Out, "%-4s  %s: %s\n", f.Grade, f.Check, f.Text)
+	fmt.Fprintf(d.Out, "%-4s  %s: %s\n", f.Grade, f.Check, f.Text)
 	if f.Hint != "" {
-		fmt.Fprintf(d.p.Out, "      %s\n", f.Hint)
+		fmt.Fprintf(d.Out, "      %s\n", f.Hint)
 	}
 }
 
 // connect fetches the secrets and reads the TLS files, and reports what else is wrong with the configuration.
 func (d *diagnosis) connect(ctx context.Context, s *load.Session, version apiclient.Version) error {
 	d.list(apiclient.Warn, "secrets", s.Warnings)
-	err := s.Connect(ctx, version, d.p.asking())
+	err := s.Connect(ctx, version, d.asking())
 	var found problem.List
 	if err != nil && found.Collect(err) != nil {
 		return err
@@ -237,27 +237,26 @@ func (d *diagnosis) verdict() error {
 	case d.failed > 0:
 		return errors.New(reports.Count(d.failed, "check") + " failed; what depends on it was not tried")
 	case d.warns > 0:
-		fmt.Fprintln(d.p.Out, "It can be used as it is; see the warnings.")
+		fmt.Fprintln(d.Out, "It can be used as it is; see the warnings.")
 	default:
-		fmt.Fprintln(d.p.Out, "All is well.")
+		fmt.Fprintln(d.Out, "All is well.")
 	}
 	return nil
 }
 
-// checkProbeFlags refuses what does not belong together.
-func (p *program) checkProbeFlags(c *cli.Context) error {
-	send, yes, email := c.Bool("send"), c.Bool("yes"), c.String("client")
-	_, noAddress := mail.ParseAddress(email)
+// checkFlags refuses what does not belong together.
+func (d *diagnosis) checkFlags() error {
+	_, noAddress := mail.ParseAddress(d.client)
 	switch {
-	case !c.Bool("probe") && (send || yes || c.IsSet("client")):
+	case !d.probes && (d.send || d.yes || d.client != ""):
 		return problem.New("usage", "--send, --client and --yes are for --probe").Hinted("claimsheet doctor --probe …")
-	case c.IsSet("client") && noAddress != nil:
+	case d.client != "" && noAddress != nil:
 		return problem.New("usage", "--client is not an e-mail address").
 			Hinted("the address of a test client, such as intake.test@example.com")
-	case send && email == "":
+	case d.send && d.client == "":
 		return problem.New("usage", "--send needs a test client").
 			Hinted("--client E-MAIL: an address that is yours, and that the service does not know")
-	case send && !yes && !console.IsTerminal(p.In):
+	case d.send && !d.yes && !console.IsTerminal(d.In):
 		return problem.New("usage", "--send asks before it creates anything, and there is no terminal").
 			Hinted("read what it creates in docs/environments.md, then add --yes")
 	}
@@ -265,31 +264,31 @@ func (p *program) checkProbeFlags(c *cli.Context) error {
 }
 
 // probe finds out how the service answers. Exit code 1: something is not known.
-func (p *program) probe(c *cli.Context, s *load.Session, version apiclient.Version, wrong problem.List) (err error) {
+func (d *diagnosis) probe(ctx context.Context, s *load.Session, version apiclient.Version, wrong problem.List) (err error) {
 	if err := wrong.Err(); err != nil {
 		return err
 	}
-	l := &ledgerSession{program: p, session: s, where: p.where(c), run: uuid.NewString(), shared: true}
-	p.closers = append(p.closers, l.close)
-	options := probe.Options{Session: s, API: version, Connection: p.connection(l.run), Email: c.String("client")}
-	if c.Bool("send") {
-		if options.Scope, options.Journal, err = l.forProbe(c.Context); err != nil {
+	l := &ledgerSession{program: d.program, session: s, where: d.where, run: uuid.NewString(), shared: true}
+	d.closers = append(d.closers, l.close)
+	options := probe.Options{Session: s, API: version, Connection: d.connection(l.run), Email: d.client}
+	if d.send {
+		if options.Scope, options.Journal, err = l.forProbe(ctx); err != nil {
 			return err
 		}
 		options.Ledger, options.RunID, options.Folder, options.Connection.Share = l.ledger, l.run, s.State, l.share
 	}
 	options.Confirm = func(ctx context.Context, creates string) error {
-		if c.Bool("yes") {
-			fmt.Fprintln(p.Err, creates)
+		if d.yes {
+			fmt.Fprintln(d.Err, creates)
 		}
-		return p.agree(ctx, c.Bool("yes"), "\n"+creates+"\nContinue?", "nothing was created", "without --send only GETs are sent")
+		return d.agree(ctx, d.yes, "\n"+creates+"\nContinue?", "nothing was created", "without --send only GETs are sent")
 	}
-	report, failed := probe.Run(c.Context, options)
-	p.object = report
+	report, failed := probe.Run(ctx, options)
+	d.object = report
 	if failed == nil || len(report.Asked) > 0 {
-		fmt.Fprint(p.Out, report.Text())
+		fmt.Fprint(d.Out, report.Text())
 	}
-	p.counts.Failed = len(report.Unknown) // exit code 1
+	d.counts.Failed = len(report.Unknown) // exit code 1
 	return failed
 }
 

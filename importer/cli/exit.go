@@ -134,7 +134,7 @@ func (i *cannotRun) Unwrap() error { return i.error }
 
 // jsonFlag is the flag of every command that can end with an object on stdout; such a command sets program.object.
 func jsonFlag() cli.Flag {
-	return switchFlag("json", "end with one JSON object on stdout (docs/json.md)")
+	return switchFlag(nil, "json", "end with one JSON object on stdout (docs/json.md)")
 }
 
 // problemJSON is a problem as an object shows it.

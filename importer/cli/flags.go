@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -14,10 +16,10 @@ import (
 	"claimsheet/reports"
 )
 
-// The flags that commands share. Each call makes a new flag, because the library keeps the given value in it.
+// The flags that commands share. Each sets the variable that it is made for.
 
-func textFlag(name, short, usage string) *cli.GenericFlag {
-	f := &cli.GenericFlag{Name: name, Usage: usage, Value: new(oneText)}
+func textFlag(to *string, name, short, usage string) *cli.GenericFlag {
+	f := &cli.GenericFlag{Name: name, Usage: usage, Value: (*oneText)(to)}
 	if short != "" {
 		f.Aliases = []string{short}
 	}
@@ -26,35 +28,36 @@ func textFlag(name, short, usage string) *cli.GenericFlag {
 
 // oneText is the text of a flag. An empty one, as of a variable of the shell that is not set, and a second one
 // are refused: the command would do another thing than it says.
-type oneText struct{ text string }
+type oneText string
 
 // Set is called again by the library with the same text, for the flag's other name.
 func (t *oneText) Set(text string) error {
 	switch {
 	case text == "":
 		return errors.New("is empty")
-	case t.text != "" && t.text != text:
+	case *t != "" && string(*t) != text:
 		return errors.New("is given twice")
 	}
-	t.text = text
+	*t = oneText(text)
 	return nil
 }
 
-func (t *oneText) String() string { return t.text }
+func (t *oneText) String() string { return string(*t) }
 
 // Get returns the text.
-func (t *oneText) Get() any { return t.text }
+func (t *oneText) Get() any { return string(*t) }
 
-func numberFlag(name, usage, usual string) *cli.IntFlag {
-	return &cli.IntFlag{Name: name, Usage: usage, DefaultText: usual}
+func numberFlag(to *int, name, usage, usual string) *cli.IntFlag {
+	return &cli.IntFlag{Name: name, Usage: usage, DefaultText: usual, Destination: to}
 }
 
-func switchFlag(name, usage string) *cli.BoolFlag {
-	return &cli.BoolFlag{Name: name, Usage: usage, DisableDefaultText: true}
+// switchFlag makes a flag that sets to, or nothing if that is nil.
+func switchFlag(to *bool, name, usage string) *cli.BoolFlag {
+	return &cli.BoolFlag{Name: name, Usage: usage, DisableDefaultText: true, Destination: to}
 }
 
-func templatesFlag() cli.Flag {
-	return textFlag("templates", "", "a `FILE` with the sandbox's templates")
+func (p *program) templatesFlag() cli.Flag {
+	return textFlag(&p.where.Templates, "templates", "", "a `FILE` with the sandbox's templates")
 }
 
 // usualMapping is the mapping of a command that is given none, when the working directory has that file.
@@ -68,45 +71,28 @@ func withUsualMapping(where load.Where) load.Where {
 	return where
 }
 
-// placeFlags say where things are.
-func placeFlags() []cli.Flag {
+func (p *program) ledgerFlag() cli.Flag {
+	return textFlag(&p.where.Ledger, "ledger", "", "the ledger's database: a `URL` or env:NAME")
+}
+
+// environmentFlags say where things are, but for the mapping.
+func (p *program) environmentFlags() []cli.Flag {
 	return []cli.Flag{
-		textFlag("mapping", "m", "the mapping `FILE` (default: mapping.yaml)"),
-		textFlag("env", "e", "the `ENVIRONMENT` (default: the file's default)"),
-		textFlag("environments", "", "the environments `FILE` (default: beside the mapping)"),
-		textFlag("state", "", "the state `FOLDER` (default: .claimsheet beside it)"),
-		templatesFlag(),
+		textFlag(&p.where.Env, "env", "e", "the `ENVIRONMENT` (default: the file's default)"),
+		textFlag(&p.where.Environments, "environments", "", "the environments `FILE` (default: beside the mapping)"),
+		textFlag(&p.where.State, "state", "", "the state `FOLDER` (default: .claimsheet beside it)"),
 	}
 }
 
-// ledgerFlag says where the ledger is.
-func ledgerFlag() []cli.Flag {
-	return []cli.Flag{textFlag("ledger", "", "the ledger's database: a `URL` or env:NAME")}
+// placeFlags are environmentFlags with -m before them, and more behind.
+func (p *program) placeFlags(mapping string, more ...cli.Flag) []cli.Flag {
+	return slices.Concat([]cli.Flag{textFlag(&p.where.Mapping, "mapping", "m", mapping)}, p.environmentFlags(), more)
 }
 
 // ledgerFlags are the flags of commands that work on the ledger without a sheet. The mapping is only a place to look beside.
-func ledgerFlags() []cli.Flag {
-	return append(withMapping("the mapping `FILE`: the environments file and the state folder are beside it (default: mapping.yaml in this folder, or this folder)",
-		placeFlags()[:4]), ledgerFlag()...) // all but the sandbox's reference data
-}
-
-// withMapping returns placeFlags with another text for -m.
-func withMapping(usage string, flags []cli.Flag) []cli.Flag {
-	flags[0] = textFlag("mapping", "m", usage)
-	return flags
-}
-
-// where reads the flags of placeFlags and ledgerFlag.
-func (p *program) where(c *cli.Context) load.Where {
-	where := load.Where{
-		Mapping: c.String("mapping"), Env: c.String("env"), Environments: c.String("environments"),
-		State: c.String("state"), Ledger: c.String("ledger"), Templates: c.String("templates"),
-		MustName: c.Command.Name == "run" || c.Command.Name == "rerun", // a nightly job says where it sends
-	}
-	if where.Env == "" {
-		where.Env = p.Env("CLAIMSHEET_ENV")
-	}
-	return where
+func (p *program) ledgerFlags(more ...cli.Flag) []cli.Flag {
+	return p.placeFlags("the mapping `FILE`: the environments file and the state folder are beside it (default: mapping.yaml in this folder, or this folder)",
+		append([]cli.Flag{p.ledgerFlag()}, more...)...)
 }
 
 // commandWords returns a command for the same place: its name, the flags of where, and the other words.
@@ -125,31 +111,30 @@ func commandLine(where load.Where, words ...string) string {
 	return reports.CommandLine(commandWords(where, words...))
 }
 
-func passwordFlag() cli.Flag {
-	return textFlag("password", "", "of an encrypted workbook: a `REFERENCE` such as env:NAME")
+func (p *program) passwordFlag() cli.Flag {
+	return textFlag(&p.passwordReference, "password", "", "of an encrypted workbook: a `REFERENCE` such as env:NAME")
 }
 
-// passwordOf returns the password to which the flag refers; "" for none.
-func passwordOf(c *cli.Context) (string, error) {
-	if !c.IsSet("password") {
+// password returns the password to which the flag refers; "" for none.
+func (p *program) password(ctx context.Context) (string, error) {
+	if p.passwordReference == "" {
 		return "", nil
 	}
-	secret, err := environment.ReadSecret(c.Context, "--password", c.String("password"))
+	secret, err := environment.ReadSecret(ctx, "--password", p.passwordReference)
 	return secret.Reveal(), err
 }
 
 // traceFlag is the flag of every command that speaks with the service.
-func traceFlag() cli.Flag {
-	return textFlag("trace", "", "write every request, redacted, to a new `FILE`")
+func (p *program) traceFlag() cli.Flag {
+	return textFlag(&p.traceTo, "trace", "", "write every request, redacted, to a new `FILE`")
 }
 
 // openTrace opens the file of traceFlag.
-func (p *program) openTrace(c *cli.Context) (err error) {
-	path := c.String("trace")
-	if err := refuseExisting(path, "--trace"); err != nil {
+func (p *program) openTrace() (err error) {
+	if err := refuseExisting(p.traceTo, "--trace"); err != nil {
 		return err
 	}
-	p.trace, err = console.OpenTrace(path, func(wrong problem.Problem) { console.PrintProblems(p.Err, problem.List{wrong}) })
+	p.trace, err = console.OpenTrace(p.traceTo, func(wrong problem.Problem) { console.PrintProblems(p.Err, problem.List{wrong}) })
 	return err
 }
 

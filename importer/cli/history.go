@@ -42,31 +42,32 @@ Examples:
     claimsheet history -e uat --purge --older-than 90d`
 
 func (p *program) historyCommand() *cli.Command {
+	var purge, yes bool
+	var olderThan, forget string
 	return newCommand("history", "[options] [CLIENT-KEY]\n--purge --older-than DAYS [options]\n--forget CLIENT-KEY [options]",
 		"the runs, or all that is known about one client; --purge and --forget remove personal data", historyHelp,
-		append(ledgerFlags(),
-			jsonFlag(),
-			switchFlag("purge", "remove personal data older than --older-than from the state folder"),
-			textFlag("older-than", "", "a number of `DAYS`, such as 90d"),
-			textFlag("forget", "", "erase the client with this `KEY`"),
-			switchFlag("yes", "do not ask before a purge or an erasure")),
+		p.ledgerFlags(jsonFlag(),
+			switchFlag(&purge, "purge", "remove personal data older than --older-than from the state folder"),
+			textFlag(&olderThan, "older-than", "", "a number of `DAYS`, such as 90d"),
+			textFlag(&forget, "forget", "", "erase the client with this `KEY`"),
+			switchFlag(&yes, "yes", "do not ask before a purge or an erasure")),
 		func(c *cli.Context) error {
-			days, err := checkHistoryFlags(c)
+			days, err := checkHistoryFlags(c, purge, forget != "", olderThan)
 			if err != nil {
 				return err
 			}
 			open := (*ledgerSession).openForReading
-			if c.Bool("purge") || c.IsSet("forget") {
+			if purge || forget != "" {
 				open = (*ledgerSession).openAndReplay
 			}
-			l, err := p.openLedger(c, open)
+			l, err := p.openLedger(open)
 			switch {
 			case err != nil:
 				return err
-			case c.Bool("purge"):
-				return l.purge(c.Context, days, c.Bool("yes"))
-			case c.IsSet("forget"):
-				return l.forget(c.Context, c.String("forget"), c.Bool("yes"))
+			case purge:
+				return l.purge(c.Context, days, yes)
+			case forget != "":
+				return l.forget(c.Context, forget, yes)
 			case c.Args().First() == "":
 				return l.listRuns(c.Context)
 			}
@@ -75,8 +76,7 @@ func (p *program) historyCommand() *cli.Command {
 }
 
 // checkHistoryFlags refuses what does not belong together, and returns the days of --older-than.
-func checkHistoryFlags(c *cli.Context) (days int, err error) {
-	purges, forgets := c.Bool("purge"), c.IsSet("forget")
+func checkHistoryFlags(c *cli.Context, purges, forgets bool, olderThan string) (days int, err error) {
 	usage := func(text string) (int, error) {
 		return 0, problem.New("usage", "%s", text).Hinted("claimsheet history --purge --older-than 90d; claimsheet history --forget CLIENT-KEY")
 	}
@@ -85,12 +85,12 @@ func checkHistoryFlags(c *cli.Context) (days int, err error) {
 		return 0, problem.New("usage", "one client at a time; %d are named", c.NArg()).Hinted("put a key that has spaces in quotes")
 	case purges && forgets, (purges || forgets) && c.Args().First() != "":
 		return usage("a CLIENT-KEY, --purge and --forget exclude each other")
-	case purges != c.IsSet("older-than"):
+	case purges != (olderThan != ""):
 		return usage("--purge and --older-than belong together")
 	case !purges:
 		return 0, nil
 	}
-	number, isDays := strings.CutSuffix(c.String("older-than"), "d")
+	number, isDays := strings.CutSuffix(olderThan, "d")
 	const most = 100 * 366 // a hundred years
 	if days, err = strconv.Atoi(number); err != nil || !isDays || days < 0 || days > most {
 		return usage("--older-than takes a number of days such as 90d")

@@ -32,45 +32,44 @@ Examples:
     claimsheet init -e uat -o mapping.yaml leads.xlsx`
 
 func (p *program) initCommand() *cli.Command {
-	flags := placeFlags()[1:] // there is no mapping yet
+	var api, out string
+	o := sheet.Options{}
 	return newCommand("init", "[-e ENVIRONMENT] [options] SHEET…",
 		"propose a first mapping from a sheet's headers and cells and, with -e, the service's templates", initHelp,
-		append(flags,
-			textFlag("api", "", "the `VERSION` of the interface: v1 or v2; default: v1 for an environment with a case_id, else v2"),
-			textFlag("sheet", "", "the `NAME` of the sheet; default: the one that looks like leads"),
-			numberFlag("header-row", "the headers are in row `N`", "found in the first rows"),
-			passwordFlag(),
-			textFlag("out", "o", "the new mapping's `FILE`; default: stdout"),
-			traceFlag()),
+		append(p.environmentFlags(), // there is no mapping yet
+			p.templatesFlag(),
+			textFlag(&api, "api", "", "the `VERSION` of the interface: v1 or v2; default: v1 for an environment with a case_id, else v2"),
+			textFlag(&o.Name, "sheet", "", "the `NAME` of the sheet; default: the one that looks like leads"),
+			numberFlag(&o.HeaderRow, "header-row", "the headers are in row `N`", "found in the first rows"),
+			p.passwordFlag(),
+			textFlag(&out, "out", "o", "the new mapping's `FILE`; default: stdout"),
+			p.traceFlag()),
 		func(c *cli.Context) error {
 			if !c.Args().Present() {
 				return problem.New("no-sheet", "no sheet is given").Hinted("claimsheet init -e ENVIRONMENT leads.xlsx")
 			}
-			api, asks := c.String("api"), c.IsSet("env") || c.IsSet("environments")
-			if c.IsSet("api") && api != string(apiclient.V1) && api != string(apiclient.V2) {
+			if api != "" && api != string(apiclient.V1) && api != string(apiclient.V2) {
 				return problem.New("usage", "--api takes v1 or v2, not “%s”", problem.OneLine(api)).Hinted("leave it out to have the one that fits the environment")
 			}
-			if c.IsSet("header-row") && c.Int("header-row") < 1 {
+			if c.IsSet("header-row") && o.HeaderRow < 1 {
 				return problem.New("usage", "--header-row must be more than 0").Hinted("leave it out to have it found")
 			}
-			if err := refuseExisting(c.String("out"), "-o"); err != nil {
+			if err := refuseExisting(out, "-o"); err != nil {
 				return err
 			}
 			sheets, err := load.Sheets(c.Args().Slice())
 			if err != nil {
 				return err
 			}
-			password, err := passwordOf(c)
-			if err != nil {
+			if o.Password, err = p.password(c.Context); err != nil {
 				return err
 			}
-			f := &sheetFinder{options: sheet.Options{Name: c.String("sheet"), HeaderRow: c.Int("header-row"), Password: password},
-				request: draft.Request{API: cmp.Or(api, "v2")}}
-			if err := p.openTrace(c); err != nil {
+			f := &sheetFinder{options: o, request: draft.Request{API: cmp.Or(api, "v2")}}
+			if err := p.openTrace(); err != nil {
 				return err
 			}
-			if asks {
-				s, err := p.listTemplates(c.Context, p.where(c), api)
+			if c.IsSet("env") || c.IsSet("environments") {
+				s, err := p.listTemplates(c.Context, api)
 				if err != nil {
 					return err
 				}
@@ -80,7 +79,7 @@ func (p *program) initCommand() *cli.Command {
 			if err != nil {
 				return withInitHints(err)
 			}
-			return p.writeDraft(made, c)
+			return p.writeDraft(made, out, c)
 		})
 }
 
@@ -344,8 +343,7 @@ func likelyHeader(r *sheet.Reader) (int, error) {
 }
 
 // writeDraft prints the mapping, or writes it to a new file and shows the line that checks it with the sheets that it was made for.
-func (p *program) writeDraft(made *draft.Proposal, c *cli.Context) error {
-	out := c.String("out")
+func (p *program) writeDraft(made *draft.Proposal, out string, c *cli.Context) error {
 	if out == "" {
 		_, err := p.Out.Write(made.YAML())
 		return err
@@ -354,20 +352,15 @@ func (p *program) writeDraft(made *draft.Proposal, c *cli.Context) error {
 		return problem.At(problem.Where{File: out}, "output-no-access", "the file cannot be made: %v", problem.Cause(err)).
 			Hinted("choose another place with -o")
 	}
-	where := p.where(c)
+	where := p.where
 	if where.Environments == "" && filepath.Dir(out) != "." {
 		if file, found := environment.Find(where.Mapping, ""); found {
 			where.Environments = file // those beside the mapping would be others
 		}
 	}
 	where.Mapping = out
-	words := []string{"check"}
-	for _, flag := range []string{"templates", "password"} {
-		if c.IsSet(flag) {
-			words = append(words, "--"+flag, c.String(flag))
-		}
-	}
-	next := commandLine(where, append(words, c.Args().Slice()...)...)
+	words := slices.Concat([]string{"check"}, given(c, "templates", "password"), c.Args().Slice())
+	next := commandLine(where, words...)
 	fmt.Fprintf(p.Out, "%s: a first mapping; look at the lines marked DECIDE\n", problem.OneLine(out))
 	fmt.Fprintf(p.Out, "Next: answer them, and check the mapping with the sheet:\n  %s\n", next)
 	return nil

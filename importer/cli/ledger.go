@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
@@ -164,8 +163,8 @@ func (l *ledgerSession) locate(ctx context.Context) (err error) {
 // openLedger opens the ledger of the environment with openForReading, openAndReplay or openSharedAndReplay until the
 // end of the command. If the environment has no ledger yet, it opens an empty one in memory, which cannot be
 // written, so that no state folder is made.
-func (p *program) openLedger(c *cli.Context, open func(*ledgerSession) error) (*ledgerSession, error) {
-	l, err := p.openEnvironment(p.where(c))
+func (p *program) openLedger(open func(*ledgerSession) error) (*ledgerSession, error) {
+	l, err := p.openEnvironment(p.where)
 	if err != nil {
 		return l, err
 	}

@@ -28,7 +28,7 @@ Examples:
 
 func (p *program) linkCommand() *cli.Command {
 	return newCommand("link", "[options] CLIENT-KEY…", "ask for a fresh magic link (version 2) for clients whose link has expired", linkHelp,
-		append(ledgerFlags(), traceFlag()), p.link)
+		p.ledgerFlags(p.traceFlag()), p.link)
 }
 
 // link asks for a link for each client, one after the other. Nothing is sent unless every key is good.
@@ -37,10 +37,10 @@ func (p *program) link(c *cli.Context) error {
 	if !c.Args().Present() {
 		return problem.New("usage", "no client is named").Hinted("claimsheet link -m mapping.yaml CLIENT-KEY")
 	}
-	if err := p.openTrace(c); err != nil {
+	if err := p.openTrace(); err != nil {
 		return err
 	}
-	l, err := p.openLedger(c, (*ledgerSession).openAndReplay)
+	l, err := p.openLedger((*ledgerSession).openAndReplay)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"time"
@@ -23,19 +24,19 @@ Examples:
     claimsheet listen -e uat --addr 127.0.0.1:8090`
 
 func (p *program) listenCommand() *cli.Command {
+	addr := ""
 	return newCommand("listen", "[-e ENVIRONMENT] [options]",
 		"receive the service's webhooks about what clients complete; its url is the first line on stdout", listenHelp,
-		append(ledgerFlags(),
-			&cli.StringFlag{Name: "addr", Value: "127.0.0.1:8090", Usage: "the `ADDRESS` to listen on; port 0 takes any free one"}),
-		p.listen)
+		p.ledgerFlags(&cli.StringFlag{Name: "addr", Value: "127.0.0.1:8090", Usage: "the `ADDRESS` to listen on; port 0 takes any free one", Destination: &addr}),
+		func(c *cli.Context) error { return p.listen(c.Context, addr) })
 }
 
-func (p *program) listen(c *cli.Context) error {
-	l, err := p.openEnvironment(p.where(c))
+func (p *program) listen(ctx context.Context, addr string) error {
+	l, err := p.openEnvironment(p.where)
 	if err != nil {
 		return err
 	}
-	hook, err := l.session.Env.Webhook(c.Context)
+	hook, err := l.session.Env.Webhook(ctx)
 	if err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func (p *program) listen(c *cli.Context) error {
 		}
 		fmt.Fprintln(p.Err, moment(time.Now()), problem.OneLine(text))
 	}
-	listener, err := net.Listen("tcp", c.String("addr"))
+	listener, err := net.Listen("tcp", addr)
 	if err != nil {
 		return problem.New("address", "claimsheet cannot listen there: %v", problem.Cause(err)).Hinted("choose another address with --addr, such as 127.0.0.1:8090")
 	}
@@ -60,7 +61,7 @@ func (p *program) listen(c *cli.Context) error {
 		fmt.Fprintln(p.Err, "claimsheet: other machines can reach this address, and requests are not encrypted: put a web server with TLS before it")
 	}
 	fmt.Fprintf(p.Err, "receiving events for the environment “%s”; stop it with Ctrl-C\n", l.session.Env.Name)
-	return serve.Until(c.Context, listener, hook)
+	return serve.Until(ctx, listener, hook)
 }
 
 // inbox is where events wait for the ledger.

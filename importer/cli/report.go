@@ -34,23 +34,23 @@ Examples:
     claimsheet report -e uat -o friday.xlsx 3f9a`
 
 func (p *program) reportCommand() *cli.Command {
+	out := ""
 	return newCommand("report", "[options] [RUN]", "write a run's results workbook again, from the ledger and the kept input", reportHelp,
-		append(ledgerFlags(), passwordFlag(),
-			textFlag("out", "o", "the workbook's `FILE`; default: where the run wrote it, unless a later run did so too")),
-		p.report)
+		p.ledgerFlags(p.passwordFlag(), textFlag(&out, "out", "o", "the workbook's `FILE`; default: where the run wrote it, unless a later run did so too")),
+		func(c *cli.Context) error { return p.report(c, out) })
 }
 
-// report writes the workbook of a run again.
-func (p *program) report(c *cli.Context) error {
-	ctx, out := c.Context, c.String("out")
+// report writes the workbook of a run again, to the path out.
+func (p *program) report(c *cli.Context, out string) error {
+	ctx := c.Context
 	if c.NArg() > 1 {
 		return problem.New("usage", "one run at a time; %d are named", c.NArg()).Hinted("claimsheet history lists the runs")
 	}
-	password, err := passwordOf(c)
+	password, err := p.password(ctx)
 	if err != nil {
 		return err
 	}
-	l, err := p.openLedger(c, (*ledgerSession).openSharedAndReplay)
+	l, err := p.openLedger((*ledgerSession).openSharedAndReplay)
 	if err != nil {
 		return err
 	}

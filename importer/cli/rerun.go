@@ -28,15 +28,14 @@ Examples:
     claimsheet rerun -m mapping.yaml -e uat --dry-run leads.results.xlsx`
 
 func (p *program) rerunCommand() *cli.Command {
-	flags := withMapping("the mapping `FILE` (default: that of the run)", placeFlags())
-	flags[1] = textFlag("env", "e", "the `ENVIRONMENT` (default: that of the run)")
+	o := &runOptions{}
 	return newCommand("rerun", "[options] RESULTS.xlsx", "do what is still missing in a results workbook, edited or not", rerunHelp,
-		slices.Concat(flags, ledgerFlag(), []cli.Flag{
-			textFlag("out", "o", "the new results `FILE` (default: the workbook itself)"),
-			switchFlag("yes", "without a ledger: take the ids from the workbook"),
-		}, runFlags()),
+		slices.Concat(p.placeFlags("the mapping `FILE` (default, as for -e: that of the run)", p.templatesFlag(), p.ledgerFlag(),
+			textFlag(&o.out, "out", "o", "the new results `FILE` (default: the workbook itself)"),
+			switchFlag(&o.yes, "yes", "without a ledger: take the ids from the workbook"),
+		), p.runFlags(o)),
 		func(c *cli.Context) error {
-			o, err := p.runOptions(c, "no results workbook is given", "claimsheet rerun leads.results.xlsx")
+			err := p.begin(c, o, "no results workbook is given", "claimsheet rerun leads.results.xlsx")
 			if err != nil {
 				return err
 			}
@@ -53,7 +52,7 @@ func (p *program) rerunCommand() *cli.Command {
 					return err
 				}
 			}
-			return p.importSheets(c.Context, o)
+			return p.importSheets(c.Context, *o)
 		})
 }
 

@@ -113,7 +113,7 @@ func (r *importRun) printFirstFailures(summary result.Summary) {
 
 func (r *importRun) printSummary(summary result.Summary, signalled bool) error {
 	o := r.options
-	if o.quiet {
+	if r.observer.Quiet {
 		return nil
 	}
 	words := reports.NextSteps{Command: o.words(), Settle: commandWords(o.where, "settle"), Rerun: commandWords(o.where, "rerun")}

@@ -39,14 +39,15 @@ Examples:
     claimsheet run -e uat --limit 3 'exports/*.xlsx'`
 
 func (p *program) runCommand() *cli.Command {
+	o := &runOptions{}
 	return newCommand("run", "[-m FILE] [-e ENVIRONMENT] [options] SHEET…", "import sheets; --dry-run only checks and plans", runHelp,
-		slices.Concat(placeFlags(), ledgerFlag(), []cli.Flag{
-			textFlag("out", "o", "the results `FILE` (default: SHEET.results.xlsx)"),
-			switchFlag("yes", "do not ask before the first run of a mapping"),
-			switchFlag("workers", "let workers send (docs/scale.md)"),
-		}, runFlags()),
+		slices.Concat(p.placeFlags("the mapping `FILE` (default: mapping.yaml)", p.templatesFlag(), p.ledgerFlag(),
+			textFlag(&o.out, "out", "o", "the results `FILE` (default: SHEET.results.xlsx)"),
+			switchFlag(&o.yes, "yes", "do not ask before the first run of a mapping"),
+			switchFlag(&o.workers, "workers", "let workers send (docs/scale.md)"),
+		), p.runFlags(o)),
 		func(c *cli.Context) error {
-			o, err := p.runOptions(c, "no sheet is given", "claimsheet run -m mapping.yaml leads.xlsx")
+			err := p.begin(c, o, "no sheet is given", "claimsheet run -m mapping.yaml leads.xlsx")
 			if err != nil {
 				return err
 			}
@@ -57,28 +58,29 @@ func (p *program) runCommand() *cli.Command {
 			if o.sheets, err = load.Sheets(c.Args().Slice()); err != nil {
 				return err
 			}
-			return p.importSheets(c.Context, o)
+			return p.importSheets(c.Context, *o)
 		})
 }
 
 // runFlags are the flags that run and rerun share.
-func runFlags() []cli.Flag {
+func (p *program) runFlags(o *runOptions) []cli.Flag {
+	o.log = new(console.Observer)
 	return []cli.Flag{
-		switchFlag("dry-run", "check and show what would be sent; send nothing"),
-		switchFlag("no-lookup", "in a dry run: no look-ups at the service"),
-		numberFlag("limit", "only the first `N` clients", ""),
-		textFlag("only", "", "only the client with this `KEY`"),
-		numberFlag("min-rows", "stop when the sheet has fewer than `N` rows", ""),
-		textFlag("max-failures", "", "stop when more than `N` or N% of the clients fail (20%)"),
+		switchFlag(&o.dryRun, "dry-run", "check and show what would be sent; send nothing"),
+		switchFlag(&o.noLookup, "no-lookup", "in a dry run: no look-ups at the service"),
+		numberFlag(&o.limit, "limit", "only the first `N` clients", ""),
+		textFlag(&o.only, "only", "", "only the client with this `KEY`"),
+		numberFlag(&o.minRows, "min-rows", "stop when the sheet has fewer than `N` rows", ""),
+		textFlag(&o.failures, "max-failures", "", "stop when more than `N` or N% of the clients fail (20%)"),
 		&cli.StringSliceFlag{Name: "accept", Usage: "pass the guard whose message names this `CODE`"},
-		numberFlag("concurrency", "`N` requests in flight (default: environment's)", ""),
-		&cli.Float64Flag{Name: "rate", Usage: "`N` requests a second (default: environment's)"},
-		passwordFlag(), jsonFlag(),
-		switchFlag("quiet", "print problems only, no summary"),
-		textFlag("log-format", "", "the log's `FORMAT`: text or json"),
-		textFlag("log-file", "", "append the log to `FILE` (default: stderr)"),
-		switchFlag("no-progress", "no progress bar and no progress lines"),
-		traceFlag(),
+		numberFlag(&o.concurrency, "concurrency", "`N` requests in flight (default: environment's)", ""),
+		&cli.Float64Flag{Name: "rate", Usage: "`N` requests a second (default: environment's)", Destination: &o.rate},
+		p.passwordFlag(), jsonFlag(),
+		switchFlag(&o.log.Quiet, "quiet", "print problems only, no summary"),
+		textFlag(&o.log.LogFormat, "log-format", "", "the log's `FORMAT`: text or json"),
+		textFlag(&o.log.LogFile, "log-file", "", "append the log to `FILE` (default: stderr)"),
+		switchFlag(&o.log.NoProgress, "no-progress", "no progress bar and no progress lines"),
+		p.traceFlag(),
 	}
 }
 
@@ -99,51 +101,44 @@ type runOptions struct {
 	minRows     int
 	dryRun      bool
 	noLookup    bool
-	quiet       bool
+	log         *console.Observer // with its flags
+	failures    string            // --max-failures as given
 	maxFailures importer.MaxFailures
 	accept      map[string]bool // of guardCodes
 }
 
-// runOptions reads the flags, and opens the log first, so that a run that cannot start is reported too.
-func (p *program) runOptions(c *cli.Context, noSheet, example string) (o runOptions, err error) {
-	p.run = uuid.NewString()
-	p.observer = &console.Observer{
-		Stderr: p.Err, Terminal: p.stderr, Dumb: p.Env("TERM") == "dumb", DryRun: c.Bool("dry-run"),
-		LogFormat: c.String("log-format"), LogFile: c.String("log-file"), NoProgress: c.Bool("no-progress"), Quiet: c.Bool("quiet"),
-	}
-	err = p.observer.Open(p.run)
+// begin opens the log first, so that a run that cannot start is reported too, and checks the flags of run and rerun.
+func (p *program) begin(c *cli.Context, o *runOptions, noSheet, example string) error {
+	p.run, p.observer, o.where = uuid.NewString(), o.log, p.where
+	o.where.MustName = true // a nightly job says where it sends
+	o.log.Stderr, o.log.Terminal, o.log.Dumb, o.log.DryRun = p.Err, p.stderr, p.Env("TERM") == "dumb", o.dryRun
+	err := p.observer.Open(p.run)
 	p.Err = p.observer
-	o = runOptions{
-		where: p.where(c), out: c.String("out"), workers: c.Bool("workers"), yes: c.Bool("yes"),
-		concurrency: c.Int("concurrency"), rate: c.Float64("rate"),
-		limit: c.Int("limit"), only: c.String("only"), minRows: c.Int("min-rows"),
-		dryRun: c.Bool("dry-run"), noLookup: c.Bool("no-lookup"), quiet: c.Bool("quiet"),
-	}
 	switch {
 	case err != nil:
-		return o, err
+		return err
 	case c.NArg() == 0:
-		return o, problem.New("no-sheet", "%s", noSheet).Hinted("%s", example)
+		return problem.New("no-sheet", "%s", noSheet).Hinted("%s", example)
 	case o.noLookup && !o.dryRun:
-		return o, problem.New("usage", "--no-lookup is for a dry run: a run must know which clients exist").
+		return problem.New("usage", "--no-lookup is for a dry run: a run must know which clients exist").
 			Hinted("add --dry-run; to create clients without looking them up, write existing: create in the mapping")
 	}
 	for _, name := range []string{"limit", "concurrency", "rate", "min-rows"} {
 		if c.IsSet(name) && c.Float64(name) <= 0 && c.Int(name) <= 0 {
-			return o, problem.New("usage", "--%s must be more than 0", name).Hinted("leave it out to have the default")
+			return problem.New("usage", "--%s must be more than 0", name).Hinted("leave it out to have the default")
 		}
 	}
 	if o.accept, err = acceptedGuards(c.StringSlice("accept")); err != nil {
-		return o, err
+		return err
 	}
-	if o.maxFailures, err = parseMaxFailures(c.String("max-failures")); err != nil {
-		return o, err
+	if o.maxFailures, err = parseMaxFailures(o.failures); err != nil {
+		return err
 	}
 	o.repeated = given(c, "password", "only", "limit", "concurrency", "rate", "min-rows", "max-failures")
-	if o.password, err = passwordOf(c); err != nil {
-		return o, err
+	if o.password, err = p.password(c.Context); err != nil {
+		return err
 	}
-	return o, p.openTrace(c)
+	return p.openTrace()
 }
 
 // isOfRerun reports whether path is the workbook that a rerun is given.

@@ -55,28 +55,32 @@ Examples:
 }
 
 func (p *program) sandboxCommand() *cli.Command {
+	like := ""
 	return newCommand("sandbox", "[options]",
 		"serve the embedded service, for trying things out; its url is the first line on stdout", sandboxHelp(),
 		[]cli.Flag{
 			&cli.StringFlag{Name: "addr", Value: sandbox.DefaultAddress, Usage: "the loopback `ADDRESS` to listen on; port 0 takes any free one; with --like, that of its base_url unless given"},
-			textFlag("like", "", "demand the credentials of this `ENVIRONMENT`; default: none"),
-			templatesFlag(),
-			textFlag("state", "", "keep what it holds in `FOLDER`/sandbox; default: in memory only"),
+			textFlag(&like, "like", "", "demand the credentials of this `ENVIRONMENT`; default: none"),
+			p.templatesFlag(),
+			textFlag(&p.where.State, "state", "", "keep what it holds in `FOLDER`/sandbox; default: in memory only"),
 			&cli.StringSliceFlag{Name: "workflow", Usage: "place the next activity when a client completes one, by an `ORDER` such as 'WF-1 = Your details > Sign your claim', and refuse other identifiers; without “WF-1 =” for version 1; may be given more than once"},
 			&cli.StringSliceFlag{Name: "fault", Usage: "fail on purpose, by a `RULE` such as 'POST /funnel/v2/claims:5%:lose-answer'; may be given more than once"},
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "another `NUMBER` lets faults hit other requests"},
-			switchFlag("reset", "empty the sandbox of --state, or of this folder's .claimsheet, and its ledger; then end"),
+			switchFlag(nil, "reset", "empty the sandbox of --state, or of this folder's .claimsheet, and its ledger; then end"),
 		},
-		p.serve)
+		func(c *cli.Context) error {
+			if c.Bool("reset") {
+				return p.resetSandbox()
+			}
+			return p.serve(c, like)
+		})
 }
 
-func (p *program) serve(c *cli.Context) error {
-	if c.Bool("reset") {
-		return p.resetSandbox(c)
-	}
+// serve serves the sandbox with the credentials of the environment like, "" for none.
+func (p *program) serve(c *cli.Context, like string) error {
 	options := sandbox.Options{}
 	var err error
-	if options.Templates, err = load.ReferenceData(c.String("templates")); err != nil {
+	if options.Templates, err = load.ReferenceData(p.where.Templates); err != nil {
 		return err
 	}
 	for _, text := range c.StringSlice("workflow") {
@@ -86,7 +90,7 @@ func (p *program) serve(c *cli.Context) error {
 		}
 		options.Workflows = append(options.Workflows, w)
 	}
-	addr, like := c.String("addr"), c.String("like")
+	addr := c.String("addr")
 	if like != "" {
 		session, err := load.OpenEnvironment(withUsualMapping(load.Where{Env: like}))
 		if err != nil {
@@ -109,8 +113,8 @@ func (p *program) serve(c *cli.Context) error {
 	}
 	defer l.Close()
 	options.BaseURL = "http://" + l.Addr().String()
-	if state := c.String("state"); state != "" {
-		options.Dir = load.SandboxFolder(state)
+	if p.where.State != "" {
+		options.Dir = load.SandboxFolder(p.where.State)
 	}
 	service, err := sandbox.New(options)
 	if err != nil {
@@ -143,8 +147,8 @@ func (p *program) serve(c *cli.Context) error {
 
 // resetSandbox empties the folder in which -e sandbox, or claimsheet sandbox --state, keeps the service and the ledger, of which one
 // without the other would be wrong. Only what Claimsheet has put there is removed, except for the ledger's lock.
-func (p *program) resetSandbox(c *cli.Context) error {
-	where := withUsualMapping(load.Where{State: c.String("state")})
+func (p *program) resetSandbox() error {
+	where := withUsualMapping(load.Where{State: p.where.State})
 	folder := where.StateDir(true)
 	if folder == "" {
 		return problem.New("no-state", "there is neither environments.yaml nor mapping.yaml here, so nothing says where the state folder is").

@@ -42,13 +42,13 @@ func (p *program) settleCommand() *cli.Command {
 	return newCommand("settle", "[options]\n[options] --created [ID|URL] STEP…\n[options] --not-created | --give-up | --undo STEP…",
 		"decide what is uncertain; without a decision: list it with numbers", settleHelp,
 		append([]cli.Flag{
-			switchFlag("created", "it exists in the service"),
-			switchFlag("not-created", "it does not exist"),
-			switchFlag("give-up", "leave it"),
-			switchFlag("undo", "undo a decision, or withdraw an id of the sheet"),
-			switchFlag("yes", "as for the other commands; settle asks nothing"),
+			switchFlag(nil, "created", "it exists in the service"),
+			switchFlag(nil, "not-created", "it does not exist"),
+			switchFlag(nil, "give-up", "leave it"),
+			switchFlag(nil, "undo", "undo a decision, or withdraw an id of the sheet"),
+			switchFlag(nil, "yes", "as for the other commands; settle asks nothing"),
 			jsonFlag(),
-		}, ledgerFlags()...),
+		}, p.ledgerFlags()...),
 		func(c *cli.Context) error {
 			var choices []settle.Choice
 			for _, choice := range []settle.Choice{settle.WasCreated, settle.NotCreated, settle.GiveUp, settle.Undo} {
@@ -71,7 +71,7 @@ func (p *program) settleCommand() *cli.Command {
 // settle lists what is uncertain, or records what the user decides; "" is no decision.
 func (p *program) settle(c *cli.Context, choice settle.Choice) error {
 	ctx := c.Context
-	l, err := p.openLedger(c, (*ledgerSession).openSharedAndReplay)
+	l, err := p.openLedger((*ledgerSession).openSharedAndReplay)
 	if err != nil {
 		return err
 	}

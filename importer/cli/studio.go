@@ -39,11 +39,12 @@ Examples:
     claimsheet studio -m mapping.yaml -e uat leads.xlsx`
 
 func (p *program) studioCommand() *cli.Command {
+	addr := ""
 	return newCommand("studio", "[-m FILE] [-e ENVIRONMENT] [options] SHEET…",
 		"make and edit a mapping in the browser, with the sheet in view; its link is the first line on stdout", studioHelp,
-		append(withMapping("the mapping `FILE`, which need not exist yet; default: mapping.yaml in this folder", placeFlags()), passwordFlag(),
-			&cli.StringFlag{Name: "addr", Value: "127.0.0.1:0", Usage: "the `ADDRESS` to listen on, of this computer alone; port 0 takes any free one"}),
-		p.studio)
+		p.placeFlags("the mapping `FILE`, which need not exist yet; default: mapping.yaml in this folder", p.templatesFlag(), p.passwordFlag(),
+			&cli.StringFlag{Name: "addr", Value: "127.0.0.1:0", Usage: "the `ADDRESS` to listen on, of this computer alone; port 0 takes any free one", Destination: &addr}),
+		func(c *cli.Context) error { return p.studio(c, addr) })
 }
 
 // studioSession is what a session of studio is made from.
@@ -53,11 +54,11 @@ type studioSession struct {
 	service *load.Session // closed, with the templates of the environment; nil when none was asked
 }
 
-func (p *program) studio(c *cli.Context) error {
+func (p *program) studio(c *cli.Context, addr string) error {
 	if !c.Args().Present() {
 		return problem.New("no-sheet", "no sheet is given").Hinted("claimsheet studio leads.xlsx")
 	}
-	s := &studioSession{program: p, given: runOptions{where: p.where(c), repeated: given(c, "password")}}
+	s := &studioSession{program: p, given: runOptions{where: p.where, repeated: given(c, "password")}}
 	if s.given.where.Mapping == "" {
 		s.given.where.Mapping = usualMapping
 	}
@@ -65,7 +66,7 @@ func (p *program) studio(c *cli.Context) error {
 	if s.given.sheets, err = load.Sheets(c.Args().Slice()); err != nil {
 		return err
 	}
-	if s.given.password, err = passwordOf(c); err != nil {
+	if s.given.password, err = p.password(c.Context); err != nil {
 		return err
 	}
 	if err := s.ask(c.Context); err != nil {
@@ -80,7 +81,7 @@ func (p *program) studio(c *cli.Context) error {
 		return withInitHints(err)
 	}
 	defer server.Close()
-	l, err := serve.Loopback("tcp4", c.String("addr"))
+	l, err := serve.Loopback("tcp4", addr)
 	if err != nil {
 		return problem.New("address", "studio cannot listen there: %v", problem.Cause(err)).Hinted("leave --addr out, or choose another port of 127.0.0.1")
 	}

@@ -24,30 +24,31 @@ Examples:
     claimsheet templates -e uat --xlsx templates.xlsx`
 
 func (p *program) templatesCommand() *cli.Command {
+	xlsx := ""
 	return newCommand("templates", "[-e ENVIRONMENT] [options]",
 		"list the activity templates of the service and their attributes", templatesHelp,
-		append(withMapping("the mapping `FILE`, whose version and claim type are asked for; default: none", placeFlags()),
+		p.placeFlags("the mapping `FILE`, whose version and claim type are asked for; default: none", p.templatesFlag(),
 			jsonFlag(),
-			textFlag("xlsx", "", "write the list to a new workbook, `FILE`"),
-			traceFlag()),
+			textFlag(&xlsx, "xlsx", "", "write the list to a new workbook, `FILE`"),
+			p.traceFlag()),
 		func(c *cli.Context) error {
-			if err := refuseExisting(c.String("xlsx"), "--xlsx"); err != nil {
+			if err := refuseExisting(xlsx, "--xlsx"); err != nil {
 				return err
 			}
-			if err := p.openTrace(c); err != nil {
+			if err := p.openTrace(); err != nil {
 				return err
 			}
-			s, err := p.listTemplates(c.Context, p.where(c), "")
+			s, err := p.listTemplates(c.Context, "")
 			if err != nil {
 				return err
 			}
-			return p.printTemplates(templatesOf(s), c.String("xlsx"))
+			return p.printTemplates(templatesOf(s), xlsx)
 		})
 }
 
-// listTemplates reads the templates of an environment over the version that api names, "" for the one that fits. Its session is closed.
-func (p *program) listTemplates(ctx context.Context, where load.Where, api string) (*load.Session, error) {
-	s, wrong, err := load.OpenConfiguration(where)
+// listTemplates reads the templates of the environment over the version that api names, "" for the one that fits. Its session is closed.
+func (p *program) listTemplates(ctx context.Context, api string) (*load.Session, error) {
+	s, wrong, err := load.OpenConfiguration(p.where)
 	if err == nil {
 		err = wrong.Err()
 	}

@@ -31,13 +31,12 @@ Examples:
 
 func (p *program) trackCommand() *cli.Command {
 	return newCommand("track", "[options]", "record what the service says about what clients complete, from webhooks and exports", trackHelp,
-		append(ledgerFlags(),
-			&cli.StringSliceFlag{Name: "import", Usage: "an export, `FILE`.jsonl or FILE.csv; may be given more than once"}),
+		p.ledgerFlags(&cli.StringSliceFlag{Name: "import", Usage: "an export, `FILE`.jsonl or FILE.csv; may be given more than once"}),
 		p.track)
 }
 
 func (p *program) track(c *cli.Context) error {
-	l, err := p.openLedger(c, (*ledgerSession).openSharedAndReplay)
+	l, err := p.openLedger((*ledgerSession).openSharedAndReplay)
 	if err != nil {
 		return err
 	}
@@ -168,7 +167,7 @@ func (r *importRun) takeTracked(ctx context.Context) {
 		}
 		console.PrintProblems(r.Err, problem.List{p})
 	}
-	if n.Found > 0 && !r.options.quiet {
+	if n.Found > 0 && !r.observer.Quiet {
 		fmt.Fprintln(r.Err, "claimsheet:", trackedInWords(n))
 	}
 }

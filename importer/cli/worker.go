@@ -38,21 +38,22 @@ Examples:
     claimsheet worker -e uat --state /var/lib/worker-2 --concurrency 16`
 
 func (p *program) workerCommand() *cli.Command {
+	concurrency := 0
 	return newCommand("worker", "[-e ENVIRONMENT] [options]",
 		"carry out clients of runs that other processes coordinate (run --workers)", workerHelp,
-		append(ledgerFlags(), numberFlag("concurrency", "`N` requests of this worker in flight at the service", "the environment's, else 8")),
+		p.ledgerFlags(numberFlag(&concurrency, "concurrency", "`N` requests of this worker in flight at the service", "the environment's, else 8")),
 		func(c *cli.Context) error {
-			if c.IsSet("concurrency") && c.Int("concurrency") <= 0 {
+			if c.IsSet("concurrency") && concurrency <= 0 {
 				return problem.New("usage", "--concurrency must be more than 0").Hinted("leave it out to have the default")
 			}
-			return p.work(c.Context, p.where(c), c.Int("concurrency"))
+			return p.work(c.Context, concurrency)
 		})
 }
 
 // work carries out what runs hand over, until ctx is done, in one session after another: a session ends when the
 // runs that it worked for have ended, and begins again where the ledger's server was away.
-func (p *program) work(ctx context.Context, where load.Where, concurrency int) error {
-	w := &worker{program: p, where: where, concurrency: concurrency}
+func (p *program) work(ctx context.Context, concurrency int) error {
+	w := &worker{program: p, concurrency: concurrency}
 	for worked := false; ; worked = worked || w.broker != nil {
 		err := w.session(ctx)
 		switch {
@@ -83,7 +84,6 @@ func isTransient(err error) bool {
 // worker carries out plans that runs hand over. What it holds belongs to one session.
 type worker struct {
 	*program
-	where       load.Where
 	concurrency int
 
 	ledger  *ledgerSession
