@@ -145,7 +145,7 @@ const mostCells = 10_000
 
 // checkedSheet is what the check found in the rows of a sheet.
 type checkedSheet struct {
-	sheetLayout
+	*draft.SheetWatch
 	dates   *draft.DateColumns
 	invalid int
 	found   problem.List // wrong cells and rows, those that are named
@@ -155,10 +155,10 @@ type checkedSheet struct {
 func (k *check) survey(ctx context.Context, s *load.Session) (notes mapping.CellNotes, err error) {
 	var sheets []*checkedSheet
 	for _, src := range s.Sources {
-		sheets = append(sheets, &checkedSheet{sheetLayout: newSheetLayout(src.Sheet()), dates: draft.NewDateColumns(src.Sheet())})
+		sheets = append(sheets, &checkedSheet{SheetWatch: draft.NewSheetWatch(src.Sheet()), dates: draft.NewDateColumns(src.Sheet())})
 	}
-	rows, survey, err := k.surveyRows(ctx, s, filepath.Dir(s.Sources[0].Path), false, func(record cell.Record) {
-		sheets[record.Table].see(record)
+	rows, survey, err := s.Survey(ctx, filepath.Dir(s.Sources[0].Path), false, func(record cell.Record) {
+		sheets[record.Table].See(record)
 		sheets[record.Table].dates.See(record)
 	})
 	if err != nil {
@@ -174,8 +174,8 @@ func (k *check) survey(ctx context.Context, s *load.Session) (notes mapping.Cell
 		k.noteProblems(sheets, importer.RowProblems(s.Binding, plan))
 	}
 	for i, sheet := range sheets {
-		k.warn(sheet.warnings()...)
-		k.report.Checked.Rows += sheet.rows
+		k.warn(sheet.Warnings()...)
+		k.report.Checked.Rows += sheet.Rows
 		k.warn(sheet.dates.Warnings()...)
 		k.report.Checked.InvalidRows += sheet.invalid
 		sheet.found.Sort() // the plans come in the order of the clients' last rows
@@ -185,7 +185,7 @@ func (k *check) survey(ctx context.Context, s *load.Session) (notes mapping.Cell
 		}
 		k.warn(sheet.found...)
 		if sheet.invalid > 0 {
-			k.warn(problem.At(problem.Where{File: s.Sources[i].Given}, "invalid-rows", "wrong cells in %d of %s", sheet.invalid, reports.Count(sheet.rows, "row")).
+			k.warn(problem.At(problem.Where{File: s.Sources[i].Given}, "invalid-rows", "wrong cells in %d of %s", sheet.invalid, reports.Count(sheet.Rows, "row")).
 				Hinted("%s names every cell", commandLine(k.where, append([]string{"check", "--rows"}, k.report.Checked.Sheets...)...)))
 		}
 	}

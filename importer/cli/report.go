@@ -168,7 +168,7 @@ func (l *ledgerSession) project(ctx context.Context, run ledger.Run, password st
 		return book, err
 	}
 	l.closers = append(l.closers, func() { _ = draft.Close() })
-	rows, survey, err := l.surveyRows(ctx, then, l.session.State, false, preview.Note)
+	rows, survey, err := then.Survey(ctx, l.session.State, false, preview.Note)
 	if err != nil {
 		return book, err
 	}

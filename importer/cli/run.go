@@ -25,6 +25,7 @@ import (
 	"claimsheet/importer/spool"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/draft"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -226,7 +227,7 @@ type sheetRun struct {
 	table   int // its index among the run's sheets
 	record  ledger.Run
 	output  string // where the workbook goes
-	layout  sheetLayout
+	watch   *draft.SheetWatch
 	preview *reports.Preview // of its workbook
 	draft   *spool.Results   // what goes into it
 }
@@ -321,7 +322,7 @@ func (r *importRun) open(ctx context.Context) (err error) {
 	for i, s := range r.sheets {
 		src := r.session.Sources[i]
 		given := src.Given
-		s.source, s.output, s.layout = src, o.output(given), newSheetLayout(src.Sheet())
+		s.source, s.output, s.watch = src, o.output(given), draft.NewSheetWatch(src.Sheet())
 		s.record = ledger.Run{
 			ID: r.run, EnvironmentName: r.session.Env.Name,
 			Mapping: r.session.Mapping.Name.Text, MappingFile: safefile.Absolute(r.session.Mapping.File), MappingDigest: r.session.Mapping.Digest,
@@ -367,9 +368,9 @@ func (r *importRun) surveySheets(ctx context.Context) (err error) {
 		}
 		r.closers = append(r.closers, func() { _ = sheet.draft.Close() })
 	}
-	r.rows, r.survey, err = r.surveyRows(ctx, s, folder, !o.dryRun, func(record cell.Record) {
+	r.rows, r.survey, err = s.Survey(ctx, folder, !o.dryRun, func(record cell.Record) {
 		sheet := r.sheets[record.Table]
-		sheet.layout.see(record)
+		sheet.watch.See(record)
 		sheet.preview.Note(record)
 	})
 	if err != nil {
@@ -378,10 +379,10 @@ func (r *importRun) surveySheets(ctx context.Context) (err error) {
 	found, doubtful := s.Binding.CheckCells(r.survey.Notes)
 	console.PrintWarnings(r.Err, doubtful)
 	for _, sheet := range r.sheets {
-		console.PrintWarnings(r.Err, sheet.layout.warnings())
-		if sheet.layout.rows < o.minRows {
+		console.PrintWarnings(r.Err, sheet.watch.Warnings())
+		if sheet.watch.Rows < o.minRows {
 			return &cannotRun{problem.At(problem.Where{File: sheet.source.Book}, "min-rows",
-				"rows in the sheet: %d, fewer than --min-rows %d: the export is broken", sheet.layout.rows, o.minRows).
+				"rows in the sheet: %d, fewer than --min-rows %d: the export is broken", sheet.watch.Rows, o.minRows).
 				Hinted("nothing was sent; look at the export")}
 		}
 	}

@@ -42,17 +42,27 @@ func NamedColumns(header []string) int {
 
 func filled(r cell.Record) int { return count(r.Cells, func(c cell.Cell) bool { return !c.IsEmpty() }) }
 
-// HeaderWatch watches the rows of a sheet for signs that its headers are in another row than the mapping says.
-type HeaderWatch struct {
-	sheet  cell.Sheet
-	filled []int // by column: the row of the first cell, 0 without one
+// SheetWatch watches the rows of a sheet for signs that its headers are in another row than the mapping says, and for hidden rows, which
+// may be hidden because they are not wanted.
+type SheetWatch struct {
+	Rows        int // seen so far
+	sheet       cell.Sheet
+	filled      []int // by column: the row of the first cell, 0 without one
+	hidden      int   // rows
+	firstHidden int
 }
 
-// NewHeaderWatch returns a watch that has seen no rows.
-func NewHeaderWatch(s cell.Sheet) *HeaderWatch { return &HeaderWatch{sheet: s} }
+// NewSheetWatch returns a watch that has seen no rows.
+func NewSheetWatch(s cell.Sheet) *SheetWatch { return &SheetWatch{sheet: s} }
 
 // See takes a row.
-func (w *HeaderWatch) See(record cell.Record) {
+func (w *SheetWatch) See(record cell.Record) {
+	w.Rows++
+	if record.Hidden {
+		if w.hidden++; w.hidden == 1 {
+			w.firstHidden = record.Row
+		}
+	}
 	for i, c := range record.Cells {
 		if c.IsEmpty() {
 			continue
@@ -66,8 +76,8 @@ func (w *HeaderWatch) See(record cell.Record) {
 	}
 }
 
-// Warnings returns a warning of data without a header, which may be notes that are not meant to be sent.
-func (w *HeaderWatch) Warnings() problem.List {
+// Warnings returns a warning of data without a header, which may be notes that are not meant to be sent, and one of hidden rows.
+func (w *SheetWatch) Warnings() (warnings problem.List) {
 	var bare []string
 	from := 0 // the first row with data that has no header
 	for i, row := range w.filled {
@@ -78,13 +88,18 @@ func (w *HeaderWatch) Warnings() problem.List {
 			from = row
 		}
 	}
-	if len(bare) == 0 {
-		return nil
+	if len(bare) > 0 {
+		what := "column " + bare[0] + " holds data below this row, from row %d on, and has"
+		if len(bare) > 1 {
+			what = "columns " + problem.Some(bare, 8) + " hold data below this row, from row %d on, and have"
+		}
+		warnings = append(warnings, problem.At(w.sheet.AtRow(w.sheet.HeaderRow), "no-header-over-data", what+" no header here: no mapping can use it", from).
+			Hinted("write the row of the headers in the mapping: sheet: {header_row: N}; or give these columns headers"))
 	}
-	what := "column " + bare[0] + " holds data below this row, from row %d on, and has"
-	if len(bare) > 1 {
-		what = "columns " + problem.Some(bare, 8) + " hold data below this row, from row %d on, and have"
+	if w.hidden > 0 {
+		at := problem.Where{File: w.sheet.Book, Table: w.sheet.Table, Sheet: w.sheet.Name, Row: w.firstHidden}
+		warnings = append(warnings, problem.At(at, "hidden-rows", "rows that are hidden in the sheet are imported: %d; this is the first", w.hidden).
+			Hinted("show them, or delete those that are not wanted"))
 	}
-	return problem.List{problem.At(w.sheet.AtRow(w.sheet.HeaderRow), "no-header-over-data", what+" no header here: no mapping can use it", from).
-		Hinted("write the row of the headers in the mapping: sheet: {header_row: N}; or give these columns headers")}
+	return warnings
 }

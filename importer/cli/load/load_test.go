@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"claimsheet/importer/cli/load"
+	"claimsheet/mapping/cell"
 )
 
 // TestOverwrittenWhileRead: a session reads its copy of the sheet.
@@ -26,11 +27,8 @@ func TestOverwrittenWhileRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := 0
-	for _, err := range s.Records() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows++
+	if _, _, err := s.Survey(t.Context(), t.TempDir(), true, func(cell.Record) { rows++ }); err != nil {
+		t.Fatal(err)
 	}
 	if rows != 2 || s.Binding == nil || s.Client != nil {
 		t.Errorf("%d rows, binding %v, client %v", rows, s.Binding, s.Client)

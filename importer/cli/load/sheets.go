@@ -1,20 +1,22 @@
 package load
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"claimsheet/importer"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/sheet"
+	"claimsheet/importer/spool"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
@@ -92,18 +94,27 @@ func (src *Source) Sheet() cell.Sheet {
 	return s
 }
 
-// Records returns the rows of all sheets in order, at each range a new pass; the cells of a record are valid until the next record.
-func (s *Session) Records() iter.Seq2[cell.Record, error] {
-	return func(yield func(cell.Record, error) bool) {
+// Survey is the one pass over the rows of all sheets: see takes each row, rows keeps them in a private file in folder until the session is
+// closed, to be read again, and the survey groups them by client. With convert every cell is converted too.
+func (s *Session) Survey(ctx context.Context, folder string, convert bool, see func(cell.Record)) (rows *spool.Rows, survey *importer.Survey, err error) {
+	rows, err = spool.NewRows(folder, func(yield func(cell.Record, error) bool) {
 		for _, src := range s.Sources {
-			for record, err := range src.Table.Records() {
-				record.Table = src.table
+			for record, err := range src.Records() {
+				if record.Table = src.table; err == nil {
+					see(record)
+				}
 				if !yield(record, err) || err != nil {
 					return
 				}
 			}
 		}
+	})
+	if err != nil {
+		return nil, nil, err
 	}
+	s.closers = append(s.closers, func() { _ = rows.Close() })
+	survey, err = importer.NewSurvey(ctx, s.Binding, rows, convert)
+	return rows, survey, err
 }
 
 // KeepInputs leaves the copies of the sheets in the state folder, so that workbooks can be made from them again.

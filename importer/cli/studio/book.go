@@ -28,7 +28,7 @@ type book struct {
 	rows    *spool.Rows
 	places  []int64    // of each record in the spool
 	records []cell.Row // of each record, ascending
-	headers *draft.HeaderWatch
+	headers *draft.SheetWatch
 	dates   *draft.DateColumns
 
 	suggestions []draft.Suggestion // by the rows
@@ -72,7 +72,7 @@ func (b *book) open(ctx context.Context, path string, r draft.Request) error {
 	defer reader.Close()
 	b.isOpen, b.table = true, reader.Sheet()
 	b.sheet.Name = b.table.Name
-	b.headers, b.dates = draft.NewHeaderWatch(b.table), draft.NewDateColumns(b.table)
+	b.headers, b.dates = draft.NewSheetWatch(b.table), draft.NewDateColumns(b.table)
 	for i, header := range b.table.Header {
 		isSame := func(other string) bool { return convert.FoldHeader(other) == convert.FoldHeader(header) }
 		isShared := header != "" && (slices.ContainsFunc(b.table.Header[:i], isSame) || slices.ContainsFunc(b.table.Header[i+1:], isSame))
