@@ -42,8 +42,8 @@ func (p *program) checkCommand() *cli.Command {
 		p.placeFlags("the mapping `FILE` (default: mapping.yaml)", p.templatesFlag(), jsonFlag(), p.passwordFlag(), p.traceFlag(),
 			switchFlag(&k.rows, "rows", "name every cell of the SHEET that cannot be imported")),
 		func(c *cli.Context) error {
-			k.where = withUsualMapping(p.where)
-			k.report.Checked.Mapping, k.report.Checked.Sheets = k.where.Mapping, []string{}
+			p.where = withUsualMapping(p.where)
+			k.report.Checked.Mapping, k.report.Checked.Sheets = p.where.Mapping, []string{}
 			err := k.run(c)
 			k.errors = append(k.errors, k.cells...)
 			return k.finish(c.Context, err)
@@ -53,8 +53,7 @@ func (p *program) checkCommand() *cli.Command {
 // check is one run of the command: load, survey, report.
 type check struct {
 	*program
-	rows  bool // the flag
-	where load.Where
+	rows bool // the flag
 
 	source   []byte // of the mapping file, whose lines are shown
 	errors   problem.List
@@ -102,7 +101,7 @@ func (k *check) run(c *cli.Context) error {
 	}
 	if k.rows && len(sheets) == 0 {
 		return problem.New("no-sheet", "--rows checks the cells of a SHEET, and none is given").
-			Hinted("%s", commandLine(k.where, "check", "--rows", "leads.xlsx"))
+			Hinted("%s", k.commandFor("check", "--rows", "leads.xlsx"))
 	}
 	k.report.Checked.Sheets = append(k.report.Checked.Sheets, sheets...)
 	if err := k.openTrace(); err != nil {
@@ -186,7 +185,7 @@ func (k *check) survey(ctx context.Context, s *load.Session) (notes mapping.Cell
 		k.warn(sheet.found...)
 		if sheet.invalid > 0 {
 			k.warn(problem.At(problem.Where{File: s.Sources[i].Given}, "invalid-rows", "wrong cells in %d of %s", sheet.invalid, reports.Count(sheet.Rows, "row")).
-				Hinted("%s names every cell", commandLine(k.where, append([]string{"check", "--rows"}, k.report.Checked.Sheets...)...)))
+				Hinted("%s names every cell", k.commandFor(append([]string{"check", "--rows"}, k.report.Checked.Sheets...)...)))
 		}
 	}
 	k.warn(s.Binding.UnusedColumns()...)

@@ -40,14 +40,13 @@ func (p *program) copyLedger(ctx context.Context, to string) error {
 	if to == "" {
 		return problem.New("usage", "claimsheet copy-ledger needs --to, the new ledger").Hinted("claimsheet copy-ledger --to ledger-copy.db")
 	}
-	l, err := p.openLedger((*ledgerSession).openForReading)
-	if err != nil {
+	if err := p.openLedger(p.openForReading); err != nil {
 		return err
 	}
-	if l.ledger.Path() == "" {
-		return l.noRun()
+	if p.session.Ledger.Path() == "" {
+		return p.noRun()
 	}
-	if n, err := journal.Pending(l.journal()); err != nil {
+	if n, err := journal.Pending(p.session.Place.Journal()); err != nil {
 		return err
 	} else if n > 0 {
 		return problem.New("copy-journal", "%d outcomes of an earlier run are in its journal and not yet in the ledger: a copy would lack their ids", n).
@@ -57,21 +56,28 @@ func (p *program) copyLedger(ctx context.Context, to string) error {
 	source, _, hasSource := strings.Cut(to, ":")
 	isDatabase := postgres.IsAddress(to) || hasSource && slices.Contains([]string{"env", "file", "cmd"}, source)
 	if !isDatabase {
-		steps, err = ledger.Save(ctx, l.ledger, to)
+		var err error
+		if steps, err = ledger.Save(ctx, p.session.Ledger, to); err != nil {
+			return err
+		}
 	} else {
-		var place ledgerPlace
-		if place, err = place.at(environment.LedgerURL(ctx, "--to", to)); err != nil {
+		url, err := environment.LedgerURL(ctx, "--to", to)
+		if err != nil {
 			return err
 		}
-		var copied *ledger.Ledger
-		if copied, err = postgres.Open(ctx, *place.server); err != nil {
+		place, err := postgres.Parse(url.Reveal())
+		if err != nil {
 			return err
 		}
-		steps, err = ledger.Transfer(ctx, l.ledger, copied)
-		to, err = place.String(), errors.Join(err, copied.Close())
-	}
-	if err != nil {
-		return err
+		copied, err := postgres.Open(ctx, place)
+		if err != nil {
+			return err
+		}
+		steps, err = ledger.Transfer(ctx, p.session.Ledger, copied)
+		if err = errors.Join(err, copied.Close()); err != nil {
+			return err
+		}
+		to = place.String()
 	}
 	fmt.Fprintf(p.Out, "%s: a copy of the ledger with %d steps; its rows were counted and checked\n", problem.OneLine(to), steps)
 	return nil

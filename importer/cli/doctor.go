@@ -106,13 +106,13 @@ func (d *diagnosis) ledger(ctx context.Context, s *load.Session) error {
 	if s.State == "" {
 		return nil
 	}
-	place, err := placeOfLedger(ctx, d.where, s.Env, s.State)
-	if err != nil {
+	if err := s.Locate(ctx); err != nil {
 		return err
 	}
-	if place.server != nil {
+	place := s.Place
+	if place.Server != nil {
 		before := d.failed
-		for _, f := range postgres.Examine(ctx, *place.server) {
+		for _, f := range postgres.Examine(ctx, *place.Server) {
 			grade := apiclient.OK
 			switch {
 			case f.Failed:
@@ -126,10 +126,10 @@ func (d *diagnosis) ledger(ctx context.Context, s *load.Session) error {
 			return nil
 		}
 	}
-	if there, err := place.exists(ctx); err != nil || !there {
+	if there, err := place.Exists(ctx); err != nil || !there {
 		return err
 	}
-	known, err := place.openReadOnly(ctx)
+	known, err := place.OpenReadOnly(ctx)
 	if err != nil {
 		return err
 	}
@@ -137,9 +137,9 @@ func (d *diagnosis) ledger(ctx context.Context, s *load.Session) error {
 	if err := known.Check(ctx); err != nil {
 		return err
 	}
-	scope, then, err := scopeOf(ctx, known, s.Env, s.Scope())
+	scope, then, err := s.ScopeIn(ctx, known)
 	if now, _ := environment.ServiceOf(scope); err == nil && then != "" {
-		d.say(apiclient.Fail, "ledger", movedHint, "the base url was %s when the environment last ran, and is %s now: a run stops before it sends anything", then, now)
+		d.say(apiclient.Fail, "ledger", load.MovedHint, "the base url was %s when the environment last ran, and is %s now: a run stops before it sends anything", then, now)
 	}
 	return err
 }
@@ -268,14 +268,14 @@ func (d *diagnosis) probe(ctx context.Context, s *load.Session, version apiclien
 	if err := wrong.Err(); err != nil {
 		return err
 	}
-	l := &ledgerSession{program: d.program, session: s, where: d.where, run: uuid.NewString(), shared: true}
-	d.closers = append(d.closers, l.close)
-	options := probe.Options{Session: s, API: version, Connection: d.connection(l.run), Email: d.client}
+	d.session, d.program.run = s, uuid.NewString()
+	d.closers = append(d.closers, s.CloseLedger)
+	options := probe.Options{Session: s, API: version, Connection: d.connection(d.program.run), Email: d.client}
 	if d.send {
-		if options.Scope, options.Journal, err = l.forProbe(ctx); err != nil {
+		if options.Scope, options.Journal, err = d.forProbe(ctx); err != nil {
 			return err
 		}
-		options.Ledger, options.RunID, options.Folder, options.Connection.Share = l.ledger, l.run, s.State, l.share
+		options.Ledger, options.RunID, options.Folder, options.Connection.Shared = s.Ledger, d.program.run, s.State, true
 	}
 	options.Confirm = func(ctx context.Context, creates string) error {
 		if d.yes {
@@ -293,16 +293,16 @@ func (d *diagnosis) probe(ctx context.Context, s *load.Session, version apiclien
 }
 
 // forProbe opens the ledger, as a run does, and its journal. It returns the ledger's name for the environment too.
-func (l *ledgerSession) forProbe(ctx context.Context) (scope string, outcomes *journal.File, err error) {
-	if err := l.locate(ctx); err != nil {
+func (d *diagnosis) forProbe(ctx context.Context) (scope string, outcomes *journal.File, err error) {
+	if err := d.session.Locate(ctx); err != nil {
 		return "", nil, err
 	}
-	if err := l.openAndReplay(); err != nil {
+	if err := d.openSharedAndReplay(); err != nil {
 		return "", nil, err
 	}
-	if scope, err = l.settleScope(ctx, false); err != nil {
+	if scope, err = d.session.SettleScope(ctx, false, false, false); err != nil {
 		return "", nil, err
 	}
-	outcomes, err = l.openJournal()
+	outcomes, err = d.openJournal()
 	return scope, outcomes, err
 }

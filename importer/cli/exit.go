@@ -15,6 +15,7 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
+	"claimsheet/importer/cli/load"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping/problem"
@@ -41,7 +42,7 @@ func exitCode(ctx context.Context, err error, rows result.Counts) int {
 		return exitTerminated
 	case ctx.Err() != nil:
 		return exitInterrupted
-	case errors.As(err, new(*cannotRun)):
+	case errors.As(err, new(*load.CannotRun)):
 		return exitStopped
 	case problem.ClassOf(err) == problem.Locked:
 		return exitLocked
@@ -126,11 +127,16 @@ func hintOf(err error) string {
 	return ""
 }
 
-// cannotRun is a problem, or a list of them, that kept a run from being made although it was asked for correctly (exit code 3).
-type cannotRun struct{ error }
-
-// Unwrap lets the problems be printed with their hints.
-func (i *cannotRun) Unwrap() error { return i.error }
+// agree asks for confirmation, unless it was given by a flag.
+func (p *program) agree(ctx context.Context, given bool, question, refused, hint string) error {
+	if given || console.Confirm(ctx, p.In, p.Err, question) {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return load.Refuse(problem.New("not-confirmed", "%s", refused).Hinted("%s", hint))
+}
 
 // jsonFlag is the flag of every command that can end with an object on stdout; such a command sets program.object.
 func jsonFlag() cli.Flag {

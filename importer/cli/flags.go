@@ -3,15 +3,19 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
 
+	"github.com/google/uuid"
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
+	"claimsheet/importer/journal"
+	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -106,6 +110,9 @@ func commandWords(where load.Where, words ...string) []string {
 	return append(line, words[1:]...)
 }
 
+// commandFor is a command for the program's own place, as a line to copy.
+func (p *program) commandFor(words ...string) string { return commandLine(p.where, words...) }
+
 // commandLine is commandWords as a line to copy.
 func commandLine(where load.Where, words ...string) string {
 	return reports.CommandLine(commandWords(where, words...))
@@ -156,4 +163,90 @@ func (p *program) asking() load.Connection {
 	c := p.connection("")
 	c.ReadOnly = true
 	return c
+}
+
+// openEnvironment chooses the environment of a command that works on the ledger, which must have a state folder.
+func (p *program) openEnvironment() (err error) {
+	p.where, p.run = withUsualMapping(p.where), uuid.NewString()
+	if p.session, err = load.OpenEnvironment(p.where); err != nil {
+		return err
+	}
+	return p.session.Locate(context.Background())
+}
+
+// openLedger opens the ledger of the environment with openForReading, openAndReplay or openSharedAndReplay until the
+// end of the command. If the environment has no ledger yet, it opens an empty one in memory, which cannot be
+// written, so that no state folder is made.
+func (p *program) openLedger(open func() error) error {
+	if err := p.openEnvironment(); err != nil {
+		return err
+	}
+	p.closers = append(p.closers, p.session.Close, p.session.CloseLedger)
+	there, err := p.session.HasLedger()
+	switch {
+	case err != nil:
+	case there:
+		err = open()
+	default:
+		p.session.Ledger, err = ledger.Empty()
+	}
+	return err
+}
+
+// noRun refuses a command that needs an earlier run.
+func (p *program) noRun() error {
+	return problem.New("no-run", "nothing was ever run in the environment “%s”", p.session.Env.Name).
+		Hinted("-e names another environment, --state another state folder; this one is %s", p.session.State)
+}
+
+func (p *program) openForReading() error { return p.session.OpenForReading() }
+
+// openAndReplay locks the ledger, so that nothing changes meanwhile, and records the outcomes in its journal.
+func (p *program) openAndReplay() error {
+	if err := p.session.OpenForWriting(false, 0); err != nil {
+		return err
+	}
+	return p.replayJournal()
+}
+
+// openSharedAndReplay is openAndReplay, but runs and workers may write to a ledger in a database meanwhile.
+func (p *program) openSharedAndReplay() error {
+	if err := p.session.OpenForWriting(true, hooks.silence); err != nil {
+		return err
+	}
+	return p.replayJournal()
+}
+
+// replayJournal records the outcomes in the journal of an earlier run, and says so. The ledger is locked, and not written to yet.
+func (p *program) replayJournal() error {
+	n, conflicts, err := journal.Replay(p.session.Ledger, p.session.Place.Journal())
+	console.PrintProblems(p.Err, conflicts)
+	if n > 0 {
+		fmt.Fprintf(p.Err, "claimsheet: outcomes recorded that an earlier run had to keep in its journal: %d\n", n)
+	}
+	if err != nil {
+		return load.Refuse(err)
+	}
+	return nil
+}
+
+// openJournal prepares for a ledger that cannot be written any more.
+func (p *program) openJournal() (*journal.File, error) {
+	file, err := journal.Open(p.session.Place.Journal(), func(kind, id string) {
+		fmt.Fprintf(p.Err, "claimsheet: neither the ledger nor its journal can be written: %s created, id %q; noted nowhere else: write it down\n",
+			kind, id)
+	})
+	if err != nil {
+		return nil, load.Refuse(err)
+	}
+	return file, nil
+}
+
+// runs returns the runs in the environment, the newest first.
+func (p *program) runs(ctx context.Context) ([]ledger.Run, error) {
+	scopes, _, err := p.session.LedgerScopes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return p.session.Ledger.Runs(ctx, scopes)
 }

@@ -56,22 +56,22 @@ func (p *program) historyCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			open := (*ledgerSession).openForReading
+			open := p.openForReading
 			if purge || forget != "" {
-				open = (*ledgerSession).openAndReplay
+				open = p.openAndReplay
 			}
-			l, err := p.openLedger(open)
+			err = p.openLedger(open)
 			switch {
 			case err != nil:
 				return err
 			case purge:
-				return l.purge(c.Context, days, yes)
+				return p.purge(c.Context, days, yes)
 			case forget != "":
-				return l.forget(c.Context, forget, yes)
+				return p.forget(c.Context, forget, yes)
 			case c.Args().First() == "":
-				return l.listRuns(c.Context)
+				return p.listRuns(c.Context)
 			}
-			return l.printClients(c.Context, c.Args().First())
+			return p.printClients(c.Context, c.Args().First())
 		})
 }
 
@@ -122,18 +122,18 @@ type runJSON struct {
 	Version   string           `json:"version"`   // of Claimsheet
 }
 
-func (l *ledgerSession) listRuns(ctx context.Context) error {
-	runs, err := l.runs(ctx)
+func (p *program) listRuns(ctx context.Context) error {
+	runs, err := p.runs(ctx)
 	if err != nil {
 		return err
 	}
 	listed := []runJSON{}
-	if l.object = (historyJSON{Environment: l.session.Env.Name, Runs: listed}); len(runs) == 0 {
-		fmt.Fprintf(l.Out, "nothing was ever run in the environment “%s”\n", l.session.Env.Name)
+	if p.object = (historyJSON{Environment: p.session.Env.Name, Runs: listed}); len(runs) == 0 {
+		fmt.Fprintf(p.Out, "nothing was ever run in the environment “%s”\n", p.session.Env.Name)
 		return nil
 	}
-	fmt.Fprintf(l.Out, "Runs in the environment “%s”, the newest first:\n\n", l.session.Env.Name)
-	table := tabwriter.NewWriter(l.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(p.Out, "Runs in the environment “%s”, the newest first:\n\n", p.session.Env.Name)
+	table := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "RUN\tSTARTED\tTOOK\tMAPPING\tSHEET\tROWS")
 	for _, r := range runs {
 		one := runJSON{Run: r.ID, Started: r.Started, Mapping: r.Mapping, Input: r.Input, KeptInput: r.KeptInput != "", Results: r.Output, Version: r.Version}
@@ -149,7 +149,7 @@ func (l *ledgerSession) listRuns(ctx context.Context) error {
 		listed = append(listed, one)
 		fmt.Fprintf(table, "%.8s\t%s\t%s\t%s\t%s\t%s\n", r.ID, moment(r.Started), took, problem.OneLine(r.Mapping), problem.OneLine(r.Input), rows)
 	}
-	l.object = historyJSON{Environment: l.session.Env.Name, Runs: listed}
+	p.object = historyJSON{Environment: p.session.Env.Name, Runs: listed}
 	return table.Flush()
 }
 
@@ -212,61 +212,61 @@ type eventJSON struct {
 	ID     string    `json:"id"`     // the id that it brought
 }
 
-func (l *ledgerSession) printClients(ctx context.Context, key string) error {
-	owners, err := l.everyOwner(ctx, key)
+func (p *program) printClients(ctx context.Context, key string) error {
+	owners, err := p.everyOwner(ctx, key)
 	if err != nil {
 		return err
 	}
 	clients := make([]clientJSON, len(owners))
 	for i, owner := range owners {
-		if clients[i], err = l.gather(ctx, owner); err != nil {
+		if clients[i], err = p.gather(ctx, owner); err != nil {
 			return err
 		}
 	}
-	l.object = historyJSON{Environment: l.session.Env.Name, Clients: clients}
+	p.object = historyJSON{Environment: p.session.Env.Name, Clients: clients}
 	for i, c := range clients {
 		if i > 0 {
-			fmt.Fprintln(l.Out)
+			fmt.Fprintln(p.Out)
 		}
-		c.print(l)
+		c.print(p)
 	}
 	return nil
 }
 
 // everyOwner returns the clients that a key names, alone or as SPACE:KEY, in every scope of the environment, erased ones included. It fails
 // when there is no such client.
-func (l *ledgerSession) everyOwner(ctx context.Context, key string) (all []ledger.ClientKey, err error) {
-	scopes, _, err := l.scopes(ctx)
+func (p *program) everyOwner(ctx context.Context, key string) (all []ledger.ClientKey, err error) {
+	scopes, _, err := p.session.LedgerScopes(ctx)
 	if err != nil {
 		return nil, err
 	}
 	text := strings.Join(strings.Fields(key), " ")
 	space, rest, _ := strings.Cut(text, ":")
 	for _, scope := range scopes {
-		owners, err := l.ledger.ClientsNamed(ctx, scope, text)
+		owners, err := p.session.Ledger.ClientsNamed(ctx, scope, text)
 		if err != nil {
 			return nil, err
 		}
-		inSpace, err := l.ledger.ClientsNamed(ctx, scope, rest)
+		inSpace, err := p.session.Ledger.ClientsNamed(ctx, scope, rest)
 		if err != nil {
 			return nil, err
 		}
 		all = slices.Concat(all, owners, slices.DeleteFunc(inSpace, func(o ledger.ClientKey) bool { return o.Space != space }))
 	}
 	if len(all) == 0 {
-		return nil, l.unknownClient()
+		return nil, p.unknownClient()
 	}
 	return all, nil
 }
 
-func (l *ledgerSession) unknownClient() problem.Problem {
-	return problem.New("unknown-client", "no client in the environment “%s” has this key", l.session.Env.Name).
+func (p *program) unknownClient() problem.Problem {
+	return problem.New("unknown-client", "no client in the environment “%s” has this key", p.session.Env.Name).
 		Hinted("write it as the results workbook shows it in the sheet Steps; -e names another environment, --state another state folder")
 }
 
 // oneClient returns the entries of the one client that a key names: one for each case under version 1. An erased client is unknown.
-func (l *ledgerSession) oneClient(ctx context.Context, key string) ([]ledger.ClientKey, error) {
-	owners, err := l.everyOwner(ctx, key)
+func (p *program) oneClient(ctx context.Context, key string) ([]ledger.ClientKey, error) {
+	owners, err := p.everyOwner(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +280,7 @@ func (l *ledgerSession) oneClient(ctx context.Context, key string) ([]ledger.Cli
 	}
 	switch {
 	case len(owners) == 0:
-		return nil, l.unknownClient()
+		return nil, p.unknownClient()
 	case len(spaces) > 1:
 		return nil, problem.New("ambiguous-key", "%d clients have this key, with different kinds of key", len(spaces)).
 			Hinted("write the kind and a colon before it: %s", strings.Join(slices.Sorted(maps.Keys(spaces)), ", "))
@@ -288,22 +288,22 @@ func (l *ledgerSession) oneClient(ctx context.Context, key string) ([]ledger.Cli
 	return owners, nil
 }
 
-func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey) (clientJSON, error) {
+func (p *program) gather(ctx context.Context, owner ledger.ClientKey) (clientJSON, error) {
 	c := clientJSON{Key: owner.Client, Space: owner.Space, Scope: owner.Environment, Steps: []stepJSON{}}
 	if at, erased := ledger.Erased(owner.Client); erased {
 		c.Key, c.ErasedAt = "", &at
 	}
-	steps, err := l.ledger.StepsOfClient(ctx, owner)
+	steps, err := p.session.Ledger.StepsOfClient(ctx, owner)
 	if err != nil {
 		return c, err
 	}
-	tracked, err := l.ledger.TrackedOfClient(ctx, owner)
+	tracked, err := p.session.Ledger.TrackedOfClient(ctx, owner)
 	if err != nil {
 		return c, err
 	}
 	for _, s := range steps {
 		step := stepJSON{Mapping: s.Mapping, Step: s.Event.Step, Kind: s.Kind, State: string(s.To), ID: s.ID, URL: s.URL != "", Attempts: s.Attempts}
-		events, err := l.ledger.Events(ctx, s.StepID)
+		events, err := p.session.Ledger.Events(ctx, s.StepID)
 		if err != nil {
 			return c, err
 		}
@@ -316,7 +316,7 @@ func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey) (cli
 		}
 		for _, e := range tracked {
 			if e.Of.StepID == s.StepID {
-				step.Tracked = append(step.Tracked, trackedJSON{e.At, e.Kind, e.Status, e.Tracked.Activity, l.session.Env.Tracking.Completed.Means(e.Kind, e.Status)})
+				step.Tracked = append(step.Tracked, trackedJSON{e.At, e.Kind, e.Status, e.Tracked.Activity, p.session.Env.Tracking.Completed.Means(e.Kind, e.Status)})
 			}
 		}
 		c.Steps = append(c.Steps, step)
@@ -324,8 +324,8 @@ func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey) (cli
 	return c, nil
 }
 
-func (c clientJSON) print(l *ledgerSession) {
-	w := l.Out
+func (c clientJSON) print(p *program) {
+	w := p.Out
 	who, url := "The client "+problem.OneLine(c.Key), false
 	if c.ErasedAt != nil {
 		who = "A client who was erased on " + moment(*c.ErasedAt)
@@ -334,13 +334,13 @@ func (c clientJSON) print(l *ledgerSession) {
 	if in != "" {
 		in = "," + in
 	}
-	fmt.Fprintf(w, "%s (kind of key: %s%s) in the environment “%s”\n", who, problem.OneLine(c.Space), in, l.session.Env.Name)
+	fmt.Fprintf(w, "%s (kind of key: %s%s) in the environment “%s”\n", who, problem.OneLine(c.Space), in, p.session.Env.Name)
 	for _, s := range c.Steps {
 		s.print(w)
 		url = url || s.URL
 	}
 	if url {
-		fmt.Fprintf(w, "\nThe redirect url is not shown; the results workbook has it: %s\n", l.commandFor("report"))
+		fmt.Fprintf(w, "\nThe redirect url is not shown; the results workbook has it: %s\n", p.commandFor("report"))
 	}
 }
 
@@ -389,40 +389,40 @@ func joined(texts ...string) string {
 }
 
 // purge removes personal data that is older than some days from the state folder.
-func (l *ledgerSession) purge(ctx context.Context, days int, yes bool) error {
-	if l.ledger.Path() == "" {
-		l.object = historyJSON{Environment: l.session.Env.Name, Purged: &removedJSON{}}
-		fmt.Fprintln(l.Out, "nothing to purge: nothing was ever run here")
+func (p *program) purge(ctx context.Context, days int, yes bool) error {
+	if p.session.Ledger.Path() == "" {
+		p.object = historyJSON{Environment: p.session.Env.Name, Purged: &removedJSON{}}
+		fmt.Fprintln(p.Out, "nothing to purge: nothing was ever run here")
 		return nil
 	}
 	before := time.Now().AddDate(0, 0, -days)
 	question := fmt.Sprintf("Purge what is older than %s in the environment “%s”? Kept copies of sheets, requests, answers and redirect urls\n"+
-		"go for good; keys, states and ids stay.", moment(before), l.session.Env.Name)
-	if err := l.agree(ctx, yes, question, "nothing was purged: it was not confirmed", "type yes, or give --yes"); err != nil {
+		"go for good; keys, states and ids stay.", moment(before), p.session.Env.Name)
+	if err := p.agree(ctx, yes, question, "nothing was purged: it was not confirmed", "type yes, or give --yes"); err != nil {
 		return err
 	}
-	scopes, service, err := l.scopes(ctx)
+	scopes, service, err := p.session.LedgerScopes(ctx)
 	if err != nil {
 		return err
 	}
 	steps, unsettled := 0, 0
-	removed, err := l.removeInputs(ctx, func() (err error) {
-		steps, unsettled, err = l.ledger.Purge(scopes, service, before)
+	removed, err := p.removeInputs(ctx, func() (err error) {
+		steps, unsettled, err = p.session.Ledger.Purge(scopes, service, before)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	removed.Steps = steps
-	l.object = historyJSON{Environment: l.session.Env.Name, Purged: &removed}
-	fmt.Fprintf(l.Out, "purged in the environment “%s” what is older than %s:\n", l.session.Env.Name, moment(before))
-	fmt.Fprintf(l.Out, "  kept copies of sheets                          %d (%d bytes)\n", removed.Copies, removed.CopyBytes)
-	fmt.Fprintf(l.Out, "  requests, answers and redirect urls, of steps  %d\n", removed.Steps)
+	p.object = historyJSON{Environment: p.session.Env.Name, Purged: &removed}
+	fmt.Fprintf(p.Out, "purged in the environment “%s” what is older than %s:\n", p.session.Env.Name, moment(before))
+	fmt.Fprintf(p.Out, "  kept copies of sheets                          %d (%d bytes)\n", removed.Copies, removed.CopyBytes)
+	fmt.Fprintf(p.Out, "  requests, answers and redirect urls, of steps  %d\n", removed.Steps)
 	if unsettled > 0 {
-		fmt.Fprintf(l.Out, "%s and kept, because an answer may have an id; decide with %s, then purge again\n",
-			stepsAre(unsettled, "uncertain"), l.commandFor("settle"))
+		fmt.Fprintf(p.Out, "%s and kept, because an answer may have an id; decide with %s, then purge again\n",
+			stepsAre(unsettled, "uncertain"), p.commandFor("settle"))
 	}
-	fmt.Fprintln(l.Out, "Results workbooks are not in the state folder: remove those that are no longer needed.")
+	fmt.Fprintln(p.Out, "Results workbooks are not in the state folder: remove those that are no longer needed.")
 	return nil
 }
 
@@ -434,24 +434,24 @@ type removedJSON struct {
 	IDs       []string `json:"ids,omitzero"` // of an erasure: what the service still has, the kind and the id of each thing
 }
 
-func (l *ledgerSession) forget(ctx context.Context, key string, yes bool) error {
-	owners, err := l.oneClient(ctx, key)
+func (p *program) forget(ctx context.Context, key string, yes bool) error {
+	owners, err := p.oneClient(ctx, key)
 	if err != nil {
 		return err
 	}
 	question := fmt.Sprintf("Erase this client from the ledger of the environment “%s” for good? Later runs will recognise the client\n"+
-		"and leave the rows out. Nothing is sent to the service: it keeps what it has.", l.session.Env.Name)
-	if err := l.agree(ctx, yes, question, "nobody was erased: it was not confirmed", "type yes, or give --yes"); err != nil {
+		"and leave the rows out. Nothing is sent to the service: it keeps what it has.", p.session.Env.Name)
+	if err := p.agree(ctx, yes, question, "nobody was erased: it was not confirmed", "type yes, or give --yes"); err != nil {
 		return err
 	}
 	steps, ids := 0, []string{}
-	removed, err := l.removeInputs(ctx, func() error {
+	removed, err := p.removeInputs(ctx, func() error {
 		for _, owner := range owners {
-			known, err := l.ledger.StepsOfClient(ctx, owner)
+			known, err := p.session.Ledger.StepsOfClient(ctx, owner)
 			if err != nil {
 				return err
 			}
-			n, err := l.ledger.Forget(owner, time.Now())
+			n, err := p.session.Ledger.Forget(owner, time.Now())
 			if err != nil {
 				return err
 			}
@@ -466,24 +466,24 @@ func (l *ledgerSession) forget(ctx context.Context, key string, yes bool) error 
 	})
 	if errors.Is(err, ledger.ErrUncertain) {
 		return problem.New("client-undecided", "the client has a step that may or may not have been created; once the client is erased, nobody can look for it").
-			Hinted("decide it first: %s", l.commandFor("settle"))
+			Hinted("decide it first: %s", p.commandFor("settle"))
 	}
 	if err != nil {
 		return err
 	}
 	removed.Steps, removed.IDs = steps, ids
-	l.object = historyJSON{Environment: l.session.Env.Name, Forgotten: &removed}
-	fmt.Fprintf(l.Out, "erased: steps: %d, kept copies of sheets: %d (%d bytes)\n", steps, removed.Copies, removed.CopyBytes)
+	p.object = historyJSON{Environment: p.session.Env.Name, Forgotten: &removed}
+	fmt.Fprintf(p.Out, "erased: steps: %d, kept copies of sheets: %d (%d bytes)\n", steps, removed.Copies, removed.CopyBytes)
 	if len(ids) > 0 {
-		fmt.Fprintf(l.Out, "The service still has: %s\n", problem.OneLine(strings.Join(ids, ", ")))
+		fmt.Fprintf(p.Out, "The service still has: %s\n", problem.OneLine(strings.Join(ids, ", ")))
 	}
-	fmt.Fprintln(l.Out, "Remove the client from results workbooks and from the export too: each run keeps a copy of its sheet.")
+	fmt.Fprintln(p.Out, "Remove the client from results workbooks and from the export too: each run keeps a copy of its sheet.")
 	return nil
 }
 
 // keptInputs returns the file names of the copies of sheets that runs have.
-func (l *ledgerSession) keptInputs(ctx context.Context) (map[string]bool, error) {
-	kept, err := l.ledger.KeptInputs(ctx)
+func (p *program) keptInputs(ctx context.Context) (map[string]bool, error) {
+	kept, err := p.session.Ledger.KeptInputs(ctx)
 	names := map[string]bool{}
 	for _, path := range kept {
 		names[filepath.Base(path)] = true
@@ -497,23 +497,23 @@ const minOrphanAge = time.Hour
 // removeInputs calls drop, which changes the ledger, and removes the copies of sheets that no run has any more after it. It also removes
 // those that no run ever had, because a run, or a purge, was killed; but not where the state folder has another ledger too: they may be of
 // its runs.
-func (l *ledgerSession) removeInputs(ctx context.Context, drop func() error) (gone removedJSON, err error) {
-	shared, err := l.sharesFolder()
+func (p *program) removeInputs(ctx context.Context, drop func() error) (gone removedJSON, err error) {
+	shared, err := p.session.Place.SharesFolder()
 	if err != nil {
 		return gone, err
 	}
-	kept, err := l.keptInputs(ctx)
+	kept, err := p.keptInputs(ctx)
 	if err == nil {
 		err = drop()
 	}
 	if err != nil {
 		return gone, err
 	}
-	still, err := l.keptInputs(ctx)
+	still, err := p.keptInputs(ctx)
 	if err != nil {
 		return gone, err
 	}
-	folder := load.InputsFolder(l.session.State)
+	folder := load.InputsFolder(p.session.State)
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return gone, err

@@ -40,17 +40,16 @@ func (p *program) link(c *cli.Context) error {
 	if err := p.openTrace(); err != nil {
 		return err
 	}
-	l, err := p.openLedger((*ledgerSession).openAndReplay)
-	if err != nil {
+	if err := p.openLedger(p.openAndReplay); err != nil {
 		return err
 	}
-	if _, _, err := l.scopes(ctx); err != nil { // a base url that has changed is about the command, not about a key
+	if _, _, err := p.session.LedgerScopes(ctx); err != nil { // a base url that has changed is about the command, not about a key
 		return err
 	}
 	var found problem.List
 	var links []wantedLink
 	for i, key := range c.Args().Slice() {
-		link, err := l.findLink(ctx, i+1, key)
+		link, err := p.findLink(ctx, i+1, key)
 		if err := found.Collect(err); err != nil {
 			return err
 		}
@@ -59,15 +58,15 @@ func (p *program) link(c *cli.Context) error {
 	if err := found.Err(); err != nil {
 		return err
 	}
-	connection := p.connection(l.run)
-	connection.Share = l.share
-	if err := l.session.Connect(ctx, apiclient.V2, connection); err != nil {
+	connection := p.connection(p.run)
+	connection.Shared = true
+	if err := p.session.Connect(ctx, apiclient.V2, connection); err != nil {
 		return err
 	}
 	for i, link := range links {
 		err := ctx.Err()
 		if err == nil {
-			err = p.freshLink(ctx, l, i+1, link)
+			err = p.freshLink(ctx, i+1, link)
 		}
 		if err == nil {
 			continue
@@ -87,8 +86,8 @@ type wantedLink struct {
 }
 
 // findLink returns the newest link of the client with a key. Problems name the key by its number, because its text is personal data.
-func (l *ledgerSession) findLink(ctx context.Context, number int, key string) (link wantedLink, err error) {
-	owners, err := l.oneClient(ctx, key)
+func (p *program) findLink(ctx context.Context, number int, key string) (link wantedLink, err error) {
+	owners, err := p.oneClient(ctx, key)
 	if err != nil {
 		if p, ok := err.(problem.Problem); ok {
 			p.Message = fmt.Sprintf("key %d: %s", number, p.Message)
@@ -102,7 +101,7 @@ func (l *ledgerSession) findLink(ctx context.Context, number int, key string) (l
 			return link, problem.New("no-links", "key %d is a client of version 1, which has no magic links: its redirect url comes with the creation of a client", number).
 				Hinted("the results workbook has it")
 		}
-		steps, err := l.ledger.StepsOfClient(ctx, owner)
+		steps, err := p.session.Ledger.StepsOfClient(ctx, owner)
 		if err != nil {
 			return link, err
 		}
@@ -118,26 +117,26 @@ func (l *ledgerSession) findLink(ctx context.Context, number int, key string) (l
 	}
 	if link.clientID == "" || link.step.Step == "" {
 		return link, problem.New("link-waits", "the client of key %d has no link yet: the first link is the last step of a client's plan; nothing was sent", number).
-			Hinted("%s decides what is uncertain; then run the sheet again: it sends what is missing, and then the link", l.commandFor("settle"))
+			Hinted("%s decides what is uncertain; then run the sheet again: it sends what is missing, and then the link", p.commandFor("settle"))
 	}
 	return link, nil
 }
 
 // freshLink asks for a link once, without a retry, and prints it when its outcome is recorded. The step stays done, and keeps its url until
 // there is a new one. An error means that no other request can succeed either.
-func (p *program) freshLink(ctx context.Context, l *ledgerSession, number int, link wantedLink) error {
-	event := ledger.Event{StepID: link.step, To: ledger.Done, At: time.Now().UTC(), Run: l.run, Kind: ledger.KindLink,
+func (p *program) freshLink(ctx context.Context, number int, link wantedLink) error {
+	event := ledger.Event{StepID: link.step, To: ledger.Done, At: time.Now().UTC(), Run: p.run, Kind: ledger.KindLink,
 		Via: ledger.ViaByHand, Reason: "you asked for a fresh link"}
-	if err := l.ledger.Append(event); err != nil {
+	if err := p.session.Ledger.Append(event); err != nil {
 		return err
 	}
-	service := l.session.Client
+	service := p.session.Client
 	v := service.Create(ctx, service.Routes().CreateLink(link.clientID, service.LinkBody()))
 	created := v.Effect == apiclient.Created
 	var unread error
 	if created { // checked even when the command is being stopped: a url of another client must not be handed out
 		var taken bool
-		_, taken, unread = l.ledger.StepWithID(context.Background(), ledger.Event{StepID: link.step, Kind: ledger.KindLink, ID: v.ID, URL: v.URL})
+		_, taken, unread = p.session.Ledger.StepWithID(context.Background(), ledger.Event{StepID: link.step, Kind: ledger.KindLink, ID: v.ID, URL: v.URL})
 		if created = !taken && unread == nil; taken {
 			v.Reason = "the service gave it a link that another client has"
 			v.Hint = "If a wire pointer of the environment leads to the wrong place, correct it and run again: the answers are kept, and read again."
@@ -157,7 +156,7 @@ func (p *program) freshLink(ctx context.Context, l *ledgerSession, number int, l
 	if created || v.Status/100 == 2 { // the whole answer is kept, to be read again after a pointer is corrected; else the earlier one stays
 		event.Via, event.Status, event.Answer = ledger.ViaAnswer, v.Status, v.Answer
 	}
-	if err := errors.Join(unread, l.ledger.Append(event)); err != nil {
+	if err := errors.Join(unread, p.session.Ledger.Append(event)); err != nil {
 		return err
 	}
 	p.counts.Add(outcome)

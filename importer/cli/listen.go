@@ -32,19 +32,18 @@ func (p *program) listenCommand() *cli.Command {
 }
 
 func (p *program) listen(ctx context.Context, addr string) error {
-	l, err := p.openEnvironment(p.where)
-	if err != nil {
+	if err := p.openEnvironment(); err != nil {
 		return err
 	}
-	hook, err := l.session.Env.Webhook(ctx)
+	hook, err := p.session.Env.Webhook(ctx)
 	if err != nil {
 		return err
 	}
 	if hook == nil {
-		return problem.New("no-webhook", "the environment “%s” does not describe a webhook", l.session.Env.Name).
+		return problem.New("no-webhook", "the environment “%s” does not describe a webhook", p.session.Env.Name).
 			Hinted("add “webhook” under “tracking” of the environment; docs/tracking.md has examples")
 	}
-	hook.Keep = l.inbox().Add
+	hook.Keep = p.inbox().Add
 	hook.Log = func(status, events int, refused string) { // what became of a request, without what it says
 		text := fmt.Sprintf("events received: %d", events)
 		if refused != "" {
@@ -60,11 +59,11 @@ func (p *program) listen(ctx context.Context, addr string) error {
 	if at, ok := listener.Addr().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
 		fmt.Fprintln(p.Err, "claimsheet: other machines can reach this address, and requests are not encrypted: put a web server with TLS before it")
 	}
-	fmt.Fprintf(p.Err, "receiving events for the environment “%s”; stop it with Ctrl-C\n", l.session.Env.Name)
+	fmt.Fprintf(p.Err, "receiving events for the environment “%s”; stop it with Ctrl-C\n", p.session.Env.Name)
 	return serve.Until(ctx, listener, hook)
 }
 
 // inbox is where events wait for the ledger.
-func (l *ledgerSession) inbox() tracking.Inbox {
-	return tracking.Inbox(load.TrackingFolder(l.session.State, l.session.Env.Name))
+func (p *program) inbox() tracking.Inbox {
+	return tracking.Inbox(load.TrackingFolder(p.session.State, p.session.Env.Name))
 }

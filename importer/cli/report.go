@@ -3,9 +3,11 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -17,9 +19,11 @@ import (
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/spool"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -50,29 +54,28 @@ func (p *program) report(c *cli.Context, out string) error {
 	if err != nil {
 		return err
 	}
-	l, err := p.openLedger((*ledgerSession).openSharedAndReplay)
+	if err := p.openLedger(p.openSharedAndReplay); err != nil {
+		return err
+	}
+	run, err := p.findRun(ctx, c.Args().First())
 	if err != nil {
 		return err
 	}
-	run, err := l.findRun(ctx, c.Args().First())
-	if err != nil {
-		return err
-	}
-	book, err := l.project(ctx, run, password)
+	book, err := p.project(ctx, run, password)
 	if err != nil {
 		return err
 	}
 	binding := workbook.FromProperties("", book.Binding)
 	if out == "" {
-		if out, err = l.usualOutput(ctx, run, binding.Input); err != nil {
+		if out, err = p.usualOutput(ctx, run, binding.Input); err != nil {
 			return err
 		}
 	}
-	place, err := placement(ctx, l.ledger, out, false)
+	place, err := placement(ctx, p.session.Ledger, out, false)
 	if err != nil {
 		return err
 	}
-	if err := l.markOlder(ctx, run, binding, out); err != nil {
+	if err := p.markOlder(ctx, run, binding, out); err != nil {
 		return err
 	}
 	book.Binding = binding.Properties()
@@ -81,9 +84,9 @@ func (p *program) report(c *cli.Context, out string) error {
 		return err
 	}
 	if written.Aside != "" {
-		console.PrintProblems(p.Err, problem.List{workbookKept(out, written.Aside, l.commandFor("rerun", written.Aside))})
+		console.PrintProblems(p.Err, problem.List{workbookKept(out, written.Aside, p.commandFor("rerun", written.Aside))})
 	}
-	if err := l.ledger.NoteOutput(run.ID, safefile.Absolute(written.Path), written.Digest); err != nil {
+	if err := p.session.Ledger.NoteOutput(run.ID, safefile.Absolute(written.Path), written.Digest); err != nil {
 		return err
 	}
 	fmt.Fprintf(p.Out, "%s: the results of run %s of %s\n", problem.OneLine(written.Path), run.ID, moment(run.Started))
@@ -91,9 +94,9 @@ func (p *program) report(c *cli.Context, out string) error {
 }
 
 // usualOutput returns where the run wrote its workbook, or would have. It fails when another run has written a workbook there since.
-func (l *ledgerSession) usualOutput(ctx context.Context, run ledger.Run, input string) (string, error) {
+func (p *program) usualOutput(ctx context.Context, run ledger.Run, input string) (string, error) {
 	path := cmp.Or(run.Output, strings.TrimSuffix(input, filepath.Ext(input))+".results.xlsx")
-	by, _, known, err := l.ledger.OutputOf(ctx, path)
+	by, _, known, err := p.session.Ledger.OutputOf(ctx, path)
 	if known && by != run.ID {
 		err = problem.At(problem.Where{File: path}, "output-of-another-run", "this file has the results of another run, %s", by).
 			Hinted("name another file with -o")
@@ -105,8 +108,8 @@ func (l *ledgerSession) usualOutput(ctx context.Context, run ledger.Run, input s
 func moment(at time.Time) string { return at.Local().Format(time.DateTime) }
 
 // findRun returns the run whose id begins with prefix; the latest for "".
-func (l *ledgerSession) findRun(ctx context.Context, prefix string) (ledger.Run, error) {
-	runs, err := l.runs(ctx)
+func (p *program) findRun(ctx context.Context, prefix string) (ledger.Run, error) {
+	runs, err := p.runs(ctx)
 	if err != nil {
 		return ledger.Run{}, err
 	}
@@ -118,33 +121,33 @@ func (l *ledgerSession) findRun(ctx context.Context, prefix string) (ledger.Run,
 	}
 	switch {
 	case len(runs) == 0:
-		return ledger.Run{}, l.noRun()
+		return ledger.Run{}, p.noRun()
 	case len(found) == 0:
-		return ledger.Run{}, problem.New("unknown-run", "no run in the environment “%s” has an id that begins with “%s”", l.session.Env.Name, problem.OneLine(prefix)).
-			Hinted("%s lists the runs", l.commandFor("history"))
+		return ledger.Run{}, problem.New("unknown-run", "no run in the environment “%s” has an id that begins with “%s”", p.session.Env.Name, problem.OneLine(prefix)).
+			Hinted("%s lists the runs", p.commandFor("history"))
 	case len(found) > 1 && prefix != "":
 		return ledger.Run{}, problem.New("ambiguous-run", "%d runs have ids that begin with “%s”", len(found), problem.OneLine(prefix)).
-			Hinted("write more of the id; %s lists the runs", l.commandFor("history"))
+			Hinted("write more of the id; %s lists the runs", p.commandFor("history"))
 	}
 	return found[0], nil
 }
 
 // project plans the kept copy of the run's sheet, which must be what the run read, again with the mapping and the templates of then, and
 // lays the plans beside what the ledger knows now. Requests and seconds are those of the run, the counts are of now.
-func (l *ledgerSession) project(ctx context.Context, run ledger.Run, password string) (book reports.Workbook, err error) {
+func (p *program) project(ctx context.Context, run ledger.Run, password string) (book reports.Workbook, err error) {
 	s, err := readSummary(run.Summary)
 	switch {
 	case err != nil:
 		return book, err
 	case run.KeptInput == "" || s.Kept == nil:
 		return book, problem.New("input-purged", "the input of run %s of %s was purged, or never here, so its workbook cannot be written again", run.ID, moment(run.Started)).
-			Hinted("what is known of a client: %s", l.commandFor("history", "CLIENT-KEY"))
+			Hinted("what is known of a client: %s", p.commandFor("history", "CLIENT-KEY"))
 	}
 	m, found := mapping.Parse(run.MappingFile, []byte(s.Kept.Mapping))
 	if len(found) > 0 {
 		return book, found.Err()
 	}
-	path := filepath.Join(load.InputsFolder(l.session.State), filepath.Base(run.KeptInput))
+	path := filepath.Join(load.InputsFolder(p.session.State), filepath.Base(run.KeptInput))
 	digest, err := safefile.Digest(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return book, safefile.Unreadable(path, err)
@@ -158,21 +161,21 @@ func (l *ledgerSession) project(ctx context.Context, run ledger.Run, password st
 		preview.File = filepath.Base(run.Output)
 	}
 	then, err := load.Reopen(m, &load.Source{Path: path, Given: run.Input, Password: password}, preview.At, s.Kept.Service, s.Kept.Date)
-	l.closers = append(l.closers, then.Close)
+	p.closers = append(p.closers, then.Close)
 	if err != nil {
 		return book, err
 	}
 	preview.Own = then.Sources[0].AddedColumns()
-	draft, err := spool.NewResults(l.session.State)
+	draft, err := spool.NewResults(p.session.State)
 	if err != nil {
 		return book, err
 	}
-	l.closers = append(l.closers, func() { _ = draft.Close() })
-	rows, survey, err := then.Survey(ctx, l.session.State, false, preview.Note)
+	p.closers = append(p.closers, func() { _ = draft.Close() })
+	rows, survey, err := then.Survey(ctx, p.session.State, false, preview.Note)
 	if err != nil {
 		return book, err
 	}
-	job := &importer.Job{Runs: []string{run.ID}, Environment: run.Environment, Binding: then.Binding, Ledger: l.ledger,
+	job := &importer.Job{Runs: []string{run.ID}, Environment: run.Environment, Binding: then.Binding, Ledger: p.session.Ledger,
 		Drafts: []*spool.Results{draft}, Groups: survey.Groups, Limit: s.Kept.Limit, SimilarKeys: s.Kept.SimilarKeys}
 	now, problems, err := job.Project(ctx, survey.Plans(then.Binding, rows))
 	if err != nil {
@@ -188,11 +191,11 @@ func (l *ledgerSession) project(ctx context.Context, run ledger.Run, password st
 
 // markOlder marks the workbook that goes to path as older than the run that began after its run. What a restored ledger does not know of
 // that is in the mark of an earlier writing of the workbook.
-func (l *ledgerSession) markOlder(ctx context.Context, run ledger.Run, binding *workbook.Binding, path string) error {
+func (p *program) markOlder(ctx context.Context, run ledger.Run, binding *workbook.Binding, path string) error {
 	for _, place := range []string{path, run.Output} {
 		b, err := workbook.Find(place)
 		if err != nil {
-			console.PrintProblems(l.Err, problem.List{problem.At(problem.Where{File: place}, "not-marked",
+			console.PrintProblems(p.Err, problem.List{problem.At(problem.Where{File: place}, "not-marked",
 				"cannot be read: %v; if it says that a later run began, the new workbook does not", problem.Cause(err)).
 				Hinted("it must not be used alone to bring a lost ledger back")})
 		}
@@ -203,7 +206,85 @@ func (l *ledgerSession) markOlder(ctx context.Context, run ledger.Run, binding *
 	if binding.NextRun != "" {
 		return nil
 	}
-	next, _, err := l.ledger.RunAfter(ctx, run)
+	next, _, err := p.session.Ledger.RunAfter(ctx, run)
 	binding.NextRun, binding.NextResults = next.ID, next.Output
 	return err
+}
+
+// workbookOf returns a workbook with the results of a draft, without a sheet.
+func workbookOf(m *mapping.Mapping, draft *spool.Results) reports.Workbook {
+	b := reports.Workbook{ClientIDHeader: cell.ContactIDHeader, Contacts: len(m.Contacts) > 0, Rows: draft.Rows(), Steps: draft.Steps()}
+	if m.V1() {
+		b.ClientIDHeader = cell.ClientIDHeader
+	}
+	return b
+}
+
+// problemsOf returns the problems of one of the run's sheets, without the file in their places: they are shown in its own workbook.
+func problemsOf(table int, all problem.List) problem.List {
+	var own problem.List
+	for _, p := range all {
+		if p.Where.Table == table {
+			p.Where.File = ""
+			own = append(own, p)
+		}
+	}
+	return own
+}
+
+// workbookKept says where an edited workbook is kept; again is the command that uses its corrections.
+func workbookKept(path, aside, again string) problem.Problem {
+	return problem.At(problem.Where{File: path}, "output-edited", "is not as the last run wrote it; the file that was here is kept as %s", aside).
+		Hinted("its corrections are not in the new workbook; to use them: %s", again)
+}
+
+// keptRun is what is kept of a run besides its input: all that claimsheet report needs to show what has become of it. It is JSON, and holds
+// nothing personal.
+type keptRun struct {
+	Mapping     string           // the content of the mapping file, whose path is Binding's
+	Service     *mapping.Service // what the mapping was bound to, with the templates that it uses
+	Date        string           // of the run, as {run.date}
+	Limit       int              // of --limit
+	SimilarKeys bool             // of --accept similar-key
+	Facts       []reports.Fact
+	Binding     map[string]string
+	Notice      string
+}
+
+// runSummary is a run's summary as the ledger keeps it.
+type runSummary struct {
+	result.Summary
+	Kept *keptRun `json:"kept,omitempty"` // nil for a run that is known only from a results workbook
+}
+
+// readSummary reads what the ledger has about a run's end; the zero runSummary for a run of which it has nothing.
+func readSummary(text []byte) (s runSummary, err error) {
+	if len(text) == 0 {
+		return s, nil
+	}
+	if err := json.Unmarshal(text, &s); err != nil {
+		return s, fmt.Errorf("the summary of a run in the ledger cannot be read: %w", err)
+	}
+	return s, nil
+}
+
+// placement decides where a workbook goes, and refuses a place that cannot be written to.
+func placement(ctx context.Context, l *ledger.Ledger, path string, dryRun bool) (place reports.Placement, err error) {
+	_, digest, _, err := l.OutputOf(ctx, safefile.Absolute(path))
+	if err == nil {
+		place, err = reports.Target(path, dryRun, digest, time.Now())
+	}
+	if strings.EqualFold(filepath.Ext(path), ".csv") {
+		err = problem.At(problem.Where{File: path}, "usage", "results are always a workbook").Hinted("let the name given with -o end in .xlsx")
+	}
+	if err != nil {
+		return place, err
+	}
+	folder := filepath.Dir(path)
+	trial, err := os.MkdirTemp(folder, ".claimsheet-*") // a workbook is written beside its place first
+	if err != nil {
+		return place, problem.At(problem.Where{File: path}, "output-no-access", "the folder %s cannot be written to: %v", folder, errors.Unwrap(err)).
+			Hinted("let this user write to it, or choose another folder with -o")
+	}
+	return place, os.Remove(trial)
 }

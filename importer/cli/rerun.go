@@ -64,15 +64,13 @@ func (o *runOptions) fromLedger(ctx context.Context, envGiven bool) error {
 	if o.where.Mapping == "" && o.where.Environments == "" && o.where.State == "" {
 		state = load.StatePath(usualMapping, "", "") // in the working directory
 	}
-	places := []ledgerPlace{{folder: state}, {folder: load.SandboxFolder(state)}}
-	where := withUsualMapping(o.where)
-	if s, err := load.OpenEnvironment(where); err == nil { // else the environment may be the one of the run
-		place, err := placeOfLedger(ctx, where, s.Env, s.State)
-		if err != nil {
+	places := []load.LedgerPlace{{Folder: state}, {Folder: load.SandboxFolder(state)}}
+	if s, err := load.OpenEnvironment(withUsualMapping(o.where)); err == nil && s.State != "" { // else the environment may be the one of the run
+		if err := s.Locate(ctx); err != nil {
 			return err
 		}
-		if place.server != nil {
-			places = slices.Insert(places, 0, place)
+		if s.Place.Server != nil {
+			places = slices.Insert(places, 0, s.Place)
 		}
 	}
 	book, at := o.workbook, problem.Where{File: o.workbook.Path}
@@ -105,14 +103,14 @@ func (o *runOptions) fromLedger(ctx context.Context, envGiven bool) error {
 }
 
 // recordedRun returns a run of the ledger at a place.
-func recordedRun(ctx context.Context, place ledgerPlace, id string) (run ledger.Run, known bool, err error) {
-	if there, err := place.exists(ctx); err != nil || !there || id == "" {
+func recordedRun(ctx context.Context, place load.LedgerPlace, id string) (run ledger.Run, known bool, err error) {
+	if there, err := place.Exists(ctx); err != nil || !there || id == "" {
 		return ledger.Run{}, false, err
 	}
-	if err := load.CheckState(place.folder); err != nil {
+	if err := load.CheckState(place.Folder); err != nil {
 		return ledger.Run{}, false, err
 	}
-	records, err := place.openReadOnly(ctx)
+	records, err := place.OpenReadOnly(ctx)
 	if err != nil {
 		return ledger.Run{}, false, err
 	}
@@ -127,36 +125,36 @@ func (r *importRun) compareWorkbook(ctx context.Context) error {
 	if book == nil {
 		return nil
 	}
-	c := &rerun.Comparison{Ledger: r.ledger.ledger, Environment: r.scope, Binding: r.session.Binding,
+	c := &rerun.Comparison{Ledger: r.session.Ledger, Environment: r.scope, Binding: r.session.Binding,
 		ActivityIDs: r.session.Env.Wire.ActivityID != "", NewIdentity: o.accept["new-identity"]}
 	at := problem.Where{File: book.Path}
-	began, ended, err := r.ledger.knownRun(ctx, book.Run)
+	began, ended, err := r.knownRun(ctx, book.Run)
 	if err != nil {
 		return err
 	}
 	if book.Dropped && !ended {
 		return problem.At(at, "properties-lost",
-			"the program that saved this workbook dropped its document properties, and the ledger %s does not know its run: a later run may have created more", r.ledger).
+			"the program that saved this workbook dropped its document properties, and the ledger %s does not know its run: a later run may have created more", r.session.Place).
 			Hinted("correct the sheet that it was made from and run that; or give a results workbook that has its properties, such as a copy from a backup")
 	}
 	if err := c.CheckSteps(ctx, workbook.Steps(r.session.Sources[0].Open), ended); err != nil {
 		return err
 	}
-	if _, err := os.Stat(book.Ledger); !began && err == nil && book.Ledger != safefile.Absolute(r.ledger.String()) {
-		return problem.At(at, "other-ledger", "the workbook belongs to the ledger %s; this run would use %s, which does not know it", book.Ledger, r.ledger).
+	if _, err := os.Stat(book.Ledger); !began && err == nil && book.Ledger != safefile.Absolute(r.session.Place.String()) {
+		return problem.At(at, "other-ledger", "the workbook belongs to the ledger %s; this run would use %s, which does not know it", book.Ledger, r.session.Place).
 			Hinted("give --state with the folder of earlier runs, or the mapping and the environments file that belong to it")
 	}
 	switch {
 	case (!ended || c.Missing() > 0) && !c.Complete(book.Steps):
 		return problem.At(at, "steps-missing",
 			"lines of the workbook's sheet Steps are gone, and the ledger does not know what they said: what is done could be done again").
-			Hinted("give the copy that was kept of the workbook, or bring the ledger back: %s", r.ledger)
+			Hinted("give the copy that was kept of the workbook, or bring the ledger back: %s", r.session.Place)
 	case o.dryRun && c.Missing()+c.Decisions() > 0:
-		return &cannotRun{problem.New("dry-run-ledger", "a dry run changes nothing, and the ledger must learn %d steps from the workbook first", c.Missing()+c.Decisions()).
-			Hinted("leave --dry-run out: decisions in the sheet Steps are recorded then, and you are asked before steps are taken over")}
+		return load.Refuse(problem.New("dry-run-ledger", "a dry run changes nothing, and the ledger must learn %d steps from the workbook first", c.Missing()+c.Decisions()).
+			Hinted("leave --dry-run out: decisions in the sheet Steps are recorded then, and you are asked before steps are taken over"))
 	case c.Missing() > 0:
 		question := fmt.Sprintf("The ledger %s does not know %d steps that the workbook shows as done or undecided.\n"+
-			"Take them over from the workbook, so that they are not sent again?", r.ledger, c.Missing())
+			"Take them over from the workbook, so that they are not sent again?", r.session.Place, c.Missing())
 		if err := r.agree(ctx, o.yes, question, "nothing was sent: the ledger does not know what the workbook shows as done",
 			"bring the ledger back, or take the ids from the workbook: "+reports.CommandLine(slices.Insert(o.words(), 2, "--yes"))); err != nil {
 			return err
@@ -183,7 +181,7 @@ func (r *importRun) compareWorkbook(ctx context.Context) error {
 // workbook must not name the files that are read the next time.
 func (r *importRun) recordBookRun(ctx context.Context) error {
 	b, m := r.options.workbook, r.session.Mapping
-	began, ended, err := r.ledger.knownRun(ctx, b.Run)
+	began, ended, err := r.knownRun(ctx, b.Run)
 	if err != nil || b.Run == "" || ended {
 		return err
 	}
@@ -195,7 +193,7 @@ func (r *importRun) recordBookRun(ctx context.Context) error {
 		Mapping: m.Name.Text, MappingFile: m.File, MappingDigest: m.Digest,
 		Input: b.Input, InputDigest: b.InputDigest, Started: at, Finished: at}
 	if began {
-		return r.ledger.ledger.FinishRun(run)
+		return r.session.Ledger.FinishRun(run)
 	}
-	return r.ledger.ledger.StartRun(run)
+	return r.session.Ledger.StartRun(run)
 }

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -132,6 +133,7 @@ func (p *program) begin(c *cli.Context, o *runOptions, noSheet, example string) 
 	if o.accept, err = acceptedGuards(c.StringSlice("accept")); err != nil {
 		return err
 	}
+	o.where.NewLedger = o.accept["ledger-missing"]
 	if o.maxFailures, err = parseMaxFailures(o.failures); err != nil {
 		return err
 	}
@@ -140,6 +142,22 @@ func (p *program) begin(c *cli.Context, o *runOptions, noSheet, example string) 
 		return err
 	}
 	return p.openTrace()
+}
+
+// parseMaxFailures reads --max-failures, "" for the default.
+func parseMaxFailures(text string) (importer.MaxFailures, error) {
+	if text == "" {
+		return importer.DefaultMaxFailures, nil
+	}
+	share, isShare := strings.CutSuffix(text, "%")
+	if percent, err := strconv.ParseFloat(share, 64); isShare && err == nil && percent > 0 && percent <= 100 {
+		return importer.MaxFailures{Percent: percent}, nil
+	}
+	if count, err := strconv.Atoi(text); err == nil && count >= 0 {
+		return importer.MaxFailures{Count: count}, nil
+	}
+	return importer.MaxFailures{}, problem.New("usage", "--max-failures takes a number such as 10 or a share such as 5%%").
+		Hinted("leave it out to have 20%%")
 }
 
 // isOfRerun reports whether path is the workbook that a rerun is given.
@@ -208,10 +226,8 @@ type importRun struct {
 	started time.Time
 
 	// Set by load.
-	session *load.Session
-	ledger  *ledgerSession
-	scope   string // the ledger's name for the environment
-	sheets  []*sheetRun
+	scope  string // the ledger's name for the environment
+	sheets []*sheetRun
 	// Set by surveySheets.
 	rows   *spool.Rows // of all sheets
 	survey *importer.Survey
@@ -234,6 +250,7 @@ type sheetRun struct {
 
 // importSheets is the way from sheet to workbook. Nothing is sent before execute.
 func (p *program) importSheets(ctx context.Context, o runOptions) error {
+	p.where = o.where
 	r := &importRun{program: p, started: time.Now(), options: o}
 	for _, phase := range []func(context.Context) error{r.load, r.surveySheets, r.guard, r.execute, r.report} {
 		if err := phase(ctx); err != nil {
@@ -248,30 +265,31 @@ func (r *importRun) load(ctx context.Context) (err error) {
 	if err := r.open(ctx); err != nil {
 		return err
 	}
-	open := r.ledger.openForWriting
-	if r.options.dryRun {
-		open = r.ledger.openForReading
+	o := r.options
+	if o.workers {
+		err = r.needsDatabase()
 	}
-	if r.options.workers {
-		err = r.ledger.needsDatabase()
-	}
-	if err == nil {
-		err = open()
+	switch {
+	case err != nil:
+	case o.dryRun:
+		err = r.session.OpenForReading()
+	default:
+		err = r.session.OpenForWriting(true, hooks.silence)
 	}
 	if err != nil {
 		return err
 	}
-	if r.scope, err = r.ledger.settleScope(ctx, r.options.dryRun); err != nil {
+	if r.scope, err = r.session.SettleScope(ctx, o.accept["same-service"], o.accept["new-service"], o.dryRun); err != nil {
 		return err
 	}
-	if book := r.options.workbook; book != nil {
+	if book := o.workbook; book != nil {
 		if err := book.CheckEnvironment(r.session.Env.Name, r.scope); err != nil {
 			return err
 		}
 	}
 	for _, s := range r.sheets {
 		s.record.Environment = r.scope
-		if _, err := placement(ctx, r.ledger.ledger, s.output, r.options.dryRun); err != nil {
+		if _, err := placement(ctx, r.session.Ledger, s.output, o.dryRun); err != nil {
 			return err
 		}
 	}
@@ -289,16 +307,8 @@ func (r *importRun) open(ctx context.Context) (err error) {
 			copied = append(copied, s.preview.At)
 		}
 	}
-	r.ledger = &ledgerSession{program: r.program, where: o.where, run: r.run, accept: o.accept, shared: true}
 	connection := r.connection(r.run)
-	connection.ReadOnly, connection.Concurrency, connection.Rate = o.dryRun, o.concurrency, o.rate
-	connection.Share = func(ctx context.Context, s *load.Session) (load.Limiter, error) {
-		r.ledger.session = s
-		if err := r.ledger.locate(ctx); err != nil {
-			return nil, err
-		}
-		return r.ledger.share(ctx, s)
-	}
+	connection.ReadOnly, connection.Concurrency, connection.Rate, connection.Shared = o.dryRun, o.concurrency, o.rate, true
 	r.session, err = load.Open(ctx, load.Options{
 		Where: o.where, Sheets: o.sheets, Workbook: o.workbook, Password: o.password,
 		NeedEnvironment: true, KeepInputs: !o.dryRun, Copied: copied,
@@ -314,8 +324,7 @@ func (r *importRun) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	r.ledger.session = r.session
-	r.closers = append(r.closers, r.ledger.close)
+	r.closers = append(r.closers, r.session.Close, r.session.CloseLedger)
 	var found problem.List
 	var paths []string
 	takenBy := map[string]string{}
@@ -381,9 +390,9 @@ func (r *importRun) surveySheets(ctx context.Context) (err error) {
 	for _, sheet := range r.sheets {
 		console.PrintWarnings(r.Err, sheet.watch.Warnings())
 		if sheet.watch.Rows < o.minRows {
-			return &cannotRun{problem.At(problem.Where{File: sheet.source.Book}, "min-rows",
+			return load.Refuse(problem.At(problem.Where{File: sheet.source.Book}, "min-rows",
 				"rows in the sheet: %d, fewer than --min-rows %d: the export is broken", sheet.watch.Rows, o.minRows).
-				Hinted("nothing was sent; look at the export")}
+				Hinted("nothing was sent; look at the export"))
 		}
 	}
 	if err := found.Err(); err != nil {
@@ -401,7 +410,7 @@ func (r *importRun) surveySheets(ctx context.Context) (err error) {
 func (r *importRun) makeJob() error {
 	o, s := r.options, r.session
 	r.job = &importer.Job{
-		Environment: r.scope, Binding: s.Binding, Service: s.Client, Ledger: r.ledger.ledger, Concurrency: cmp.Or(o.concurrency, s.Env.Concurrency), Limit: o.limit,
+		Environment: r.scope, Binding: s.Binding, Service: s.Client, Ledger: r.session.Ledger, Concurrency: cmp.Or(o.concurrency, s.Env.Concurrency), Limit: o.limit,
 		NoLookup: o.noLookup, Groups: r.survey.Groups, MaxFailures: o.maxFailures,
 		NewLedger: o.accept["new-ledger"], SimilarKeys: o.accept["similar-key"],
 		LookAgain: r.pace.LookAgain, FirstWait: r.pace.AskAgain, Believable: r.pace.Believable, Clock: r.pace.Clock,
@@ -427,16 +436,16 @@ func (r *importRun) makeJob() error {
 // guard records the outcomes in the journal of an earlier run, refuses what must not be sent, and says what is new.
 func (r *importRun) guard(ctx context.Context) error {
 	if r.options.dryRun {
-		n, err := journal.Pending(r.ledger.journal())
+		n, err := journal.Pending(r.session.Place.Journal())
 		if err != nil {
-			return &cannotRun{err}
+			return load.Refuse(err)
 		}
 		if n > 0 {
-			return &cannotRun{problem.New("dry-run-journal", "a dry run changes nothing, and %d outcomes in the journal of an earlier run must be recorded in the ledger first", n).
-				Hinted("leave --dry-run out: the run records them before anything else; claimsheet settle records them, too, and sends nothing")}
+			return load.Refuse(problem.New("dry-run-journal", "a dry run changes nothing, and %d outcomes in the journal of an earlier run must be recorded in the ledger first", n).
+				Hinted("leave --dry-run out: the run records them before anything else; claimsheet settle records them, too, and sends nothing"))
 		}
 	} else {
-		if err := r.ledger.replayJournal(); err != nil {
+		if err := r.replayJournal(); err != nil {
 			return err
 		}
 		r.takeTracked(ctx)
@@ -479,8 +488,8 @@ func (r *importRun) execute(ctx context.Context) (err error) {
 	err = do(ctx, r.plans())
 	stop()
 	if errors.Is(err, importer.ErrLostLedger) {
-		return &cannotRun{problem.New("new-ledger", "%s", err).
-			Hinted("look for the state folder of earlier runs; or add --accept new-ledger if the ledger is new on purpose")}
+		return load.Refuse(problem.New("new-ledger", "%s", err).
+			Hinted("look for the state folder of earlier runs; or add --accept new-ledger if the ledger is new on purpose"))
 	}
 	if errors.Is(err, importer.ErrStopped) && !r.options.dryRun {
 		r.stopped = err
@@ -490,7 +499,7 @@ func (r *importRun) execute(ctx context.Context) (err error) {
 }
 
 func (r *importRun) recordStart(ctx context.Context) (err error) {
-	l := r.ledger.ledger
+	l := r.session.Ledger
 	for _, sheet := range r.sheets {
 		if sheet.record.Summary, err = json.Marshal(runSummary{Kept: r.keep(sheet)}); err != nil {
 			return err
@@ -512,7 +521,7 @@ func (r *importRun) recordStart(ctx context.Context) (err error) {
 	if err := l.ChangeDefinition(r.scope, r.session.Mapping.Name.Text, r.session.Binding.Definition); err != nil {
 		return err
 	}
-	if r.job.Journal, err = r.ledger.openJournal(); err != nil {
+	if r.job.Journal, err = r.openJournal(); err != nil {
 		return err
 	}
 	r.closers = append(r.closers, func() { _ = r.job.Journal.Close() })
@@ -522,7 +531,7 @@ func (r *importRun) recordStart(ctx context.Context) (err error) {
 // supersede marks a workbook of the mapping's latest run: with the ledger lost, it must not pass for the latest. One that cannot be marked
 // is a warning.
 func (r *importRun) supersede(ctx context.Context, path string) error {
-	by, last, _, err := r.ledger.ledger.OutputOf(ctx, path)
+	by, last, _, err := r.session.Ledger.OutputOf(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -539,7 +548,7 @@ func (r *importRun) supersede(ctx context.Context, path string) error {
 			if was != last {
 				return nil // it was edited, so it will be kept
 			}
-			return r.ledger.ledger.NoteOutput(by, path, digest)
+			return r.session.Ledger.NoteOutput(by, path, digest)
 		})
 	}
 	if err != nil {

@@ -71,11 +71,10 @@ func (p *program) settleCommand() *cli.Command {
 // settle lists what is uncertain, or records what the user decides; "" is no decision.
 func (p *program) settle(c *cli.Context, choice settle.Choice) error {
 	ctx := c.Context
-	l, err := p.openLedger((*ledgerSession).openSharedAndReplay)
-	if err != nil {
+	if err := p.openLedger(p.openSharedAndReplay); err != nil {
 		return err
 	}
-	scopes, _, err := l.scopes(ctx)
+	scopes, _, err := p.session.LedgerScopes(ctx)
 	if err != nil {
 		return err
 	}
@@ -83,17 +82,17 @@ func (p *program) settle(c *cli.Context, choice settle.Choice) error {
 	if choice == settle.Undo {
 		find = settle.Decided
 	}
-	candidates, err := find(ctx, l.ledger, scopes)
+	candidates, err := find(ctx, p.session.Ledger, scopes)
 	if err != nil {
 		return err
 	}
-	said := settleJSON{Environment: l.session.Env.Name, Decided: []decidedJSON{}}
+	said := settleJSON{Environment: p.session.Env.Name, Decided: []decidedJSON{}}
 	if choice == "" {
-		l.listDoubts(candidates)
+		p.listDoubts(candidates)
 		p.object = said.with(candidates)
 		return nil
 	}
-	about, value, err := l.namedSteps(ctx, choice, c.Args().Slice(), candidates)
+	about, value, err := p.namedSteps(ctx, choice, c.Args().Slice(), candidates)
 	if err != nil {
 		return err
 	}
@@ -101,7 +100,7 @@ func (p *program) settle(c *cli.Context, choice settle.Choice) error {
 	for _, step := range about {
 		settlements = append(settlements, settle.Settlement{Step: step.StepID, Decision: settle.Decision{Choice: choice, Value: value}})
 	}
-	settler := settle.Settler{Ledger: l.ledger, Run: l.run, ActivityIDs: l.session.Env.Wire.ActivityID != ""}
+	settler := settle.Settler{Ledger: p.session.Ledger, Run: p.run, ActivityIDs: p.session.Env.Wire.ActivityID != ""}
 	if err := settler.Settle(ctx, settlements...); err != nil {
 		return err
 	}
@@ -116,10 +115,10 @@ func (p *program) settle(c *cli.Context, choice settle.Choice) error {
 		}
 		fmt.Fprintf(p.Out, "%s: %s\n", problem.OneLine(step.StepID.Step), followUp)
 		if choice != settle.Undo {
-			fmt.Fprintf(p.Out, "   to undo it: %s\n", l.commandFor("settle", "--undo", problem.OneLine(step.Client+":"+step.StepID.Step)))
+			fmt.Fprintf(p.Out, "   to undo it: %s\n", p.commandFor("settle", "--undo", problem.OneLine(step.Client+":"+step.StepID.Step)))
 		}
 	}
-	left, err := settle.Uncertain(ctx, l.ledger, scopes)
+	left, err := settle.Uncertain(ctx, p.session.Ledger, scopes)
 	if err != nil {
 		return err
 	}
@@ -179,31 +178,31 @@ func stepsAre(n int, what string) string {
 }
 
 // listDoubts prints what is uncertain, which also sets the exit code.
-func (l *ledgerSession) listDoubts(doubts []settle.UncertainStep) {
+func (p *program) listDoubts(doubts []settle.UncertainStep) {
 	if len(doubts) == 0 {
-		fmt.Fprintln(l.Out, "nothing is uncertain")
+		fmt.Fprintln(p.Out, "nothing is uncertain")
 		return
 	}
 	who, look := "they", "each"
 	if len(doubts) == 1 {
 		who, look = "it", "it"
 	}
-	fmt.Fprintf(l.Out, "%s in the environment “%s”: %s may or may not have been created.\n", stepsAre(len(doubts), "uncertain"), l.session.Env.Name, who)
-	fmt.Fprintf(l.Out, "Look for %s in the service, then decide it with one of its command lines.\n", look)
+	fmt.Fprintf(p.Out, "%s in the environment “%s”: %s may or may not have been created.\n", stepsAre(len(doubts), "uncertain"), p.session.Env.Name, who)
+	fmt.Fprintf(p.Out, "Look for %s in the service, then decide it with one of its command lines.\n", look)
 	for _, doubt := range doubts {
-		l.counts.Add(result.Uncertain)
-		fmt.Fprintln(l.Out)
-		l.describe(doubt)
+		p.counts.Add(result.Uncertain)
+		fmt.Fprintln(p.Out)
+		p.describe(doubt)
 	}
 }
 
 // describe prints one uncertain step. Keys are the only personal data in it: without them the client to look for is not known.
-func (l *ledgerSession) describe(doubt settle.UncertainStep) {
+func (p *program) describe(doubt settle.UncertainStep) {
 	as := ""
 	if doubt.Entry != "" {
 		as = ", a contact “" + doubt.Entry + "”"
 	}
-	fmt.Fprintf(l.Out, "%d  %s of the client %s%s\n", doubt.Number, problem.OneLine(doubt.StepID.Step), problem.OneLine(doubt.Client), problem.OneLine(as))
+	fmt.Fprintf(p.Out, "%d  %s of the client %s%s\n", doubt.Number, problem.OneLine(doubt.StepID.Step), problem.OneLine(doubt.Client), problem.OneLine(as))
 	from := ""
 	if doubt.Mapping != "" {
 		from = "mapping " + doubt.Mapping + ", "
@@ -211,18 +210,18 @@ func (l *ledgerSession) describe(doubt settle.UncertainStep) {
 	if _, in := environment.ServiceOf(doubt.Environment); in != "" {
 		from += strings.TrimPrefix(in, " ") + ", "
 	}
-	fmt.Fprintf(l.Out, "   %ssince %s: %s\n", problem.OneLine(from), moment(doubt.At), problem.OneLine(whyUncertain(doubt)))
-	fmt.Fprintf(l.Out, "   %s\n", problem.OneLine(whatToLookFor(doubt)))
+	fmt.Fprintf(p.Out, "   %ssince %s: %s\n", problem.OneLine(from), moment(doubt.At), problem.OneLine(whyUncertain(doubt)))
+	fmt.Fprintf(p.Out, "   %s\n", problem.OneLine(whatToLookFor(doubt)))
 	number := fmt.Sprint(doubt.Number)
 	created := []string{"settle", "--created", "ID", number}
 	switch {
 	case doubt.Kind == ledger.KindLink:
 		created[2] = "URL"
-	case doubt.Kind == ledger.KindActivity && l.session.Env.Wire.ActivityID == "":
+	case doubt.Kind == ledger.KindActivity && p.session.Env.Wire.ActivityID == "":
 		created = []string{"settle", "--created", number}
 	}
 	for _, words := range [][]string{created, {"settle", "--not-created", number}, {"settle", "--give-up", number}} {
-		fmt.Fprintf(l.Out, "   %s\n", l.commandFor(words...))
+		fmt.Fprintf(p.Out, "   %s\n", p.commandFor(words...))
 	}
 }
 
@@ -264,7 +263,7 @@ func whatToLookFor(doubt settle.UncertainStep) string {
 
 // namedSteps reads the steps that a decision is about, and the id or url of what was created. Problems name words by their place, because
 // they may be e-mail addresses or redirect urls.
-func (l *ledgerSession) namedSteps(ctx context.Context, choice settle.Choice, words []string, candidates []settle.UncertainStep) (
+func (p *program) namedSteps(ctx context.Context, choice settle.Choice, words []string, candidates []settle.UncertainStep) (
 	about []settle.UncertainStep, value string, err error) {
 	var found problem.List
 	for i, word := range words {
@@ -272,7 +271,7 @@ func (l *ledgerSession) namedSteps(ctx context.Context, choice settle.Choice, wo
 		old := false // the number of an earlier list, which is never taken for an id
 		if number, err := strconv.ParseInt(word, 10, 64); err == nil {
 			name = "“" + word + "”"
-			if old, err = l.ledger.WasUncertain(ctx, number); err != nil {
+			if old, err = p.session.Ledger.WasUncertain(ctx, number); err != nil {
 				return nil, "", err
 			}
 		}
@@ -281,26 +280,26 @@ func (l *ledgerSession) namedSteps(ctx context.Context, choice settle.Choice, wo
 			about = append(about, named[0])
 		case len(named) > 1:
 			found = append(found, problem.New("ambiguous-step", "%s names %d steps", name, len(named)).
-				Hinted("use the number that %s shows, or write CLIENT-KEY:NAME", l.commandFor("settle")))
+				Hinted("use the number that %s shows, or write CLIENT-KEY:NAME", p.commandFor("settle")))
 		case choice == settle.Undo:
 			found = append(found, problem.New("not-decided",
-				"there is no decision to undo: %s is no decided step of the environment “%s”, or was sent since", name, l.session.Env.Name).
-				Hinted("write CLIENT-KEY:NAME, as the decision was printed; %s shows what happened", l.commandFor("history", "CLIENT-KEY")))
+				"there is no decision to undo: %s is no decided step of the environment “%s”, or was sent since", name, p.session.Env.Name).
+				Hinted("write CLIENT-KEY:NAME, as the decision was printed; %s shows what happened", p.commandFor("history", "CLIENT-KEY")))
 		case old:
 			found = append(found, problem.New("old-number", "the step with the number %s is no longer uncertain: it was decided or sent again since", word).
-				Hinted("%s lists what is uncertain now", l.commandFor("settle")))
+				Hinted("%s lists what is uncertain now", p.commandFor("settle")))
 		case choice == settle.WasCreated && value == "":
 			value = word
 		default:
-			found = append(found, problem.New("unknown-step", "%s is not an uncertain step of the environment “%s”", name, l.session.Env.Name).
-				Hinted("%s lists what is uncertain", l.commandFor("settle")))
+			found = append(found, problem.New("unknown-step", "%s is not an uncertain step of the environment “%s”", name, p.session.Env.Name).
+				Hinted("%s lists what is uncertain", p.commandFor("settle")))
 		}
 	}
 	switch {
 	case len(found) > 0:
 	case len(about) == 0:
 		found = append(found, problem.New("unknown-step", "no uncertain step is named: the word after the flags is not one; it can only be an id or url").
-			Hinted("%s lists what is uncertain", l.commandFor("settle")))
+			Hinted("%s lists what is uncertain", p.commandFor("settle")))
 	case value != "" && len(about) > 1:
 		found = append(found, problem.New("usage", "an id or url belongs to one step, and %d are named", len(about)).Hinted("decide one at a time"))
 	}

@@ -36,23 +36,22 @@ func (p *program) trackCommand() *cli.Command {
 }
 
 func (p *program) track(c *cli.Context) error {
-	l, err := p.openLedger((*ledgerSession).openSharedAndReplay)
-	if err != nil {
+	if err := p.openLedger(p.openSharedAndReplay); err != nil {
 		return err
 	}
-	if l.ledger.Path() == "" {
-		return l.noRun()
+	if p.session.Ledger.Path() == "" {
+		return p.noRun()
 	}
-	if !l.session.Env.Tracks() {
-		return problem.New("no-tracking", "the environment “%s” does not describe events", l.session.Env.Name).
+	if !p.session.Env.Tracks() {
+		return problem.New("no-tracking", "the environment “%s” does not describe events", p.session.Env.Name).
 			Hinted("add “tracking” to the environment; docs/tracking.md has examples")
 	}
 	// All problems of all exports first: then nothing of them is recorded.
-	events, err := l.readExports(c.StringSlice("import"), time.Now())
+	events, err := p.readExports(c.StringSlice("import"), time.Now())
 	if err != nil {
 		return err
 	}
-	n, err := l.takeEvents(c.Context, events)
+	n, err := p.takeEvents(c.Context, events)
 	if err != nil {
 		return err
 	}
@@ -81,10 +80,10 @@ func trackedInWords(n ledger.TrackedCounts) string {
 const mostUnreadable = 50
 
 // readExports reads the events of exports.
-func (l *ledgerSession) readExports(paths []string, received time.Time) (events []tracking.Event, err error) {
-	format := l.session.Env.Tracking.Export
+func (p *program) readExports(paths []string, received time.Time) (events []tracking.Event, err error) {
+	format := p.session.Env.Tracking.Export
 	if format == nil && len(paths) > 0 {
-		return nil, problem.New("no-export", "the environment “%s” does not describe exports", l.session.Env.Name).
+		return nil, problem.New("no-export", "the environment “%s” does not describe exports", p.session.Env.Name).
 			Hinted("add “export” under “tracking” of the environment; docs/tracking.md has examples")
 	}
 	var wrong problem.List
@@ -117,8 +116,8 @@ func (l *ledgerSession) readExports(paths []string, received time.Time) (events 
 }
 
 // takeEvents records events, and those of the inbox, in the ledger.
-func (l *ledgerSession) takeEvents(ctx context.Context, events []tracking.Event) (n ledger.TrackedCounts, err error) {
-	scopes, service, err := l.scopes(ctx)
+func (p *program) takeEvents(ctx context.Context, events []tracking.Event) (n ledger.TrackedCounts, err error) {
+	scopes, service, err := p.session.LedgerScopes(ctx)
 	if err != nil {
 		return n, err
 	}
@@ -132,14 +131,14 @@ func (l *ledgerSession) takeEvents(ctx context.Context, events []tracking.Event)
 			list[i] = ledger.Tracked{Key: e.Key, Kind: e.Kind, Status: e.Status, At: e.At, Received: e.Received,
 				ClientID: e.Client, ClaimID: e.Claim, ActivityID: e.Activity, Activity: e.Template}
 		}
-		again, err := l.ledger.AddTracked(service, list)
+		again, err := p.session.Ledger.AddTracked(service, list)
 		repeated += again
 		return err
 	}
 	if err = record(events); err == nil {
-		err = l.inbox().Take(record)
+		err = p.inbox().Take(record)
 	}
-	n, matching := l.ledger.MatchTracked(service, scopes, activityName) // also what was recorded before an error
+	n, matching := p.session.Ledger.MatchTracked(service, scopes, activityName) // also what was recorded before an error
 	n.Repeated = repeated
 	if err == nil {
 		err = matching
@@ -159,7 +158,7 @@ func (r *importRun) takeTracked(ctx context.Context) {
 	if !r.session.Env.Tracks() {
 		return
 	}
-	n, err := r.ledger.takeEvents(ctx, nil)
+	n, err := r.takeEvents(ctx, nil)
 	if err != nil && ctx.Err() == nil {
 		p, ok := err.(problem.Problem)
 		if !ok {

@@ -55,7 +55,7 @@ func (p *program) workerCommand() *cli.Command {
 func (p *program) work(ctx context.Context, concurrency int) error {
 	w := &worker{program: p, concurrency: concurrency}
 	for worked := false; ; worked = worked || w.broker != nil {
-		err := w.session(ctx)
+		err := w.oneSession(ctx)
 		switch {
 		case ctx.Err() != nil:
 			w.say("stopped; what was under way is recorded")
@@ -86,7 +86,6 @@ type worker struct {
 	*program
 	concurrency int
 
-	ledger  *ledgerSession
 	journal *journal.File
 	broker  *dispatch.Broker // nil until the session is open
 	ctx     context.Context
@@ -110,8 +109,8 @@ func (w *worker) say(format string, args ...any) {
 	fmt.Fprintln(w.Err, moment(time.Now()), fmt.Sprintf(format, args...))
 }
 
-// session works with one connection to the ledger.
-func (w *worker) session(ctx context.Context) error {
+// oneSession works with one connection to the ledger.
+func (w *worker) oneSession(ctx context.Context) error {
 	w.ctx, w.end = context.WithCancelCause(ctx)
 	defer w.end(nil)
 	w.runs, w.broker, w.journal = map[string]*workerRun{}, nil, nil
@@ -119,9 +118,9 @@ func (w *worker) session(ctx context.Context) error {
 	if err := w.open(ctx); err != nil {
 		return err
 	}
-	env := w.ledger.session.Env
+	env := w.session.Env
 	w.concurrency = cmp.Or(w.concurrency, env.Concurrency)
-	w.say("works for runs in the environment “%s” with %s", env.Name, w.ledger)
+	w.say("works for runs in the environment “%s” with %s", env.Name, w.session.Place)
 	var watching sync.WaitGroup
 	watching.Go(w.watch)
 	err := w.broker.Work(w.ctx, queueOf(env), importer.ClientsAtOnce(w.concurrency), riverLog{w.end}, w.carryOut)
@@ -132,20 +131,19 @@ func (w *worker) session(ctx context.Context) error {
 
 // open opens the ledger and records what an earlier session had to keep elsewhere.
 func (w *worker) open(ctx context.Context) (err error) {
-	if w.ledger, err = w.openEnvironment(w.where); err != nil {
+	if err = w.openEnvironment(); err != nil {
 		return err
 	}
-	l := w.ledger
-	if err = l.needsDatabase(); err != nil {
+	if err = w.needsDatabase(); err != nil {
 		return err
 	}
-	if err := l.openSharedAndReplay(); err != nil {
+	if err := w.openSharedAndReplay(); err != nil {
 		return err
 	}
-	if w.journal, err = l.openJournal(); err != nil {
+	if w.journal, err = w.openJournal(); err != nil {
 		return err
 	}
-	w.broker, err = dispatch.Open(ctx, *l.server, l.ledger)
+	w.broker, err = dispatch.Open(ctx, *w.session.Place.Server, w.session.Ledger)
 	return err
 }
 
@@ -164,7 +162,8 @@ func (w *worker) close() {
 		w.broker.Close()
 	}
 	_ = w.journal.Close() // what is in it was synced
-	w.ledger.close()
+	w.session.CloseLedger()
+	w.session.Close()
 }
 
 // watchEvery is how often a worker sees to its connection and to its runs.
@@ -175,10 +174,10 @@ const aliveFile = "worker.alive"
 
 // watch ends the session when the ledger's server is lost, and when the runs have ended or their coordinators are gone.
 func (w *worker) watch() {
-	alive := filepath.Join(w.ledger.session.State, aliveFile)
+	alive := filepath.Join(w.session.State, aliveFile)
 	elsewhere := map[string]bool{}
 	for tick := time.NewTicker(watchEvery); ; {
-		err := w.ledger.ledger.Flush()
+		err := w.session.Ledger.Flush()
 		if err == nil && w.ctx.Err() == nil {
 			_ = os.WriteFile(alive, []byte(moment(time.Now())+"\n"), 0o600) // a probe that sees none restarts the worker
 			err = w.checkRuns(elsewhere)
@@ -205,13 +204,13 @@ func (w *worker) checkRuns(elsewhere map[string]bool) error {
 	if err != nil {
 		return err
 	}
-	env := w.ledger.session.Env
+	env := w.session.Env
 	for id := range active {
-		run, known, err := w.ledger.ledger.Run(w.ctx, id)
+		run, known, err := w.session.Ledger.Run(w.ctx, id)
 		if err != nil || !known || elsewhere[id] || run.EnvironmentName != env.Name {
 			continue
 		}
-		here, _, err := w.ledger.service(w.ctx)
+		here, _, err := w.session.LedgerService(w.ctx)
 		if there, _ := environment.ServiceOf(run.Environment); err == nil && there != here {
 			elsewhere[id] = true
 			w.say("run %s: this worker cannot work for it: its environment “%s” is at %s, and this worker's base_url is %s", id, env.Name, there, here)
@@ -295,13 +294,12 @@ func (w *worker) joinRun(id string, r *workerRun) (err error) {
 		return err
 	}
 	connection := w.connection(id)
-	connection.Concurrency = w.concurrency
-	connection.Share = w.ledger.share
+	connection.Concurrency, connection.Shared = w.concurrency, true
 	if r.session, err = load.Join(w.ctx, w.where, connection, spec.Session); err != nil {
 		return err
 	}
 	job := &importer.Job{
-		Runs: spec.Runs, Environment: spec.Environment, Binding: r.session.Binding, Service: r.session.Client, Ledger: w.ledger.ledger, Journal: w.journal,
+		Runs: spec.Runs, Environment: spec.Environment, Binding: r.session.Binding, Service: r.session.Client, Ledger: w.session.Ledger, Journal: w.journal,
 		Concurrency: w.concurrency, MaxFailures: spec.MaxFailures, SimilarKeys: spec.SimilarKeys, Rules: w.broker.Run(id),
 		LookAgain: w.pace.LookAgain, FirstWait: w.pace.AskAgain, Believable: w.pace.Believable, Clock: w.pace.Clock,
 	}
@@ -329,11 +327,11 @@ func queueOf(env *environment.Environment) string {
 }
 
 // needsDatabase refuses a ledger in a file, which one process has for itself.
-func (l *ledgerSession) needsDatabase() error {
-	if l.server != nil {
+func (p *program) needsDatabase() error {
+	if p.session.Place.Server != nil {
 		return nil
 	}
-	return problem.New("workers-need-database", "the ledger of the environment “%s” is a file, and workers share one in a database", l.session.Env.Name).
+	return problem.New("workers-need-database", "the ledger of the environment “%s” is a file, and workers share one in a database", p.session.Env.Name).
 		Hinted("give the environment a ledger in PostgreSQL (ledger: postgres://…), or say where it is with --ledger; docs/scale.md shows how")
 }
 
@@ -347,7 +345,7 @@ func (r *importRun) dispatch(ctx context.Context) error {
 		return err
 	}
 	spec := runSpec{Session: shared, Runs: r.job.Runs, Environment: r.scope, MaxFailures: r.options.maxFailures, SimilarKeys: r.job.SimilarKeys}
-	broker, err := dispatch.Open(ctx, *r.ledger.server, r.ledger.ledger)
+	broker, err := dispatch.Open(ctx, *r.session.Place.Server, r.session.Ledger)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/workbook"
+	"claimsheet/importer/ledger"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
@@ -26,6 +27,7 @@ type Where struct {
 	Ledger       string // the url of the ledger's database, or a reference to it; "" for the environment's
 	Templates    string // a file with the sandbox's reference data
 	MustName     bool   // an environment is not taken only because the file has no other
+	NewLedger    bool   // a ledger that is missing may be made, also where there was one
 }
 
 // StateDir returns the state folder of an environment; "" when nothing says where it is. The sandbox has a folder of its own in it.
@@ -63,8 +65,11 @@ type Session struct {
 	Source   []byte           // the content of the mapping file
 	Warnings problem.List     // except those of the mapping file, which Mapping has
 	RunDate  string           // that the mapping was bound with
+	Place    LedgerPlace      // set by Locate
+	Ledger   *ledger.Ledger   // nil until it is opened
 
 	where      Where
+	release    func() // unlocks the ledger; nil while it is not locked
 	connection Connection
 	closers    []func()
 }

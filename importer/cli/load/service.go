@@ -3,7 +3,6 @@ package load
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -12,8 +11,8 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
-	"claimsheet/apiclient/rate"
 	"claimsheet/apiclient/sandbox"
+	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/retry"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping"
@@ -28,19 +27,11 @@ type Connection struct {
 	Rate        float64       // requests per second; 0 for the environment's
 	UserAgent   string        // names the program and the run
 	AskAgain    time.Duration // wait before a failed GET is sent again; 0 for the engine's
-
-	// Share returns what holds the rate for all processes that send to the session's service; nil for this one alone.
-	Share func(ctx context.Context, s *Session) (Limiter, error)
+	Shared      bool          // the rate is that of all processes that use the session's ledger, where that is in a database
 
 	// Wrap and Trace are those of apiclient.Config.
 	Wrap  func(net.Conn) net.Conn
 	Trace func(apiclient.Exchange)
-}
-
-// Limiter is an rate.Limiter that is closed with the session.
-type Limiter interface {
-	rate.Limiter
-	io.Closer
 }
 
 // Version returns the version of the interface to use: given, else the mapping's, else 1 for an environment with a case, else 2.
@@ -80,15 +71,15 @@ func (s *Session) Connect(ctx context.Context, version apiclient.Version, c Conn
 	if c.Rate > 0 {
 		cfg.RequestsPerSecond = c.Rate
 	}
-	if c.Share != nil {
-		limiter, err := c.Share(ctx, s)
-		if err != nil {
+	if c.Shared {
+		if err := s.Locate(ctx); err != nil {
 			return err
 		}
-		if limiter != nil {
-			s.closers = append(s.closers, func() { _ = limiter.Close() })
-			cfg.Limiter = limiter
-		}
+	}
+	if c.Shared && s.Place.Server != nil {
+		limiter := postgres.NewLimiter(*s.Place.Server, apiclient.ServiceKey(s.Env.BaseURL))
+		s.closers = append(s.closers, func() { _ = limiter.Close() })
+		cfg.Limiter = limiter
 	}
 	s.Client, err = apiclient.New(cfg)
 	return err

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"claimsheet/apiclient/environment"
-	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
+	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
@@ -34,22 +32,6 @@ func acceptedGuards(codes []string) (map[string]bool, error) {
 		return nil, problem.New("usage", "--accept same-service and --accept new-service exclude each other")
 	}
 	return accept, nil
-}
-
-// parseMaxFailures reads --max-failures, "" for the default.
-func parseMaxFailures(text string) (importer.MaxFailures, error) {
-	if text == "" {
-		return importer.DefaultMaxFailures, nil
-	}
-	share, isShare := strings.CutSuffix(text, "%")
-	if percent, err := strconv.ParseFloat(share, 64); isShare && err == nil && percent > 0 && percent <= 100 {
-		return importer.MaxFailures{Percent: percent}, nil
-	}
-	if count, err := strconv.Atoi(text); err == nil && count >= 0 {
-		return importer.MaxFailures{Count: count}, nil
-	}
-	return importer.MaxFailures{}, problem.New("usage", "--max-failures takes a number such as 10 or a share such as 5%%").
-		Hinted("leave it out to have 20%%")
 }
 
 // guardRule is a reason to refuse a run before anything is sent: one question about it. --accept with its code passes it.
@@ -82,33 +64,6 @@ func (r *importRun) checkGuards(ctx context.Context, guards []guardRule) error {
 	return nil
 }
 
-// settleScope returns the ledger's name for the environment of a command that sends. After a change of its base url
-// the user says whether it leads to the same service.
-func (l *ledgerSession) settleScope(ctx context.Context, dryRun bool) (string, error) {
-	env := l.session.Env
-	scope, then, err := scopeOf(ctx, l.ledger, env, l.session.Scope())
-	if err != nil || then == "" || l.accept["new-service"] {
-		return scope, err
-	}
-	now, rest := environment.ServiceOf(scope)
-	if !l.accept["same-service"] {
-		return "", serviceChanged(env.Name, then, now, movedHint)
-	}
-	if known, err := hasClients(ctx, l.ledger, now); err != nil {
-		return "", err
-	} else if known {
-		return "", problem.New("service-known", "the ledger knows clients of %s already: it cannot be the service that was at %s", now, then).
-			Hinted("put the base url back, or give --accept new-service instead")
-	}
-	if !dryRun {
-		if err := l.ledger.SetMoved(now, then); err != nil {
-			return "", err
-		}
-	}
-	scope, _, err = scopeOf(ctx, l.ledger, env, then+rest)
-	return scope, err
-}
-
 // guardNewLedger refuses a run whose workbook would replace that of a run which the ledger does not know to
 // its end: the ledger is new, or older than that run, and everything done since would be done again. Two
 // workbooks are left out: the one that a rerun is given, because each of its lines is compared with the
@@ -122,12 +77,12 @@ func (r *importRun) guardNewLedger(ctx context.Context) error {
 		if b == nil || r.options.isOfRerun(path) || r.session.Env.Sandbox {
 			continue
 		}
-		if known, err := r.ledger.knowsWorkbook(ctx, b); err != nil {
+		if known, err := r.knowsWorkbook(ctx, b); err != nil {
 			return err
 		} else if !known {
-			return &cannotRun{problem.At(problem.Where{File: b.Path}, "new-ledger",
-				"is of a run that the ledger %s does not know to its end: the ledger is new, or was restored from before that time, and what was done since would be done again", r.ledger).
-				Hinted("bring the ledger back; or import what the workbook knows: %s; or add --accept new-ledger to create everything again", r.ledger.commandFor("rerun", b.Path))}
+			return load.Refuse(problem.At(problem.Where{File: b.Path}, "new-ledger",
+				"is of a run that the ledger %s does not know to its end: the ledger is new, or was restored from before that time, and what was done since would be done again", r.session.Place).
+				Hinted("bring the ledger back; or import what the workbook knows: %s; or add --accept new-ledger to create everything again", r.commandFor("rerun", b.Path)))
 		}
 	}
 	return nil
@@ -162,7 +117,7 @@ func (r *importRun) guardLostRun(ctx context.Context) error {
 	if r.options.accept["new-ledger"] {
 		return nil
 	}
-	latest, err := r.ledger.ledger.LatestOutputs(ctx, r.scope, r.session.Mapping.Name.Text)
+	latest, err := r.session.Ledger.LatestOutputs(ctx, r.scope, r.session.Mapping.Name.Text)
 	if err != nil {
 		return err
 	}
@@ -175,7 +130,7 @@ func (r *importRun) guardLostRun(ctx context.Context) error {
 			continue // the ledger knows that run after this rerun
 		}
 		err = r.checkNextRun(ctx, b)
-		if errors.As(err, new(*cannotRun)) && book != nil {
+		if errors.As(err, new(*load.CannotRun)) && book != nil {
 			r.lost = err // who is in doubt by another workbook could be taken for a client of this one
 		} else if err != nil {
 			return err
@@ -195,13 +150,13 @@ func (r *importRun) checkNextRun(ctx context.Context, b *workbook.Binding) error
 	if err != nil {
 		return err
 	}
-	began, ended, err := r.ledger.knownRun(ctx, b.NextRun)
+	began, ended, err := r.knownRun(ctx, b.NextRun)
 	isThere := next != nil && next.Run == b.NextRun
 	if err != nil || ended || began && !isThere {
 		return err
 	}
 	if next != nil && (isThere || next.Started.After(b.Started)) {
-		if known, err := r.ledger.knowsWorkbook(ctx, next); err != nil || known {
+		if known, err := r.knowsWorkbook(ctx, next); err != nil || known {
 			return err
 		}
 	}
@@ -209,9 +164,9 @@ func (r *importRun) checkNextRun(ctx context.Context, b *workbook.Binding) error
 		"a later run began after the workbook was written, and the ledger does not know all that it created: that could be created again")
 	const byHand = "look in the service for what was created, and add --accept lost-run"
 	if b.NextResults != "" && (next == nil || next.Run != b.Run) {
-		return &cannotRun{p.Hinted("run that run's results workbook again first: %s; if it is lost too, %s", r.ledger.commandFor("rerun", b.NextResults), byHand)}
+		return load.Refuse(p.Hinted("run that run's results workbook again first: %s; if it is lost too, %s", r.commandFor("rerun", b.NextResults), byHand))
 	}
-	return &cannotRun{p.Hinted("bring the ledger back; if it is lost, %s", byHand)}
+	return load.Refuse(p.Hinted("bring the ledger back; if it is lost, %s", byHand))
 }
 
 // findOwn reads whose results workbook is at path; nil when it is not one of the run's environment.
@@ -225,19 +180,19 @@ func (r *importRun) findOwn(path string) (*workbook.Binding, error) {
 
 // knownRun reports whether the ledger knows that a run began, and that it ended. One that has only begun was killed, or the ledger is a
 // copy from before its end: a run writes its workbook after its end was recorded, so only in the latter case its workbook is there.
-func (l *ledgerSession) knownRun(ctx context.Context, id string) (began, ended bool, err error) {
-	run, began, err := l.ledger.Run(ctx, id)
+func (p *program) knownRun(ctx context.Context, id string) (began, ended bool, err error) {
+	run, began, err := p.session.Ledger.Run(ctx, id)
 	return began, began && !run.Finished.IsZero(), err
 }
 
 // knowsWorkbook reports whether the ledger knows all that a results workbook shows: the end of its run,
 // or that claimsheet report wrote the workbook there, for a run that was killed.
-func (l *ledgerSession) knowsWorkbook(ctx context.Context, b *workbook.Binding) (bool, error) {
-	began, ended, err := l.knownRun(ctx, b.Run)
+func (p *program) knowsWorkbook(ctx context.Context, b *workbook.Binding) (bool, error) {
+	began, ended, err := p.knownRun(ctx, b.Run)
 	if err != nil || ended || !began {
 		return ended, err
 	}
-	by, _, _, err := l.ledger.OutputOf(ctx, safefile.Absolute(b.Path))
+	by, _, _, err := p.session.Ledger.OutputOf(ctx, safefile.Absolute(b.Path))
 	return by == b.Run, err
 }
 
@@ -256,7 +211,7 @@ func (r *importRun) guardIdentity(ctx context.Context) error {
 // checkVersion refuses a mapping that is new under its version of the service's interface and has run
 // under the other one: each version has steps of its own, so what is done would be done again.
 func (r *importRun) checkVersion(ctx context.Context) error {
-	m, known := r.session.Mapping, r.ledger.ledger
+	m, known := r.session.Mapping, r.session.Ledger
 	own, ownCase := environment.ServiceOf(r.scope)
 	scopes, err := known.Environments(ctx)
 	hasRun := map[bool]bool{} // under this version, whose scope has a case in version 1 only; and under the other
@@ -291,7 +246,7 @@ func (r *importRun) confirmFirst(ctx context.Context) error {
 	if o.dryRun || o.yes || o.workbook != nil || r.session.Env.Sandbox || !console.IsTerminal(r.In) || !console.IsTerminal(r.stderr) {
 		return nil
 	}
-	definitions, err := r.ledger.ledger.Definitions(ctx, r.scope)
+	definitions, err := r.session.Ledger.Definitions(ctx, r.scope)
 	_, known := definitions[r.session.Mapping.Name.Text]
 	if err != nil || known {
 		return err
@@ -307,15 +262,4 @@ func (r *importRun) confirmFirst(ctx context.Context) error {
 		r.session.Mapping.Name.Text, r.session.Env.Name, clients, r.session.Env.BaseURL)
 	return r.agree(ctx, false, question, "nothing was sent: the first run was not confirmed",
 		"look at it first: "+reports.CommandLine(slices.Insert(o.words(), 2, "--dry-run")))
-}
-
-// agree asks for confirmation, unless it was given by a flag.
-func (p *program) agree(ctx context.Context, given bool, question, refused, hint string) error {
-	if given || console.Confirm(ctx, p.In, p.Err, question) {
-		return nil
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return &cannotRun{problem.New("not-confirmed", "%s", refused).Hinted("%s", hint)}
 }

@@ -7,18 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"claimsheet/importer/cli/console"
+	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/importer/safefile"
-	"claimsheet/importer/spool"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
@@ -30,19 +29,19 @@ func (r *importRun) report(ctx context.Context) (err error) {
 	signalled := ctx.Err() != nil
 	ctx = context.WithoutCancel(ctx)
 	if !r.options.dryRun {
-		if err := r.ledger.ledger.Flush(); err != nil {
+		if err := r.session.Ledger.Flush(); err != nil {
 			return err
 		}
 	}
 	summary, problems, mappingChanged := r.job.Summary()
 	summary.Environment = r.session.Env.Name
 	summary.Seconds = time.Since(r.started).Seconds()
-	if r.job.Dispatch != nil && r.ledger.ledger.Stopped() == nil {
+	if r.job.Dispatch != nil && r.session.Ledger.Stopped() == nil {
 		if err = r.addKilledWorkers(ctx, &summary.Requests); err != nil {
 			return err
 		}
 	}
-	if summary.UncertainSteps, err = r.ledger.ledger.CountUncertain(ctx, r.scope, r.session.Mapping.Name.Text); err != nil {
+	if summary.UncertainSteps, err = r.session.Ledger.CountUncertain(ctx, r.scope, r.session.Mapping.Name.Text); err != nil {
 		return err
 	}
 	if summary.Rows.Total != r.survey.Rows {
@@ -71,7 +70,7 @@ func (r *importRun) report(ctx context.Context) (err error) {
 func (r *importRun) addKilledWorkers(ctx context.Context, requests *result.Requests) error {
 	sent := map[string]int{}
 	for _, run := range r.job.Runs {
-		of, err := r.ledger.ledger.SentIn(ctx, run)
+		of, err := r.session.Ledger.SentIn(ctx, run)
 		if err != nil {
 			return err
 		}
@@ -89,9 +88,9 @@ const inputsKept = 60
 
 // dropInputs removes the copies of the sheets of older runs. The run's own outcome does not depend on it: what goes wrong is a warning.
 func (r *importRun) dropInputs(ctx context.Context) {
-	_, err := r.ledger.removeInputs(ctx, func() error { return r.ledger.ledger.DropInputs(r.scope, inputsKept) })
+	_, err := r.removeInputs(ctx, func() error { return r.session.Ledger.DropInputs(r.scope, inputsKept) })
 	if err != nil {
-		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: r.ledger.String()}, "not-pruned",
+		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: r.session.Place.String()}, "not-pruned",
 			"the copies of the sheets of old runs could not be removed: %v", problem.Cause(err)).Hinted("nothing else depends on it")})
 	}
 }
@@ -151,7 +150,7 @@ func (r *importRun) writeWorkbooks(ctx context.Context, whole *result.Summary, p
 	}
 	switch {
 	case len(failed) > 0:
-		return &cannotRun{failed.Err()}
+		return load.Refuse(failed.Err())
 	case len(r.sheets) == 1:
 		whole.Sheets = nil
 	case len(folders) == 1:
@@ -174,19 +173,7 @@ func (r *importRun) unwritten(s *sheetRun, err error) problem.Problem {
 	if p.Hint != "" {
 		p.Hint += "; "
 	}
-	return p.Hinted("%severy id is safe in the ledger, and this command writes the workbook: %s", p.Hint, r.ledger.commandFor("report", "-o", "FILE", s.record.ID))
-}
-
-// problemsOf returns the problems of one of the run's sheets, without the file in their places: they are shown in its own workbook.
-func problemsOf(table int, all problem.List) problem.List {
-	var own problem.List
-	for _, p := range all {
-		if p.Where.Table == table {
-			p.Where.File = ""
-			own = append(own, p)
-		}
-	}
-	return own
+	return p.Hinted("%severy id is safe in the ledger, and this command writes the workbook: %s", p.Hint, r.commandFor("report", "-o", "FILE", s.record.ID))
 }
 
 func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *result.Summary, problems problem.List) (err error) {
@@ -206,7 +193,7 @@ func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *res
 			return err
 		}
 	}
-	place, err := placement(ctx, r.ledger.ledger, s.output, r.options.dryRun)
+	place, err := placement(ctx, r.session.Ledger, s.output, r.options.dryRun)
 	if err != nil {
 		return err
 	}
@@ -243,7 +230,7 @@ func (r *importRun) finishRun(run ledger.Run, kept *keptRun, summary result.Summ
 	if run.Summary, err = json.Marshal(runSummary{summary, kept}); err != nil {
 		return err
 	}
-	return r.ledger.ledger.FinishRun(run)
+	return r.session.Ledger.FinishRun(run)
 }
 
 // valuesOf is of how many clients the plan workbook shows every value.
@@ -304,15 +291,6 @@ func (r *importRun) cellsOf(s *sheetRun, from mapping.Source) string {
 	return strings.Join(names, ", ")
 }
 
-// workbookOf returns a workbook with the results of a draft, without a sheet.
-func workbookOf(m *mapping.Mapping, draft *spool.Results) reports.Workbook {
-	b := reports.Workbook{ClientIDHeader: cell.ContactIDHeader, Contacts: len(m.Contacts) > 0, Rows: draft.Rows(), Steps: draft.Steps()}
-	if m.V1() {
-		b.ClientIDHeader = cell.ClientIDHeader
-	}
-	return b
-}
-
 // binding binds the workbook of a sheet to the run.
 func (r *importRun) binding(s *sheetRun) workbook.Binding {
 	session, run, sheet := r.session, s.record, s.source.Sheet()
@@ -320,10 +298,10 @@ func (r *importRun) binding(s *sheetRun) workbook.Binding {
 		Run: run.ID, Environment: run.Environment, EnvironmentName: run.EnvironmentName,
 		Mapping: run.Mapping, MappingFile: run.MappingFile, MappingDigest: run.MappingDigest,
 		KeySpace: session.Binding.KeySpace(), Sheet: cmp.Or(sheet.Origin, sheet.Name), Sheets: len(r.sheets), Started: run.Started,
-		Input: safefile.Absolute(run.Input), InputDigest: run.InputDigest, Ledger: r.ledger.String(),
+		Input: safefile.Absolute(run.Input), InputDigest: run.InputDigest, Ledger: r.session.Place.String(),
 		Contacts: len(session.Mapping.Contacts) > 0,
 	}
-	if r.ledger.server == nil {
+	if r.session.Place.Server == nil {
 		b.Ledger = safefile.Absolute(b.Ledger)
 	}
 	return b
@@ -335,7 +313,7 @@ func (r *importRun) facts(s *sheetRun) []reports.Fact {
 		{Label: "Mapping", Text: r.session.Mapping.Name.Text + " (" + r.session.Mapping.File + ")"},
 		{Label: "Sheet", Text: s.record.Input},
 		{Label: "Started (UTC)", Text: s.record.Started.UTC().Format(time.DateTime)},
-		{Label: "Ledger", Text: r.ledger.String()},
+		{Label: "Ledger", Text: r.session.Place.String()},
 		{Label: "Claimsheet", Text: thisVersion()},
 	}
 	if len(r.sheets) > 1 {
@@ -352,7 +330,7 @@ func (r *importRun) reportBackup(s *sheetRun, written reports.Placement) {
 	if written.Aside == "" {
 		return
 	}
-	kept := workbookKept(s.output, written.Aside, r.ledger.commandFor("rerun", written.Aside))
+	kept := workbookKept(s.output, written.Aside, r.commandFor("rerun", written.Aside))
 	if r.options.isOfRerun(s.output) {
 		kept.Hint = "the corrections that it had when this rerun began were used"
 	} else if other, err := workbook.Find(written.Aside); err == nil && other != nil && other.CheckEnvironment(r.session.Env.Name, r.scope) != nil {
@@ -360,25 +338,6 @@ func (r *importRun) reportBackup(s *sheetRun, written reports.Placement) {
 		kept.Hint = "give each environment its own results with -o"
 	}
 	console.PrintProblems(r.Err, problem.List{kept})
-}
-
-// workbookKept says where an edited workbook is kept; again is the command that uses its corrections.
-func workbookKept(path, aside, again string) problem.Problem {
-	return problem.At(problem.Where{File: path}, "output-edited", "is not as the last run wrote it; the file that was here is kept as %s", aside).
-		Hinted("its corrections are not in the new workbook; to use them: %s", again)
-}
-
-// keptRun is what is kept of a run besides its input: all that claimsheet report needs to show what has become of it. It is JSON, and holds
-// nothing personal.
-type keptRun struct {
-	Mapping     string           // the content of the mapping file, whose path is Binding's
-	Service     *mapping.Service // what the mapping was bound to, with the templates that it uses
-	Date        string           // of the run, as {run.date}
-	Limit       int              // of --limit
-	SimilarKeys bool             // of --accept similar-key
-	Facts       []reports.Fact
-	Binding     map[string]string
-	Notice      string
 }
 
 // keep returns what is kept of one of the run's sheets.
@@ -389,48 +348,10 @@ func (r *importRun) keep(s *sheetRun) *keptRun {
 			return a.Template.Text == t.Name || service.TemplateIDs[a.Template.Text] == t.ID
 		})
 	})
-	kept := &keptRun{Mapping: string(r.session.Source), Service: &service, Date: r.session.RunDate, Limit: r.options.limit, SimilarKeys: r.options.accept["similar-key"],
+	kept := &keptRun{Mapping: string(r.session.Source), Service: &service, Date: r.session.RunDate, Limit: r.options.limit, SimilarKeys: r.job.SimilarKeys,
 		Facts: r.facts(s), Binding: r.binding(s).Properties()}
 	if r.session.Env.Sandbox {
 		kept.Notice = sandboxNotice + " " + sandboxLinks
 	}
 	return kept
-}
-
-// runSummary is a run's summary as the ledger keeps it.
-type runSummary struct {
-	result.Summary
-	Kept *keptRun `json:"kept,omitempty"` // nil for a run that is known only from a results workbook
-}
-
-// readSummary reads what the ledger has about a run's end; the zero runSummary for a run of which it has nothing.
-func readSummary(text []byte) (s runSummary, err error) {
-	if len(text) == 0 {
-		return s, nil
-	}
-	if err := json.Unmarshal(text, &s); err != nil {
-		return s, fmt.Errorf("the summary of a run in the ledger cannot be read: %w", err)
-	}
-	return s, nil
-}
-
-// placement decides where a workbook goes, and refuses a place that cannot be written to.
-func placement(ctx context.Context, l *ledger.Ledger, path string, dryRun bool) (place reports.Placement, err error) {
-	_, digest, _, err := l.OutputOf(ctx, safefile.Absolute(path))
-	if err == nil {
-		place, err = reports.Target(path, dryRun, digest, time.Now())
-	}
-	if strings.EqualFold(filepath.Ext(path), ".csv") {
-		err = problem.At(problem.Where{File: path}, "usage", "results are always a workbook").Hinted("let the name given with -o end in .xlsx")
-	}
-	if err != nil {
-		return place, err
-	}
-	folder := filepath.Dir(path)
-	trial, err := os.MkdirTemp(folder, ".claimsheet-*") // a workbook is written beside its place first
-	if err != nil {
-		return place, problem.At(problem.Where{File: path}, "output-no-access", "the folder %s cannot be written to: %v", folder, errors.Unwrap(err)).
-			Hinted("let this user write to it, or choose another folder with -o")
-	}
-	return place, os.Remove(trial)
 }
