@@ -22,6 +22,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"claimsheet/apiclient/environment"
 	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
@@ -58,6 +59,7 @@ type program struct {
 	// Flags that commands share.
 	where                      load.Where // with CLAIMSHEET_ENV where -e is not given
 	passwordReference, traceTo string
+	password                   string // to which --password refers; opens encrypted workbooks
 	asJSON                     bool
 }
 
@@ -206,7 +208,9 @@ func (p *program) app() *cli.App {
 		},
 	}
 	for _, c := range app.Commands {
-		c.OnUsageError, c.BashComplete, c.Before = usageError, p.candidates, p.prepare
+		if c.OnUsageError, c.BashComplete = usageError, p.candidates; c.Before == nil {
+			c.Before = p.prepare
+		}
 		c.HideHelp, c.CustomHelpTemplate = true, helpTemplate
 	}
 	return app
@@ -273,10 +277,25 @@ func dashed(flag string) string {
 // withoutArguments are the commands that take none.
 var withoutArguments = []string{"copy-ledger", "doctor", "listen", "sandbox", "templates", "track", "version", "worker"}
 
-// prepare refuses arguments that a command does not take, and a flag after the first
-// one: it would be taken for an argument, and what was meant as a dry run would send.
+// prepare checks the arguments and reads what the flags refer to, before a command begins.
 func (p *program) prepare(c *cli.Context) error {
 	p.where.Env = cmp.Or(p.where.Env, p.Env("CLAIMSHEET_ENV"))
+	if err := checkArguments(c); err != nil {
+		return err
+	}
+	if p.passwordReference != "" {
+		secret, err := environment.ReadSecret(c.Context, "--password", p.passwordReference)
+		if err != nil {
+			return err
+		}
+		p.password = secret.Reveal()
+	}
+	return p.openTrace()
+}
+
+// checkArguments refuses arguments that a command does not take, and a flag after the first
+// one: it would be taken for an argument, and what was meant as a dry run would send.
+func checkArguments(c *cli.Context) error {
 	args := c.Args().Slice()
 	if len(args) > 0 && slices.Contains(withoutArguments, c.Command.Name) {
 		return problem.New("usage", "%s takes no arguments", c.Command.HelpName).Hinted("%s --help lists the flags", c.Command.HelpName)

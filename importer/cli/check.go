@@ -95,20 +95,13 @@ func (k *check) run(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	password, err := k.password(c.Context)
-	if err != nil {
-		return err
-	}
 	if k.rows && len(sheets) == 0 {
 		return problem.New("no-sheet", "--rows checks the cells of a SHEET, and none is given").
 			Hinted("%s", k.commandFor("check", "--rows", "leads.xlsx"))
 	}
 	k.report.Checked.Sheets = append(k.report.Checked.Sheets, sheets...)
-	if err := k.openTrace(); err != nil {
-		return err
-	}
 	s, err := load.Open(c.Context, load.Options{
-		Where: k.where, Sheets: sheets, Password: password, NeedEnvironment: c.IsSet("env"),
+		Where: k.where, Sheets: sheets, Password: k.password, NeedEnvironment: c.IsSet("env"),
 		Connection: k.asking(),
 	})
 	k.source = s.Source

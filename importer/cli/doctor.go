@@ -56,9 +56,6 @@ func (p *program) doctorCommand() *cli.Command {
 			if err := d.checkFlags(); err != nil {
 				return err
 			}
-			if err := p.openTrace(); err != nil {
-				return err
-			}
 			s, wrong, err := load.OpenConfiguration(p.where)
 			if err != nil {
 				return err

@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/urfave/cli/v2"
 
-	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/journal"
@@ -120,15 +119,6 @@ func commandLine(where load.Where, words ...string) string {
 
 func (p *program) passwordFlag() cli.Flag {
 	return textFlag(&p.passwordReference, "password", "", "of an encrypted workbook: a `REFERENCE` such as env:NAME")
-}
-
-// password returns the password to which the flag refers; "" for none.
-func (p *program) password(ctx context.Context) (string, error) {
-	if p.passwordReference == "" {
-		return "", nil
-	}
-	secret, err := environment.ReadSecret(ctx, "--password", p.passwordReference)
-	return secret.Reveal(), err
 }
 
 // traceFlag is the flag of every command that speaks with the service.

@@ -61,13 +61,8 @@ func (p *program) initCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			if o.Password, err = p.password(c.Context); err != nil {
-				return err
-			}
+			o.Password = p.password
 			f := &sheetFinder{options: o, request: draft.Request{API: cmp.Or(api, "v2")}}
-			if err := p.openTrace(); err != nil {
-				return err
-			}
 			if c.IsSet("env") || c.IsSet("environments") {
 				s, err := p.listTemplates(c.Context, api)
 				if err != nil {

@@ -37,9 +37,6 @@ func (p *program) link(c *cli.Context) error {
 	if !c.Args().Present() {
 		return problem.New("usage", "no client is named").Hinted("claimsheet link -m mapping.yaml CLIENT-KEY")
 	}
-	if err := p.openTrace(); err != nil {
-		return err
-	}
 	if err := p.openLedger(p.openAndReplay); err != nil {
 		return err
 	}

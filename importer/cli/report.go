@@ -50,10 +50,6 @@ func (p *program) report(c *cli.Context, out string) error {
 	if c.NArg() > 1 {
 		return problem.New("usage", "one run at a time; %d are named", c.NArg()).Hinted("claimsheet history lists the runs")
 	}
-	password, err := p.password(ctx)
-	if err != nil {
-		return err
-	}
 	if err := p.openLedger(p.openSharedAndReplay); err != nil {
 		return err
 	}
@@ -61,7 +57,7 @@ func (p *program) report(c *cli.Context, out string) error {
 	if err != nil {
 		return err
 	}
-	book, err := p.project(ctx, run, password)
+	book, err := p.project(ctx, run)
 	if err != nil {
 		return err
 	}
@@ -134,7 +130,7 @@ func (p *program) findRun(ctx context.Context, prefix string) (ledger.Run, error
 
 // project plans the kept copy of the run's sheet, which must be what the run read, again with the mapping and the templates of then, and
 // lays the plans beside what the ledger knows now. Requests and seconds are those of the run, the counts are of now.
-func (p *program) project(ctx context.Context, run ledger.Run, password string) (book reports.Workbook, err error) {
+func (p *program) project(ctx context.Context, run ledger.Run) (book reports.Workbook, err error) {
 	s, err := readSummary(run.Summary)
 	switch {
 	case err != nil:
@@ -160,7 +156,7 @@ func (p *program) project(ctx context.Context, run ledger.Run, password string) 
 	if workbook.FromProperties("", s.Kept.Binding).Sheets > 1 {
 		preview.File = filepath.Base(run.Output)
 	}
-	then, err := load.Reopen(m, &load.Source{Path: path, Given: run.Input, Password: password}, preview.At, s.Kept.Service, s.Kept.Date)
+	then, err := load.Reopen(m, &load.Source{Path: path, Given: run.Input, Password: p.password}, preview.At, s.Kept.Service, s.Kept.Date)
 	p.closers = append(p.closers, then.Close)
 	if err != nil {
 		return book, err

@@ -29,22 +29,18 @@ Examples:
 
 func (p *program) rerunCommand() *cli.Command {
 	o := &runOptions{}
-	return newCommand("rerun", "[options] RESULTS.xlsx", "do what is still missing in a results workbook, edited or not", rerunHelp,
+	command := newCommand("rerun", "[options] RESULTS.xlsx", "do what is still missing in a results workbook, edited or not", rerunHelp,
 		slices.Concat(p.placeFlags("the mapping `FILE` (default, as for -e: that of the run)", p.templatesFlag(), p.ledgerFlag(),
 			textFlag(&o.out, "out", "o", "the new results `FILE` (default: the workbook itself)"),
 			switchFlag(&o.yes, "yes", "without a ledger: take the ids from the workbook"),
 		), p.runFlags(o)),
-		func(c *cli.Context) error {
-			err := p.begin(c, o, "no results workbook is given", "claimsheet rerun leads.results.xlsx")
-			if err != nil {
-				return err
-			}
+		func(c *cli.Context) (err error) {
 			if c.NArg() > 1 {
 				return problem.New("usage", "one results workbook at a time; %d are named", c.NArg()).
 					Hinted("run them again one after the other; if the ledger is lost or older than they are, the newest first")
 			}
 			o.sheets = c.Args().Slice()
-			if o.workbook, err = workbook.Read(o.sheets[0], o.password); err != nil {
+			if o.workbook, err = workbook.Read(o.sheets[0], p.password); err != nil {
 				return err
 			}
 			if o.where.Mapping == "" || !c.IsSet("env") {
@@ -54,6 +50,10 @@ func (p *program) rerunCommand() *cli.Command {
 			}
 			return p.importSheets(c.Context, *o)
 		})
+	command.Before = func(c *cli.Context) error {
+		return p.runOptions(c, o, "no results workbook is given", "claimsheet rerun leads.results.xlsx")
+	}
+	return command
 }
 
 // fromLedger sets the mapping and the environment that a rerun is not given to those of the run that wrote its workbook, as the ledger

@@ -42,17 +42,13 @@ Examples:
 
 func (p *program) runCommand() *cli.Command {
 	o := &runOptions{}
-	return newCommand("run", "[-m FILE] [-e ENVIRONMENT] [options] SHEET…", "import sheets; --dry-run only checks and plans", runHelp,
+	command := newCommand("run", "[-m FILE] [-e ENVIRONMENT] [options] SHEET…", "import sheets; --dry-run only checks and plans", runHelp,
 		slices.Concat(p.placeFlags("the mapping `FILE` (default: mapping.yaml)", p.templatesFlag(), p.ledgerFlag(),
 			textFlag(&o.out, "out", "o", "the results `FILE` (default: SHEET.results.xlsx)"),
 			switchFlag(&o.yes, "yes", "do not ask before the first run of a mapping"),
 			switchFlag(&o.workers, "workers", "let workers send (docs/scale.md)"),
 		), p.runFlags(o)),
-		func(c *cli.Context) error {
-			err := p.begin(c, o, "no sheet is given", "claimsheet run -m mapping.yaml leads.xlsx")
-			if err != nil {
-				return err
-			}
+		func(c *cli.Context) (err error) {
 			o.where = withUsualMapping(o.where)
 			if o.workers && o.dryRun {
 				return problem.New("usage", "--workers is for a run: a dry run sends nothing").Hinted("leave one of them out")
@@ -62,6 +58,10 @@ func (p *program) runCommand() *cli.Command {
 			}
 			return p.importSheets(c.Context, *o)
 		})
+	command.Before = func(c *cli.Context) error {
+		return p.runOptions(c, o, "no sheet is given", "claimsheet run -m mapping.yaml leads.xlsx")
+	}
+	return command
 }
 
 // runFlags are the flags that run and rerun share.
@@ -91,7 +91,6 @@ type runOptions struct {
 	where       load.Where
 	sheets      []string
 	workbook    *workbook.Binding // the sheet of a rerun; nil for a run
-	password    string            // opens an encrypted workbook
 	repeated    []string          // flags as given, for the commands that are proposed
 	workers     bool              // hand the plans over to workers
 	yes         bool              // do not ask before a first run, or before a rerun takes over what the ledger does not know
@@ -109,13 +108,16 @@ type runOptions struct {
 	accept      map[string]bool // of guardCodes
 }
 
-// begin opens the log first, so that a run that cannot start is reported too, and checks the flags of run and rerun.
-func (p *program) begin(c *cli.Context, o *runOptions, noSheet, example string) error {
-	p.run, p.observer, o.where = uuid.NewString(), o.log, p.where
-	o.where.MustName = true // a nightly job says where it sends
+// runOptions is prepare of run and rerun, and checks their flags. It opens the log first, so that a run that cannot start is reported too.
+func (p *program) runOptions(c *cli.Context, o *runOptions, noSheet, example string) error {
+	p.run, p.observer = uuid.NewString(), o.log
 	o.log.Stderr, o.log.Terminal, o.log.Dumb, o.log.DryRun = p.Err, p.stderr, p.Env("TERM") == "dumb", o.dryRun
 	err := p.observer.Open(p.run)
-	p.Err = p.observer
+	if p.Err = p.observer; err == nil {
+		err = p.prepare(c)
+	}
+	o.where = p.where
+	o.where.MustName = true // a nightly job says where it sends
 	switch {
 	case err != nil:
 		return err
@@ -138,10 +140,7 @@ func (p *program) begin(c *cli.Context, o *runOptions, noSheet, example string) 
 		return err
 	}
 	o.repeated = given(c, "password", "only", "limit", "concurrency", "rate", "min-rows", "max-failures")
-	if o.password, err = p.password(c.Context); err != nil {
-		return err
-	}
-	return p.openTrace()
+	return nil
 }
 
 // parseMaxFailures reads --max-failures, "" for the default.
@@ -310,7 +309,7 @@ func (r *importRun) open(ctx context.Context) (err error) {
 	connection := r.connection(r.run)
 	connection.ReadOnly, connection.Concurrency, connection.Rate, connection.Shared = o.dryRun, o.concurrency, o.rate, true
 	r.session, err = load.Open(ctx, load.Options{
-		Where: o.where, Sheets: o.sheets, Workbook: o.workbook, Password: o.password,
+		Where: o.where, Sheets: o.sheets, Workbook: o.workbook, Password: r.password,
 		NeedEnvironment: true, KeepInputs: !o.dryRun, Copied: copied,
 		Connection: connection,
 	})

@@ -231,7 +231,7 @@ func TestP8_Panic(t *testing.T) {
 	if code != 3 || strings.Contains(printed, "canary") {
 		t.Errorf("exit code %d\n%s", code, printed)
 	}
-	expect(t, printed, "a fault of Claimsheet's own: panic with a string", "claimsheet/importer/cli.(*program).prepare ")
+	expect(t, printed, "a fault of Claimsheet's own: panic with a string", "claimsheet/importer/cli.(*program).runOptions ")
 	if left, _ := os.ReadDir(p.Dir); len(left) > 0 {
 		t.Errorf("files were left: %v", left)
 	}

@@ -50,7 +50,7 @@ func (p *program) studioCommand() *cli.Command {
 // studioSession is what a session of studio is made from.
 type studioSession struct {
 	*program
-	given   runOptions    // where things are, the sheets and the password alone
+	given   runOptions    // where things are and the sheets alone
 	service *load.Session // closed, with the templates of the environment; nil when none was asked
 }
 
@@ -64,9 +64,6 @@ func (p *program) studio(c *cli.Context, addr string) error {
 	}
 	var err error
 	if s.given.sheets, err = load.Sheets(c.Args().Slice()); err != nil {
-		return err
-	}
-	if s.given.password, err = p.password(c.Context); err != nil {
 		return err
 	}
 	if err := s.ask(c.Context); err != nil {
@@ -132,7 +129,7 @@ func (s *studioSession) ask(ctx context.Context) error {
 
 func (s *studioSession) options() (studio.Options, error) {
 	o := studio.Options{
-		Mapping: s.given.where.Mapping, Sheets: s.given.sheets, Password: s.given.password, Suggest: draft.Request{API: "v2"},
+		Mapping: s.given.where.Mapping, Sheets: s.given.sheets, Password: s.password, Suggest: draft.Request{API: "v2"},
 		Run: func(ctx context.Context, args []string, out, log io.Writer) int {
 			return start(ctx, args, IO{In: strings.NewReader(""), Out: out, Err: log, Env: s.Env}, s.pace)
 		},
@@ -155,7 +152,7 @@ func (s *studioSession) options() (studio.Options, error) {
 	// A first mapping is proposed from the rows of the sheet. Where they cannot be read the mapping has a name
 	// alone: the page shows what is wrong, and lets a person choose the header row.
 	fmt.Fprintln(s.Err, "there is no", problem.OneLine(s.given.where.Mapping), "yet: the page proposes one as soon as it has read the sheet")
-	f := &sheetFinder{options: sheet.Options{Password: s.given.password}, request: o.Suggest}
+	f := &sheetFinder{options: sheet.Options{Password: s.password}, request: o.Suggest}
 	readers, err := f.open(s.given.sheets[:1])
 	for _, r := range readers {
 		_ = r.Close()

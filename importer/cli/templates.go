@@ -35,9 +35,6 @@ func (p *program) templatesCommand() *cli.Command {
 			if err := refuseExisting(xlsx, "--xlsx"); err != nil {
 				return err
 			}
-			if err := p.openTrace(); err != nil {
-				return err
-			}
 			s, err := p.listTemplates(c.Context, "")
 			if err != nil {
 				return err
