@@ -15,7 +15,6 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
-	"claimsheet/importer/cli/load"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping/problem"
@@ -42,8 +41,6 @@ func exitCode(ctx context.Context, err error, rows result.Counts) int {
 		return exitTerminated
 	case ctx.Err() != nil:
 		return exitInterrupted
-	case errors.As(err, new(*load.CannotRun)):
-		return exitStopped
 	case problem.ClassOf(err) == problem.Locked:
 		return exitLocked
 	case problem.ClassOf(err) == problem.Stopped, errors.Is(err, ledger.ErrStopped), errors.Is(err, importer.ErrStopped):
@@ -135,7 +132,7 @@ func (p *program) agree(ctx context.Context, given bool, question, refused, hint
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return load.Refuse(problem.New("not-confirmed", "%s", refused).Hinted("%s", hint))
+	return problem.New("not-confirmed", "%s", refused).Of(problem.Stopped).Hinted("%s", hint)
 }
 
 // jsonFlag is the flag of every command that can end with an object on stdout; such a command sets program.object.

@@ -214,22 +214,15 @@ func (p *program) replayJournal() error {
 	if n > 0 {
 		fmt.Fprintf(p.Err, "claimsheet: outcomes recorded that an earlier run had to keep in its journal: %d\n", n)
 	}
-	if err != nil {
-		return load.Refuse(err)
-	}
-	return nil
+	return err
 }
 
 // openJournal prepares for a ledger that cannot be written any more.
 func (p *program) openJournal() (*journal.File, error) {
-	file, err := journal.Open(p.session.Place.Journal(), func(kind, id string) {
+	return journal.Open(p.session.Place.Journal(), func(kind, id string) {
 		fmt.Fprintf(p.Err, "claimsheet: neither the ledger nor its journal can be written: %s created, id %q; noted nowhere else: write it down\n",
 			kind, id)
 	})
-	if err != nil {
-		return nil, load.Refuse(err)
-	}
-	return file, nil
 }
 
 // runs returns the runs in the environment, the newest first.

@@ -150,8 +150,8 @@ func (r *importRun) compareWorkbook(ctx context.Context) error {
 			"lines of the workbook's sheet Steps are gone, and the ledger does not know what they said: what is done could be done again").
 			Hinted("give the copy that was kept of the workbook, or bring the ledger back: %s", r.session.Place)
 	case o.dryRun && c.Missing()+c.Decisions() > 0:
-		return load.Refuse(problem.New("dry-run-ledger", "a dry run changes nothing, and the ledger must learn %d steps from the workbook first", c.Missing()+c.Decisions()).
-			Hinted("leave --dry-run out: decisions in the sheet Steps are recorded then, and you are asked before steps are taken over"))
+		return problem.New("dry-run-ledger", "a dry run changes nothing, and the ledger must learn %d steps from the workbook first", c.Missing()+c.Decisions()).
+			Of(problem.Stopped).Hinted("leave --dry-run out: decisions in the sheet Steps are recorded then, and you are asked before steps are taken over")
 	case c.Missing() > 0:
 		question := fmt.Sprintf("The ledger %s does not know %d steps that the workbook shows as done or undecided.\n"+
 			"Take them over from the workbook, so that they are not sent again?", r.session.Place, c.Missing())

@@ -389,9 +389,9 @@ func (r *importRun) surveySheets(ctx context.Context) (err error) {
 	for _, sheet := range r.sheets {
 		console.PrintWarnings(r.Err, sheet.watch.Warnings())
 		if sheet.watch.Rows < o.minRows {
-			return load.Refuse(problem.At(problem.Where{File: sheet.source.Book}, "min-rows",
+			return problem.At(problem.Where{File: sheet.source.Book}, "min-rows",
 				"rows in the sheet: %d, fewer than --min-rows %d: the export is broken", sheet.watch.Rows, o.minRows).
-				Hinted("nothing was sent; look at the export"))
+				Of(problem.Stopped).Hinted("nothing was sent; look at the export")
 		}
 	}
 	if err := found.Err(); err != nil {
@@ -437,11 +437,11 @@ func (r *importRun) guard(ctx context.Context) error {
 	if r.options.dryRun {
 		n, err := journal.Pending(r.session.Place.Journal())
 		if err != nil {
-			return load.Refuse(err)
+			return err
 		}
 		if n > 0 {
-			return load.Refuse(problem.New("dry-run-journal", "a dry run changes nothing, and %d outcomes in the journal of an earlier run must be recorded in the ledger first", n).
-				Hinted("leave --dry-run out: the run records them before anything else; claimsheet settle records them, too, and sends nothing"))
+			return problem.New("dry-run-journal", "a dry run changes nothing, and %d outcomes in the journal of an earlier run must be recorded in the ledger first", n).
+				Of(problem.Stopped).Hinted("leave --dry-run out: the run records them before anything else; claimsheet settle records them, too, and sends nothing")
 		}
 	} else {
 		if err := r.replayJournal(); err != nil {
@@ -487,8 +487,8 @@ func (r *importRun) execute(ctx context.Context) (err error) {
 	err = do(ctx, r.plans())
 	stop()
 	if errors.Is(err, importer.ErrLostLedger) {
-		return load.Refuse(problem.New("new-ledger", "%s", err).
-			Hinted("look for the state folder of earlier runs; or add --accept new-ledger if the ledger is new on purpose"))
+		return problem.New("new-ledger", "%s", err).
+			Of(problem.Stopped).Hinted("look for the state folder of earlier runs; or add --accept new-ledger if the ledger is new on purpose")
 	}
 	if errors.Is(err, importer.ErrStopped) && !r.options.dryRun {
 		r.stopped = err

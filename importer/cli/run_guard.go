@@ -8,7 +8,6 @@ import (
 
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/console"
-	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
@@ -80,9 +79,9 @@ func (r *importRun) guardNewLedger(ctx context.Context) error {
 		if known, err := r.knowsWorkbook(ctx, b); err != nil {
 			return err
 		} else if !known {
-			return load.Refuse(problem.At(problem.Where{File: b.Path}, "new-ledger",
+			return problem.At(problem.Where{File: b.Path}, "new-ledger",
 				"is of a run that the ledger %s does not know to its end: the ledger is new, or was restored from before that time, and what was done since would be done again", r.session.Place).
-				Hinted("bring the ledger back; or import what the workbook knows: %s; or add --accept new-ledger to create everything again", r.commandFor("rerun", b.Path)))
+				Of(problem.Stopped).Hinted("bring the ledger back; or import what the workbook knows: %s; or add --accept new-ledger to create everything again", r.commandFor("rerun", b.Path))
 		}
 	}
 	return nil
@@ -130,7 +129,7 @@ func (r *importRun) guardLostRun(ctx context.Context) error {
 			continue // the ledger knows that run after this rerun
 		}
 		err = r.checkNextRun(ctx, b)
-		if errors.As(err, new(*load.CannotRun)) && book != nil {
+		if hasCode(err, "lost-run") && book != nil {
 			r.lost = err // who is in doubt by another workbook could be taken for a client of this one
 		} else if err != nil {
 			return err
@@ -164,9 +163,9 @@ func (r *importRun) checkNextRun(ctx context.Context, b *workbook.Binding) error
 		"a later run began after the workbook was written, and the ledger does not know all that it created: that could be created again")
 	const byHand = "look in the service for what was created, and add --accept lost-run"
 	if b.NextResults != "" && (next == nil || next.Run != b.Run) {
-		return load.Refuse(p.Hinted("run that run's results workbook again first: %s; if it is lost too, %s", r.commandFor("rerun", b.NextResults), byHand))
+		return p.Of(problem.Stopped).Hinted("run that run's results workbook again first: %s; if it is lost too, %s", r.commandFor("rerun", b.NextResults), byHand)
 	}
-	return load.Refuse(p.Hinted("bring the ledger back; if it is lost, %s", byHand))
+	return p.Of(problem.Stopped).Hinted("bring the ledger back; if it is lost, %s", byHand)
 }
 
 // findOwn reads whose results workbook is at path; nil when it is not one of the run's environment.

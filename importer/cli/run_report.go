@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"claimsheet/importer/cli/console"
-	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
@@ -150,7 +149,7 @@ func (r *importRun) writeWorkbooks(ctx context.Context, whole *result.Summary, p
 	}
 	switch {
 	case len(failed) > 0:
-		return load.Refuse(failed.Err())
+		return failed.Err()
 	case len(r.sheets) == 1:
 		whole.Sheets = nil
 	case len(folders) == 1:
@@ -167,7 +166,7 @@ func (r *importRun) unwritten(s *sheetRun, err error) problem.Problem {
 	if !ok {
 		p = problem.At(problem.Where{File: s.output}, "output-failed", "the workbook could not be written: %v", err).Hinted("%s", hintOf(err))
 	}
-	if r.options.dryRun {
+	if p.Class = problem.Stopped; r.options.dryRun {
 		return p
 	}
 	if p.Hint != "" {

@@ -32,7 +32,7 @@ func Replay(l *ledger.Ledger, path string) (n int, conflicts problem.List, err e
 		_, known, err := l.Run(context.Background(), outcome.Run)
 		if err == nil && !known {
 			err = problem.At(problem.Where{File: path}, "journal-run", "this journal is of a run that the ledger does not know: the ledger is older than the journal").
-				Hinted("restore the newest backup of the ledger; the journal holds ids of things that were created")
+				Of(problem.Stopped).Hinted("restore the newest backup of the ledger; the journal holds ids of things that were created")
 		}
 		if err != nil {
 			return 0, nil, err
@@ -164,7 +164,8 @@ func read(path string) (outcomes []ledger.Event, err error) {
 	}
 	text, err := safefile.Read(path, 1<<30)
 	if err != nil {
-		return nil, err
+		p, _ := errors.AsType[problem.Problem](err)
+		return nil, p.Of(problem.Stopped)
 	}
 	lines := bytes.Split(bytes.TrimRight(text, " "), []byte("\n"))
 	outcomes = make([]ledger.Event, len(lines)-1)
@@ -173,7 +174,7 @@ func read(path string) (outcomes []ledger.Event, err error) {
 		d.DisallowUnknownFields()
 		if d.Decode(&outcomes[i]) != nil { // its error would quote personal data
 			return nil, problem.At(problem.Where{File: path, Line: i + 1, Column: 1}, "journal-damaged", "this journal of an earlier run is damaged: the line is not what this version of Claimsheet writes").
-				Hinted("restore it from a copy; else move it away, and settle the steps that the next run finds uncertain with the ids that can be read in it")
+				Of(problem.Stopped).Hinted("restore it from a copy; else move it away, and settle the steps that the next run finds uncertain with the ids that can be read in it")
 		}
 	}
 	return outcomes, nil

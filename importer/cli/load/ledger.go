@@ -19,15 +19,6 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// CannotRun is a problem, or a list of them, that kept a run from being made although it was asked for correctly (exit code 3).
-type CannotRun struct{ error }
-
-// Refuse makes a CannotRun of problems.
-func Refuse(problems error) error { return &CannotRun{problems} }
-
-// Unwrap lets the problems be printed with their hints.
-func (c *CannotRun) Unwrap() error { return c.error }
-
 // LedgerPlace is where a ledger is: in a file of the state folder, or in a database.
 type LedgerPlace struct {
 	Folder string            // the state folder
@@ -172,10 +163,10 @@ func (s *Session) HasLedger() (bool, error) {
 	if err != nil || there || !ledger.WasOpened(s.Place.lockedAt()) || s.Env.Sandbox {
 		return there, err
 	}
-	return false, Refuse(problem.At(problem.Where{File: s.Place.String()}, "ledger-missing",
+	return false, problem.At(problem.Where{File: s.Place.String()}, "ledger-missing",
 		"the ledger is gone, and a file in the state folder, with which it was locked, says that there was one: what was created is not known any more").
-		Hinted("see that its url is right, if it is in a database; bring it back from a backup; or import the results workbooks with claimsheet rerun --yes RESULTS.xlsx, the newest first; " +
-			"if it was moved away on purpose, add --accept ledger-missing to the next run"))
+		Of(problem.Stopped).Hinted("see that its url is right, if it is in a database; bring it back from a backup; or import the results workbooks with claimsheet rerun --yes RESULTS.xlsx, the newest first; " +
+		"if it was moved away on purpose, add --accept ledger-missing to the next run")
 }
 
 // refuseMissingLedger refuses a ledger that is gone, and one that is not there yet while the state
@@ -192,9 +183,9 @@ func (s *Session) refuseMissingLedger() error {
 	if shared, err := s.Place.SharesFolder(); err != nil || !shared {
 		return err
 	}
-	return Refuse(problem.At(problem.Where{File: s.Place.String()}, "ledger-missing",
+	return problem.At(problem.Where{File: s.Place.String()}, "ledger-missing",
 		"there is no ledger here yet, and the state folder belongs to a ledger in another place: if that is this environment's, everything would be created again").
-		Hinted("see that ledger in the environments file, or --ledger, names the right place; to move a ledger: claimsheet copy-ledger; if nothing was ever run in this environment, add --accept ledger-missing, once"))
+		Of(problem.Stopped).Hinted("see that ledger in the environments file, or --ledger, names the right place; to move a ledger: claimsheet copy-ledger; if nothing was ever run in this environment, add --accept ledger-missing, once")
 }
 
 // ScopeIn returns a ledger's name for the environment: its identity, unless the service has moved there from another address. moved is the
@@ -268,8 +259,8 @@ const MovedHint = "if it is the same service at another address, add --accept sa
 	"if it is another service, which knows nothing of these clients, add --accept new-service; each is given once"
 
 func (s *Session) serviceChanged(then, now, hint string) error {
-	return Refuse(problem.New("service-changed", "the base url of the environment “%s” was %s when it last ran, and is %s now", s.Env.Name, then, now).
-		Hinted("%s", hint))
+	return problem.New("service-changed", "the base url of the environment “%s” was %s when it last ran, and is %s now", s.Env.Name, then, now).
+		Of(problem.Stopped).Hinted("%s", hint)
 }
 
 // LedgerService returns the ledger's name for the service of the environment, and moved as ScopeIn does.
