@@ -290,7 +290,12 @@ func (p *program) prepare(c *cli.Context) error {
 		}
 		p.password = secret.Reveal()
 	}
-	return p.openTrace()
+	if err := refuseExisting(p.traceTo, "--trace"); err != nil {
+		return err
+	}
+	var err error
+	p.trace, err = console.OpenTrace(p.traceTo, func(wrong problem.Problem) { console.PrintProblems(p.Err, problem.List{wrong}) })
+	return err
 }
 
 // checkArguments refuses arguments that a command does not take, and a flag after the first

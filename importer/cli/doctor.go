@@ -134,7 +134,7 @@ func (d *diagnosis) ledger(ctx context.Context, s *load.Session) error {
 	if err := known.Check(ctx); err != nil {
 		return err
 	}
-	scope, then, err := s.ScopeIn(ctx, known)
+	scope, then, err := s.ScopeIn(ctx, known, s.Scope())
 	if now, _ := environment.ServiceOf(scope); err == nil && then != "" {
 		d.say(apiclient.Fail, "ledger", load.MovedHint, "the base url was %s when the environment last ran, and is %s now: a run stops before it sends anything", then, now)
 	}

@@ -110,11 +110,8 @@ func commandWords(where load.Where, words ...string) []string {
 }
 
 // commandFor is a command for the program's own place, as a line to copy.
-func (p *program) commandFor(words ...string) string { return commandLine(p.where, words...) }
-
-// commandLine is commandWords as a line to copy.
-func commandLine(where load.Where, words ...string) string {
-	return reports.CommandLine(commandWords(where, words...))
+func (p *program) commandFor(words ...string) string {
+	return reports.CommandLine(commandWords(p.where, words...))
 }
 
 func (p *program) passwordFlag() cli.Flag {
@@ -124,15 +121,6 @@ func (p *program) passwordFlag() cli.Flag {
 // traceFlag is the flag of every command that speaks with the service.
 func (p *program) traceFlag() cli.Flag {
 	return textFlag(&p.traceTo, "trace", "", "write every request, redacted, to a new `FILE`")
-}
-
-// openTrace opens the file of traceFlag.
-func (p *program) openTrace() (err error) {
-	if err := refuseExisting(p.traceTo, "--trace"); err != nil {
-		return err
-	}
-	p.trace, err = console.OpenTrace(p.traceTo, func(wrong problem.Problem) { console.PrintProblems(p.Err, problem.List{wrong}) })
-	return err
 }
 
 // refuseExisting refuses to overwrite a file.

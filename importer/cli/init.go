@@ -20,6 +20,7 @@ import (
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/draft"
 	"claimsheet/mapping/problem"
+	"claimsheet/reports"
 )
 
 const initHelp = `It looks at the headers and the cells, and with -e at the service's templates, and proposes a mapping: each line with its reason,
@@ -355,7 +356,7 @@ func (p *program) writeDraft(made *draft.Proposal, out string, c *cli.Context) e
 	}
 	where.Mapping = out
 	words := slices.Concat([]string{"check"}, given(c, "templates", "password"), c.Args().Slice())
-	next := commandLine(where, words...)
+	next := reports.CommandLine(commandWords(where, words...))
 	fmt.Fprintf(p.Out, "%s: a first mapping; look at the lines marked DECIDE\n", problem.OneLine(out))
 	fmt.Fprintf(p.Out, "Next: answer them, and check the mapping with the sheet:\n  %s\n", next)
 	return nil

@@ -188,13 +188,9 @@ func (s *Session) refuseMissingLedger() error {
 		Of(problem.Stopped).Hinted("see that ledger in the environments file, or --ledger, names the right place; to move a ledger: claimsheet copy-ledger; if nothing was ever run in this environment, add --accept ledger-missing, once")
 }
 
-// ScopeIn returns a ledger's name for the environment: its identity, unless the service has moved there from another address. moved is the
-// base url at which the environment last ran, when that is another one and the ledger knows clients there; else "".
-func (s *Session) ScopeIn(ctx context.Context, known *ledger.Ledger) (scope, moved string, err error) {
-	return s.scopeOf(ctx, known, s.Scope())
-}
-
-func (s *Session) scopeOf(ctx context.Context, known *ledger.Ledger, identity string) (scope, moved string, err error) {
+// ScopeIn returns a ledger's name for the environment: identity, which is Scope, unless the service has moved there from another address.
+// moved is the base url at which the environment last ran, when that is another one and the ledger knows clients there; else "".
+func (s *Session) ScopeIn(ctx context.Context, known *ledger.Ledger, identity string) (scope, moved string, err error) {
 	now, rest := environment.ServiceOf(identity)
 	scope = identity
 	if to, ok, err := known.Moved(ctx, now); err != nil {
@@ -231,7 +227,7 @@ func hasClients(ctx context.Context, known *ledger.Ledger, service string) (bool
 // SettleScope returns the ledger's name for the environment of a command that sends. After a change of its base url
 // the user says whether it leads to the same service, or to a new one; a dry run does not record the answer.
 func (s *Session) SettleScope(ctx context.Context, isSame, isNew, dryRun bool) (string, error) {
-	scope, then, err := s.ScopeIn(ctx, s.Ledger)
+	scope, then, err := s.ScopeIn(ctx, s.Ledger, s.Scope())
 	if err != nil || then == "" || isNew {
 		return scope, err
 	}
@@ -250,7 +246,7 @@ func (s *Session) SettleScope(ctx context.Context, isSame, isNew, dryRun bool) (
 			return "", err
 		}
 	}
-	scope, _, err = s.scopeOf(ctx, s.Ledger, then+rest)
+	scope, _, err = s.ScopeIn(ctx, s.Ledger, then+rest)
 	return scope, err
 }
 
@@ -265,7 +261,7 @@ func (s *Session) serviceChanged(then, now, hint string) error {
 
 // LedgerService returns the ledger's name for the service of the environment, and moved as ScopeIn does.
 func (s *Session) LedgerService(ctx context.Context) (service, moved string, err error) {
-	scope, moved, err := s.scopeOf(ctx, s.Ledger, s.Env.Identity(apiclient.V2))
+	scope, moved, err := s.ScopeIn(ctx, s.Ledger, s.Env.Identity(apiclient.V2))
 	service, _ = environment.ServiceOf(scope)
 	return service, moved, err
 }

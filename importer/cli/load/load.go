@@ -1,5 +1,5 @@
 // Package load loads what a command works with: mapping, environment, sheets and the service's templates. Open checks each against the
-// others and reports the problems of all of them at once.
+// others and reports the problems of all of them at once. A Session also finds, locks and opens the environment's ledger.
 package load
 
 import (
