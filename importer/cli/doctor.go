@@ -56,7 +56,7 @@ func (p *program) doctorCommand() *cli.Command {
 			if err := d.checkFlags(); err != nil {
 				return err
 			}
-			s, wrong, err := load.OpenConfiguration(p.where)
+			s, err := load.OpenConfiguration(p.where)
 			if err != nil {
 				return err
 			}
@@ -64,22 +64,22 @@ func (p *program) doctorCommand() *cli.Command {
 			version := s.Version("")
 			s.Mapping.API.Text = string(version) // a mapping that lacks it is checked as the likely version
 			if d.probes {
-				return d.probe(c.Context, s, version, wrong)
+				return d.probe(c.Context, s, version)
 			}
-			return d.run(c.Context, s, version, wrong)
+			return d.run(c.Context, s, version)
 		})
 }
 
-// run tries an environment. file has the problems of the mapping file.
-func (d *diagnosis) run(ctx context.Context, s *load.Session, version apiclient.Version, file problem.List) error {
+// run tries an environment.
+func (d *diagnosis) run(ctx context.Context, s *load.Session, version apiclient.Version) error {
 	d.found.Environment = s.Env.Name
 	defer func() { d.object = d.found }()
 	d.say(apiclient.OK, "environment", "", "%s, version %s, %s", s.Env.Name, strings.TrimPrefix(string(version), "v"), s.Env.BaseURL)
 	if err := d.connect(ctx, s, version); err != nil {
-		if err := file.Collect(err); err != nil {
+		if err := s.Wrong.Collect(err); err != nil {
 			return err
 		}
-		return file.Err()
+		return s.Wrong.Err()
 	}
 	for finding := range s.Client.Examine(ctx) {
 		d.print(finding)
@@ -94,7 +94,7 @@ func (d *diagnosis) run(ctx context.Context, s *load.Session, version apiclient.
 	if d.where.Mapping == "" {
 		return d.verdict()
 	}
-	return d.mapping(ctx, s, file, answered)
+	return d.mapping(ctx, s, answered)
 }
 
 // ledger tries the ledger's server and reads the whole ledger, which a run does only after a crash, and compares the base url with the one
@@ -141,10 +141,10 @@ func (d *diagnosis) ledger(ctx context.Context, s *load.Session) error {
 	return err
 }
 
-// mapping checks the mapping as check does. file has the problems of its file; answered means that the service can be used.
-func (d *diagnosis) mapping(ctx context.Context, s *load.Session, file problem.List, answered bool) error {
+// mapping checks the mapping as check does. answered means that the service can be used.
+func (d *diagnosis) mapping(ctx context.Context, s *load.Session, answered bool) error {
 	if !answered { // the templates may be what failed
-		d.list(apiclient.Fail, "mapping", file)
+		d.list(apiclient.Fail, "mapping", s.Wrong)
 		return d.verdict()
 	}
 	before := len(s.Warnings)
@@ -152,7 +152,7 @@ func (d *diagnosis) mapping(ctx context.Context, s *load.Session, file problem.L
 	if err != nil {
 		return err
 	}
-	if err := file.Collect(s.Bind(service)); err != nil {
+	if err := s.Wrong.Collect(s.Bind(service)); err != nil {
 		return err
 	}
 	warnings := slices.Concat(s.Mapping.Warnings, s.Warnings[before:])
@@ -161,9 +161,9 @@ func (d *diagnosis) mapping(ctx context.Context, s *load.Session, file problem.L
 		warnings = append(warnings, untyped...)
 	}
 	d.list(apiclient.Warn, "mapping", warnings)
-	file.Sort()
-	if d.list(apiclient.Fail, "mapping", file); len(file) > 0 {
-		return problem.New("doctor", "%s failed", reports.Count(len(file), "check"))
+	s.Wrong.Sort()
+	if d.list(apiclient.Fail, "mapping", s.Wrong); len(s.Wrong) > 0 {
+		return problem.New("doctor", "%s failed", reports.Count(len(s.Wrong), "check"))
 	}
 	d.say(apiclient.OK, "mapping", "", "%s fits the templates; claimsheet check with a SHEET checks columns too", s.Mapping.File)
 	return d.verdict()
@@ -261,8 +261,8 @@ func (d *diagnosis) checkFlags() error {
 }
 
 // probe finds out how the service answers. Exit code 1: something is not known.
-func (d *diagnosis) probe(ctx context.Context, s *load.Session, version apiclient.Version, wrong problem.List) (err error) {
-	if err := wrong.Err(); err != nil {
+func (d *diagnosis) probe(ctx context.Context, s *load.Session, version apiclient.Version) (err error) {
+	if err := s.Wrong.Err(); err != nil {
 		return err
 	}
 	d.session, d.program.run = s, uuid.NewString()

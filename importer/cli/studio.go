@@ -108,7 +108,7 @@ func (s *studioSession) ask(ctx context.Context) error {
 	if !s.exists() {
 		where.Environments, where.Mapping = file, ""
 	}
-	session, _, err := load.OpenConfiguration(where)
+	session, err := load.OpenConfiguration(where)
 	if err == nil {
 		err = s.readTemplates(ctx, session, session.Version(""))
 	}

@@ -45,9 +45,9 @@ func (p *program) templatesCommand() *cli.Command {
 
 // listTemplates reads the templates of the environment over the version that api names, "" for the one that fits. Its session is closed.
 func (p *program) listTemplates(ctx context.Context, api string) (*load.Session, error) {
-	s, wrong, err := load.OpenConfiguration(p.where)
+	s, err := load.OpenConfiguration(p.where)
 	if err == nil {
-		err = wrong.Err()
+		err = s.Wrong.Err()
 	}
 	if err != nil {
 		return nil, err

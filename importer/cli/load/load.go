@@ -64,6 +64,7 @@ type Session struct {
 	Service  *mapping.Service // what Mapping is bound to; nil when the service was not asked
 	Source   []byte           // the content of the mapping file
 	Warnings problem.List     // except those of the mapping file, which Mapping has
+	Wrong    problem.List     // set by OpenConfiguration: what is wrong with the mapping file
 	RunDate  string           // that the mapping was bound with
 	Place    LedgerPlace      // set by Locate
 	Ledger   *ledger.Ledger   // nil until it is opened
@@ -157,22 +158,20 @@ func OpenEnvironment(where Where) (*Session, error) {
 	return s, s.chooseEnvironment(where)
 }
 
-// OpenConfiguration reads the mapping, if where names one, and chooses the environment. What is wrong with the mapping file is returned,
-// and is no error; when there is no environment either, err has all problems.
-func OpenConfiguration(where Where) (s *Session, wrong problem.List, err error) {
-	s = &Session{Mapping: &mapping.Mapping{}}
+// OpenConfiguration reads the mapping, if where names one, and chooses the environment. What is wrong with the mapping file is in Wrong, and
+// is no error; when there is no environment either, the error has all problems.
+func OpenConfiguration(where Where) (*Session, error) {
+	s := &Session{Mapping: &mapping.Mapping{}}
 	if where.Mapping != "" {
-		if err := wrong.Collect(s.readMapping(where.Mapping)); err != nil {
-			return s, nil, err
+		if err := s.Wrong.Collect(s.readMapping(where.Mapping)); err != nil {
+			return s, err
 		}
 	}
-	if err := s.chooseEnvironment(where); err != nil {
-		if err := wrong.Collect(err); err != nil {
-			return s, nil, err
-		}
-		return s, nil, wrong.Err()
+	err := s.Wrong.Collect(s.chooseEnvironment(where))
+	if err == nil && s.Env == nil {
+		err = s.Wrong.Err()
 	}
-	return s, wrong, nil
+	return s, err
 }
 
 func (s *Session) readMapping(path string) error {

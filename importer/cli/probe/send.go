@@ -17,8 +17,8 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// MappingName is the name under which the ledger has what a probe sends.
-const MappingName = "probe"
+// mappingName is the name under which the ledger has what a probe sends.
+const mappingName = "probe"
 
 // noTemplate is the id of a template that no service has. A refusal that is provoked with it can create nothing.
 const noTemplate = "b7e1c1d6-4f0a-4d3c-9a55-0e5f3f1d7c02"
@@ -52,7 +52,7 @@ func (p *prober) create(ctx context.Context) error {
 
 // bind is the mapping of a probe: what the engine asks about the sheet of a run.
 func bind(version apiclient.Version) (*mapping.Binding, error) {
-	m, found := mapping.Parse("the probe", []byte("name: "+MappingName+"\napi: "+string(version)+
+	m, found := mapping.Parse("the probe", []byte("name: "+mappingName+"\napi: "+string(version)+
 		"\nclient: {key: E-mail, lookup: {email: E-mail}, fields: {email: {column: E-mail, type: Email}}}\n"))
 	if err := found.Err(); err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (p *prober) carryOutAll(ctx context.Context, binding *mapping.Binding, plan
 		if stopped != nil && !errors.Is(stopped, importer.ErrStopped) {
 			return stopped
 		}
-		known, err := p.Ledger.Steps(context.WithoutCancel(ctx), p.owner(plan), MappingName)
+		known, err := p.Ledger.Steps(context.WithoutCancel(ctx), p.owner(plan), mappingName)
 		if err != nil {
 			return err
 		}
@@ -399,7 +399,7 @@ func (p *prober) provoke(ctx context.Context, binding *mapping.Binding, plan map
 	if err := p.carryOut(ctx, binding, refused); err != nil {
 		return err
 	}
-	known, err := p.Ledger.Steps(ctx, p.owner(plan), MappingName)
+	known, err := p.Ledger.Steps(ctx, p.owner(plan), mappingName)
 	if err != nil {
 		return err
 	}
