@@ -314,11 +314,11 @@ func (r *importRun) open(ctx context.Context) (err error) {
 		Connection: connection,
 	})
 	if m := r.session.Mapping; m != nil {
-		r.observer.Named(m.Name.Text, "")
+		r.observer.Mapping = m.Name.Text
 		console.PrintWarnings(r.Err, m.Warnings) // they may explain why it cannot be used
 	}
 	if env := r.session.Env; env != nil {
-		r.observer.Named("", env.Name)
+		r.observer.Environment = env.Name
 	}
 	if err != nil {
 		return err

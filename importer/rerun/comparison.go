@@ -37,11 +37,10 @@ type Comparison struct {
 	numbers   map[int]bool // of the lines of the sheet Steps
 	erasures  ledger.Erasures
 	decisions []settle.Settlement
-	decided   map[ledger.StepID]settle.Decision // those of decisions
-	links     map[mapping.Identity]int          // the newest link of a client that is missing and done, in taken
-	found     map[mapping.Identity]bool         // clients who were found, not created: an activity of theirs was skipped
-	spaces    map[string]string                 // the key spaces of client keys that are not of the mapping's own (known_id)
-	holders   map[string]mapping.Identity       // the clients of the lines, by their ids
+	links     map[mapping.Identity]int    // the newest link of a client that is missing and done, in taken
+	found     map[mapping.Identity]bool   // clients who were found, not created: an activity of theirs was skipped
+	spaces    map[string]string           // the key spaces of client keys that are not of the mapping's own (known_id)
+	holders   map[string]mapping.Identity // the clients of the lines, by their ids
 	last      ledger.ClientKey
 	steps     map[string]ledger.Step // of last
 }
@@ -65,7 +64,7 @@ func (r *Comparison) Decisions() int { return len(r.decisions) }
 func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error], runKnown bool) error {
 	r.found, r.links, r.spaces = map[mapping.Identity]bool{}, map[mapping.Identity]int{}, map[string]string{}
 	r.holders = map[string]mapping.Identity{}
-	r.decided, r.takenAt, r.numbers = map[ledger.StepID]settle.Decision{}, map[ledger.StepID]int{}, map[int]bool{}
+	r.takenAt, r.numbers = map[ledger.StepID]int{}, map[int]bool{}
 	var err error
 	if r.erasures, err = r.Ledger.Erasures(ctx, r.Environment); err != nil {
 		return err
@@ -161,9 +160,9 @@ func (r *Comparison) decide(line Step, known ledger.Step) problem.List {
 	}
 	id := r.stepID(line)
 	decision, err := settle.ParseDecision(line.Settle)
-	switch same, ok := r.decided[id]; {
+	switch {
 	case err != nil:
-	case ok && decision == same:
+	case slices.ContainsFunc(r.decisions, func(d settle.Settlement) bool { return d.Step == id && d.Decision == decision }):
 		return nil // one decision, in two lines
 	case known.To != ledger.Uncertain:
 		err = problem.New("not-uncertain", "a decision stands beside a step that is not uncertain").Hinted("clear the cell")
@@ -174,7 +173,6 @@ func (r *Comparison) decide(line Step, known ledger.Step) problem.List {
 		p.Where = line.SettleAt
 		return problem.List{p}
 	}
-	r.decided[id] = decision
 	r.decisions = append(r.decisions, settle.Settlement{Step: id, Decision: decision, Where: line.SettleAt})
 	return nil
 }
@@ -303,7 +301,7 @@ func (r *Comparison) CheckRows(ctx context.Context, rows iter.Seq2[Row, error]) 
 		if err != nil {
 			return err
 		}
-		if len(r.decided) > 0 {
+		if len(r.decisions) > 0 {
 			known = r.asDecided(who, known)
 		}
 		asks := r.Binding.ClaimSteps(lead)
@@ -318,13 +316,13 @@ func (r *Comparison) CheckRows(ctx context.Context, rows iter.Seq2[Row, error]) 
 // asDecided returns what is known of a client by the decisions in the column Settle: a row may show an id that is given there.
 func (r *Comparison) asDecided(who mapping.Identity, known map[string]ledger.Step) map[string]ledger.Step {
 	known = maps.Clone(known)
-	for id, decision := range r.decided {
-		if step := known[id.Step]; id.Space == who.Space && id.Client == who.Key {
-			step.To, step.ID = ledger.Refused, decision.Value
-			if decision.Choice == settle.WasCreated {
+	for _, d := range r.decisions {
+		if step := known[d.Step.Step]; d.Step.Space == who.Space && d.Step.Client == who.Key {
+			step.To, step.ID = ledger.Refused, d.Decision.Value
+			if d.Decision.Choice == settle.WasCreated {
 				step.To = ledger.Done
 			}
-			known[id.Step] = step
+			known[d.Step.Step] = step
 		}
 	}
 	return known

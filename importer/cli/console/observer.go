@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +21,7 @@ import (
 
 // Observer receives what happens in a run, and takes the place of stderr: what is written to it is
 // printed, logged, or both. Write and the printing of problems are safe for concurrent use; the other methods are
-// called by one goroutine. The exported fields are set before Open. Where the log is:
+// called by one goroutine. The exported fields are set before Open, but for the names. Where the log is:
 //
 //	stderr is a terminal             problems as plain lines, a bar, no log
 //	stderr is a pipe or a file       problems as plain lines, log lines between them
@@ -34,21 +33,21 @@ type Observer struct {
 	Dumb     bool      // the terminal cannot draw a bar
 	DryRun   bool
 
+	Mapping, Environment string // their names; set when they are known
+
 	// The flags; a text is "" when its flag is not given.
 	LogFormat  string // text or json
 	LogFile    string
 	NoProgress bool
 	Quiet      bool
 
-	log         *slog.Logger // never nil once it is open; it has the run's id on every line
-	file        *os.File     // of --log-file; else nil
-	logsAll     bool         // problems and what is printed are logged too
-	prints      bool         // problems are plain lines on stderr
-	hasBar      bool         // stderr is a terminal with room for a bar
-	started     time.Time
-	environment string // its name, once known
-	mapping     string // its name, once known
-	begun       bool   // the run came to its first pass
+	log     *slog.Logger // never nil once it is open; it has the run's id on every line
+	file    *os.File     // of --log-file; else nil
+	logsAll bool         // problems and what is printed are logged too
+	prints  bool         // problems are plain lines on stderr
+	hasBar  bool         // stderr is a terminal with room for a bar
+	started time.Time
+	begun   bool // the run came to its first pass
 
 	// Of Watch, whose goroutine alone uses them once it runs:
 	clients  int
@@ -183,15 +182,10 @@ func refuseStateFolder(path, code, what string) error {
 	return nil
 }
 
-// Named sets the names of the mapping and the environment. The first name that is not empty counts.
-func (o *Observer) Named(mapping, environment string) {
-	o.mapping, o.environment = cmp.Or(o.mapping, mapping), cmp.Or(o.environment, environment)
-}
-
 // Started says that everything is loaded and the first pass over the sheets begins.
 func (o *Observer) Started(version, mappingFile string, sheets []string) {
 	o.begun = true
-	o.log.Info("run started", "version", version, "environment", o.environment, "mapping", o.mapping, "mappingFile", mappingFile,
+	o.log.Info("run started", "version", version, "environment", o.Environment, "mapping", o.Mapping, "mappingFile", mappingFile,
 		"sheets", sheets, "dryRun", o.DryRun)
 }
 
@@ -208,7 +202,7 @@ func (o *Observer) Surveyed(rows, clients, invalid int) {
 // log. On stderr, what kept a run from starting was printed already.
 func (o *Observer) Ended(code int, level slog.Level, printed string, s *result.Summary) {
 	if o.begun || o.logsAll {
-		attrs := []any{"exitCode", code, "seconds", time.Since(o.started).Round(time.Millisecond).Seconds(), "environment", o.environment, "mapping", o.mapping}
+		attrs := []any{"exitCode", code, "seconds", time.Since(o.started).Round(time.Millisecond).Seconds(), "environment", o.Environment, "mapping", o.Mapping}
 		if why, _, _ := strings.Cut(printed, "\n"); why != "" { // the rest was logged before
 			attrs = append(attrs, "why", strings.TrimPrefix(why, "claimsheet: "))
 		}

@@ -116,8 +116,8 @@ func (s *Session) OpenForReading() (err error) {
 	return err
 }
 
-// OpenForWriting opens the ledger for writing and makes one if there was none. It fails with a problem of the class Locked while another command has it.
-// One in a database may be shared: other processes may write it too. silence is that of postgres.OpenShared.
+// OpenForWriting opens the ledger for writing and makes one if there was none. It fails with a problem of the class Locked while another
+// command has it. One in a database may be shared: other processes may write it too. silence is that of postgres.OpenShared.
 func (s *Session) OpenForWriting(shared bool, silence time.Duration) error {
 	place := s.Place
 	release, err := ledger.Lock(place.lockedAt())

@@ -94,10 +94,10 @@ func (src *Source) Sheet() cell.Sheet {
 	return s
 }
 
-// Survey is the one pass over the rows of all sheets: see takes each row, rows keeps them in a private file in folder until the session is
-// closed, to be read again, and the survey groups them by client. With convert every cell is converted too.
-func (s *Session) Survey(ctx context.Context, folder string, convert bool, see func(cell.Record)) (rows *spool.Rows, survey *importer.Survey, err error) {
-	rows, err = spool.NewRows(folder, func(yield func(cell.Record, error) bool) {
+// Survey is the one pass over the rows of all sheets: see takes each row, spool.Rows keeps them in a private file in folder until the session
+// is closed, to be read again, and importer.Survey groups them by client. With convert every cell is converted too.
+func (s *Session) Survey(ctx context.Context, folder string, convert bool, see func(cell.Record)) (*spool.Rows, *importer.Survey, error) {
+	rows, err := spool.NewRows(folder, func(yield func(cell.Record, error) bool) {
 		for _, src := range s.Sources {
 			for record, err := range src.Records() {
 				if record.Table = src.table; err == nil {
@@ -113,7 +113,7 @@ func (s *Session) Survey(ctx context.Context, folder string, convert bool, see f
 		return nil, nil, err
 	}
 	s.closers = append(s.closers, func() { _ = rows.Close() })
-	survey, err = importer.NewSurvey(ctx, s.Binding, rows, convert)
+	survey, err := importer.NewSurvey(ctx, s.Binding, rows, convert)
 	return rows, survey, err
 }
 
