@@ -78,10 +78,10 @@ func (p *program) ledgerFlag() cli.Flag {
 	return textFlag(&p.where.Ledger, "ledger", "", "the ledger's database: a `URL` or env:NAME")
 }
 
-// environmentFlags say where things are, but for the mapping.
-func (p *program) environmentFlags() []cli.Flag {
+// environmentFlags say where things are, but for the mapping. usual is the default of -e.
+func (p *program) environmentFlags(usual string) []cli.Flag {
 	return []cli.Flag{
-		textFlag(&p.where.Env, "env", "e", "the `ENVIRONMENT` (default: the file's default)"),
+		textFlag(&p.where.Env, "env", "e", "the `ENVIRONMENT` (default: "+usual+")"),
 		textFlag(&p.where.Environments, "environments", "", "the environments `FILE` (default: beside the mapping)"),
 		textFlag(&p.where.State, "state", "", "the state `FOLDER` (default: .claimsheet beside it)"),
 	}
@@ -89,7 +89,7 @@ func (p *program) environmentFlags() []cli.Flag {
 
 // placeFlags are environmentFlags with -m before them, and more behind.
 func (p *program) placeFlags(mapping string, more ...cli.Flag) []cli.Flag {
-	return slices.Concat([]cli.Flag{textFlag(&p.where.Mapping, "mapping", "m", mapping)}, p.environmentFlags(), more)
+	return slices.Concat([]cli.Flag{textFlag(&p.where.Mapping, "mapping", "m", mapping)}, p.environmentFlags("the file's default"), more)
 }
 
 // ledgerFlags are the flags of commands that work on the ledger without a sheet. The mapping is only a place to look beside.

@@ -37,7 +37,7 @@ func (p *program) initCommand() *cli.Command {
 	o := sheet.Options{}
 	return newCommand("init", "[-e ENVIRONMENT] [options] SHEET…",
 		"propose a first mapping from a sheet's headers and cells and, with -e, the service's templates", initHelp,
-		append(p.environmentFlags(), // there is no mapping yet
+		append(p.environmentFlags("the file's default"), // there is no mapping yet
 			p.templatesFlag(),
 			textFlag(&api, "api", "", "the `VERSION` of the interface: v1 or v2; default: v1 for an environment with a case_id, else v2"),
 			textFlag(&o.Name, "sheet", "", "the `NAME` of the sheet; default: the one that looks like leads"),

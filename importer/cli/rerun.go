@@ -30,10 +30,11 @@ Examples:
 func (p *program) rerunCommand() *cli.Command {
 	o := &runOptions{}
 	command := newCommand("rerun", "[options] RESULTS.xlsx", "do what is still missing in a results workbook, edited or not", rerunHelp,
-		slices.Concat(p.placeFlags("the mapping `FILE` (default, as for -e: that of the run)", p.templatesFlag(), p.ledgerFlag(),
-			textFlag(&o.out, "out", "o", "the new results `FILE` (default: the workbook itself)"),
-			switchFlag(&o.yes, "yes", "without a ledger: take the ids from the workbook"),
-		), p.runFlags(o)),
+		slices.Concat([]cli.Flag{textFlag(&p.where.Mapping, "mapping", "m", "the mapping `FILE` (default: that of the run)")},
+			p.environmentFlags("that of the run"), []cli.Flag{p.templatesFlag(), p.ledgerFlag(),
+				textFlag(&o.out, "out", "o", "the new results `FILE` (default: the workbook itself)"),
+				switchFlag(&o.yes, "yes", "without a ledger: take the ids from the workbook"),
+			}, p.runFlags(o)),
 		func(c *cli.Context) (err error) {
 			if c.NArg() > 1 {
 				return problem.New("usage", "one results workbook at a time; %d are named", c.NArg()).
