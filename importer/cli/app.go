@@ -46,8 +46,7 @@ type program struct {
 	stderr   io.Writer         // as given to Main; Out and Err are cleaned
 	stdout   io.Writer         // cleaned; Out drops what is printed where JSON is asked for
 	said     bool              // the command has printed itself how it ended
-	object   any               // what --json prints, without its ending; nil if the command failed earlier
-	summary  *result.Summary   // of the run that the command made, nil for none
+	object   any               // what --json prints, without its ending: *result.Summary of a run; nil if the command failed earlier
 	counts   result.Counts     // of the rows of a run, or of what another command found: exitCode goes by them
 	session  *load.Session     // of a command that works on a ledger
 	run      string            // the run's id, or the name of what a command records without a run
@@ -57,10 +56,11 @@ type program struct {
 	closers  []func()          // close what the command has opened, the last one first
 
 	// Flags that commands share.
-	where                      load.Where // with CLAIMSHEET_ENV where -e is not given
-	passwordReference, traceTo string
-	password                   string // to which --password refers; opens encrypted workbooks
-	asJSON                     bool
+	where             load.Where // with CLAIMSHEET_ENV where -e is not given
+	passwordReference string     // as given
+	password          string     // to which it refers; opens encrypted workbooks
+	traceTo           string     // --trace
+	asJSON            bool
 }
 
 // pace is how long a run waits before it asks the service again, and from which age it relies on an answer. Tests pass shorter times.
@@ -141,7 +141,8 @@ func start(ctx context.Context, args []string, stdio IO, pace pace) int {
 		case exitRows, exitUncertain: // every row has a result
 			level = slog.LevelWarn
 		}
-		p.observer.Ended(code, level, errorText(err), p.summary)
+		summary, _ := p.object.(*result.Summary)
+		p.observer.Ended(code, level, errorText(err), summary)
 	}
 	return code
 }

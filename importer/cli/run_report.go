@@ -49,7 +49,7 @@ func (r *importRun) report(ctx context.Context) (err error) {
 	if err := r.writeWorkbooks(ctx, &summary, problems); err != nil {
 		return err
 	}
-	r.summary, r.counts, r.object = &summary, summary.Rows, summary
+	r.counts, r.object = summary.Rows, &summary
 	console.PrintProblems(r.Err, problems.Listed())
 	r.printFirstFailures(summary)
 	if mappingChanged {
