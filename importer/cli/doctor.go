@@ -60,53 +60,53 @@ func (p *program) doctorCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			p.closers = append(p.closers, s.Close)
+			p.session, p.closers = s, append(p.closers, s.Close, s.CloseLedger)
 			version := s.Version("")
 			s.Mapping.API.Text = string(version) // a mapping that lacks it is checked as the likely version
 			if d.probes {
-				return d.probe(c.Context, s, version)
+				return d.probe(c.Context, version)
 			}
-			return d.run(c.Context, s, version)
+			return d.examine(c.Context, version)
 		})
 }
 
-// run tries an environment.
-func (d *diagnosis) run(ctx context.Context, s *load.Session, version apiclient.Version) error {
-	d.found.Environment = s.Env.Name
+// examine tries an environment.
+func (d *diagnosis) examine(ctx context.Context, version apiclient.Version) error {
+	d.found.Environment = d.session.Env.Name
 	defer func() { d.object = d.found }()
-	d.say(apiclient.OK, "environment", "", "%s, version %s, %s", s.Env.Name, strings.TrimPrefix(string(version), "v"), s.Env.BaseURL)
-	if err := d.connect(ctx, s, version); err != nil {
-		if err := s.Wrong.Collect(err); err != nil {
+	d.say(apiclient.OK, "environment", "", "%s, version %s, %s", d.session.Env.Name, strings.TrimPrefix(string(version), "v"), d.session.Env.BaseURL)
+	if err := d.connect(ctx, version); err != nil {
+		if err := d.session.Wrong.Collect(err); err != nil {
 			return err
 		}
-		return s.Wrong.Err()
+		return d.session.Wrong.Err()
 	}
-	for finding := range s.Client.Examine(ctx) {
+	for finding := range d.session.Client.Examine(ctx) {
 		d.print(finding)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	answered := d.failed == 0
-	if err := d.ledger(ctx, s); err != nil {
+	if err := d.ledger(ctx); err != nil {
 		return err
 	}
 	if d.where.Mapping == "" {
 		return d.verdict()
 	}
-	return d.mapping(ctx, s, answered)
+	return d.mapping(ctx, answered)
 }
 
 // ledger tries the ledger's server and reads the whole ledger, which a run does only after a crash, and compares the base url with the one
 // that the ledger knows: after a change, a run stops until the user says which service it leads to.
-func (d *diagnosis) ledger(ctx context.Context, s *load.Session) error {
-	if s.State == "" {
+func (d *diagnosis) ledger(ctx context.Context) error {
+	if d.session.State == "" {
 		return nil
 	}
-	if err := s.Locate(ctx); err != nil {
+	if err := d.session.Locate(ctx); err != nil {
 		return err
 	}
-	place := s.Place
+	place := d.session.Place
 	if place.Server != nil {
 		before := d.failed
 		for _, f := range postgres.Examine(ctx, *place.Server) {
@@ -134,7 +134,7 @@ func (d *diagnosis) ledger(ctx context.Context, s *load.Session) error {
 	if err := known.Check(ctx); err != nil {
 		return err
 	}
-	scope, then, err := s.ScopeIn(ctx, known, s.Scope())
+	scope, then, err := d.session.ScopeIn(ctx, known, d.session.Scope())
 	if now, _ := environment.ServiceOf(scope); err == nil && then != "" {
 		d.say(apiclient.Fail, "ledger", load.MovedHint, "the base url was %s when the environment last ran, and is %s now: a run stops before it sends anything", then, now)
 	}
@@ -142,30 +142,30 @@ func (d *diagnosis) ledger(ctx context.Context, s *load.Session) error {
 }
 
 // mapping checks the mapping as check does. answered means that the service can be used.
-func (d *diagnosis) mapping(ctx context.Context, s *load.Session, answered bool) error {
+func (d *diagnosis) mapping(ctx context.Context, answered bool) error {
 	if !answered { // the templates may be what failed
-		d.list(apiclient.Fail, "mapping", s.Wrong)
+		d.list(apiclient.Fail, "mapping", d.session.Wrong)
 		return d.verdict()
 	}
-	before := len(s.Warnings)
-	service, err := s.AskTemplates(ctx)
+	before := len(d.session.Warnings)
+	service, err := d.session.AskTemplates(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.Wrong.Collect(s.Bind(service)); err != nil {
+	if err := d.session.Wrong.Collect(d.session.Bind(service)); err != nil {
 		return err
 	}
-	warnings := slices.Concat(s.Mapping.Warnings, s.Warnings[before:])
-	if s.Binding != nil {
-		_, untyped := s.Binding.CheckCells(mapping.CellNotes{})
+	warnings := slices.Concat(d.session.Mapping.Warnings, d.session.Warnings[before:])
+	if d.session.Binding != nil {
+		_, untyped := d.session.Binding.CheckCells(mapping.CellNotes{})
 		warnings = append(warnings, untyped...)
 	}
 	d.list(apiclient.Warn, "mapping", warnings)
-	s.Wrong.Sort()
-	if d.list(apiclient.Fail, "mapping", s.Wrong); len(s.Wrong) > 0 {
-		return problem.New("doctor", "%s failed", reports.Count(len(s.Wrong), "check"))
+	d.session.Wrong.Sort()
+	if d.list(apiclient.Fail, "mapping", d.session.Wrong); len(d.session.Wrong) > 0 {
+		return problem.New("doctor", "%s failed", reports.Count(len(d.session.Wrong), "check"))
 	}
-	d.say(apiclient.OK, "mapping", "", "%s fits the templates; claimsheet check with a SHEET checks columns too", s.Mapping.File)
+	d.say(apiclient.OK, "mapping", "", "%s fits the templates; claimsheet check with a SHEET checks columns too", d.session.Mapping.File)
 	return d.verdict()
 }
 
@@ -207,21 +207,21 @@ func (d *diagnosis) print(f apiclient.Finding) {
 }
 
 // connect fetches the secrets and reads the TLS files, and reports what else is wrong with the configuration.
-func (d *diagnosis) connect(ctx context.Context, s *load.Session, version apiclient.Version) error {
-	d.list(apiclient.Warn, "secrets", s.Warnings)
-	err := s.Connect(ctx, version, d.asking())
+func (d *diagnosis) connect(ctx context.Context, version apiclient.Version) error {
+	d.list(apiclient.Warn, "secrets", d.session.Warnings)
+	err := d.session.Connect(ctx, version, d.asking())
 	var found problem.List
 	if err != nil && found.Collect(err) != nil {
 		return err
 	}
-	if err := found.Collect(s.CheckAgreement()); err != nil {
+	if err := found.Collect(d.session.CheckAgreement()); err != nil {
 		return err
 	}
 	if d.list(apiclient.Fail, "configuration", found); len(found) > 0 {
 		return problem.New("doctor", "%s failed; the service was not tried", reports.Count(len(found), "check"))
 	}
 	text := "none are needed"
-	if names := s.Env.Secrets(); len(names) > 0 {
+	if names := d.session.Env.Secrets(); len(names) > 0 {
 		text = "fetched: " + strings.Join(names, ", ")
 	}
 	d.say(apiclient.OK, "secrets", "", "%s", text)
@@ -261,18 +261,17 @@ func (d *diagnosis) checkFlags() error {
 }
 
 // probe finds out how the service answers. Exit code 1: something is not known.
-func (d *diagnosis) probe(ctx context.Context, s *load.Session, version apiclient.Version) (err error) {
-	if err := s.Wrong.Err(); err != nil {
+func (d *diagnosis) probe(ctx context.Context, version apiclient.Version) (err error) {
+	if err := d.session.Wrong.Err(); err != nil {
 		return err
 	}
-	d.session, d.program.run = s, uuid.NewString()
-	d.closers = append(d.closers, s.CloseLedger)
-	options := probe.Options{Session: s, API: version, Connection: d.connection(d.program.run), Email: d.client}
+	d.run = uuid.NewString()
+	options := probe.Options{Session: d.session, API: version, Connection: d.connection(d.run), Email: d.client}
 	if d.send {
 		if options.Scope, options.Journal, err = d.forProbe(ctx); err != nil {
 			return err
 		}
-		options.Ledger, options.RunID, options.Folder, options.Connection.Shared = s.Ledger, d.program.run, s.State, true
+		options.Ledger, options.RunID, options.Folder, options.Connection.Shared = d.session.Ledger, d.run, d.session.State, true
 	}
 	options.Confirm = func(ctx context.Context, creates string) error {
 		if d.yes {
