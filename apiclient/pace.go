@@ -124,13 +124,14 @@ func (s *Slot) wait(ctx context.Context, until func() error) error {
 	began := time.Now()
 	err := until()
 	s.waited += time.Since(began)
+	paused, isPaused := errors.AsType[rate.Paused](err)
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return stopped(ctx)
-	case errors.Is(err, rate.ErrPaused):
-		return &Failure{NotSent: true, Retry: AfterPause, Reason: err.Error(), Err: rate.ErrHeldBack}
+	case isPaused:
+		return &Failure{NotSent: true, Retry: AfterPause, Reason: string(paused), Err: rate.ErrHeldBack}
 	case errors.Is(err, rate.ErrHeldBack):
 		return &Failure{NotSent: true, Retry: AfterPause, Reason: "its connection was opened too late for the rate", Err: err}
 	}

@@ -83,11 +83,11 @@ type Ticket struct {
 	first     chan struct{} // gets a value when the request is the first of the line; nil before it is in the line
 }
 
-// ErrPaused is wrapped by the error of a request that is not to wait for the end of a pause. That error's
-// text says why there is one, and has no personal data.
-var ErrPaused = errors.New("the service asks to wait")
+// Paused is the error of a request that is not to wait for the end of a pause. It says why there is one.
+type Paused string
 
-func (s State) paused() error { return fmt.Errorf("%w (HTTP %d)", ErrPaused, s.PauseStatus) }
+// Error returns the reason.
+func (p Paused) Error() string { return string(p) }
 
 // ErrHeldBack is the error of a request that would have to wait for too long.
 var ErrHeldBack = errors.New("held back on its connection")
@@ -119,11 +119,11 @@ const (
 )
 
 // Near waits until an admitted request's departure is near again: it may have waited for something else since Enter,
-// and a look-up may have left before it. The error wraps ErrPaused for an impatient request, else it is as of Enter.
+// and a look-up may have left before it. The error is a Paused for an impatient request, else as of Enter.
 func (m *Meter) Near(ctx context.Context, t *Ticket) error { return m.await(ctx, t, nearing, forever) }
 
 // Leave waits until the request may leave on its connection, but no longer than patience: then the error
-// is ErrHeldBack or wraps ErrPaused. Other errors are those of Enter.
+// is ErrHeldBack or a Paused. Other errors are those of Enter.
 func (m *Meter) Leave(ctx context.Context, t *Ticket, patience time.Duration) error {
 	err := m.await(ctx, t, leaving, patience)
 	m.mu.Lock()
@@ -158,8 +158,8 @@ func (m *Meter) await(ctx context.Context, t *Ticket, at stage, patience time.Du
 			continue
 		case wait <= 0:
 			return nil
-		case paused != nil && (t.Impatient && at != entering || wait > patience):
-			return paused
+		case paused != "" && (t.Impatient && at != entering || wait > patience):
+			return Paused(paused)
 		case wait > patience:
 			return ErrHeldBack
 		}
@@ -175,15 +175,15 @@ func (m *Meter) await(ctx context.Context, t *Ticket, at stage, patience time.Du
 
 // try lets a request on if it need not wait. Otherwise it is to try again after a while, or as soon as the limiter
 // was asked. paused says why there is a pause.
-func (m *Meter) try(t *Ticket, at stage, patience time.Duration) (wait time.Duration, ask bool, paused error) {
+func (m *Meter) try(t *Ticket, at stage, patience time.Duration) (wait time.Duration, ask bool, paused string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.isStale() {
-		return 0, true, nil
+		return 0, true, ""
 	}
 	now := m.time()
 	if pause := m.state.PausedUntil.Sub(now); pause > 0 {
-		return pause, false, m.state.paused()
+		return pause, false, m.state.PauseReason
 	}
 	if m.state.perSecond(now, m.limits) > 0 {
 		wait, ask = m.tryRate(t, at, now, patience)
@@ -193,7 +193,7 @@ func (m *Meter) try(t *Ticket, at stage, patience time.Duration) (wait time.Dura
 		m.recent.add(m.now(), 1)
 		t.Cuts, t.departure = m.state.Cuts, time.Time{} // on another connection it needs another departure
 	}
-	return wait, ask, nil
+	return wait, ask, ""
 }
 
 func (m *Meter) tryRate(t *Ticket, at stage, now time.Time, patience time.Duration) (wait time.Duration, ask bool) {
@@ -401,7 +401,7 @@ func (m *Meter) Waiting() (reason string, until time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if pause := m.state.PausedUntil.Sub(m.time()); pause > 0 {
-		return m.state.paused().Error(), m.now().Add(pause)
+		return m.state.PauseReason, m.now().Add(pause)
 	}
 	return "", time.Time{}
 }

@@ -4,6 +4,7 @@
 package rate
 
 import (
+	"fmt"
 	"time"
 )
 
@@ -66,7 +67,7 @@ type State struct {
 	Good     int64   // good answers in a row while there is a Rate
 
 	PausedUntil time.Time // no request leaves before
-	PauseStatus int       // of the answer that asked for the pause
+	PauseReason string    // one line without personal data
 
 	Ceiling      float64   // the lowest with which a process has asked for departures lately
 	CeilingUntil time.Time // how long that holds for all
@@ -151,7 +152,7 @@ func (s *State) refused(now time.Time, r Refusal, l limits) {
 		wait = min(firstPause<<min(max(s.Refusals, 1)-1, 16), maxPause)
 	}
 	if until := now.Add(min(wait, longestPause)); until.After(s.PausedUntil) {
-		s.PausedUntil, s.PauseStatus = until, r.Status
+		s.PausedUntil, s.PauseReason = until, fmt.Sprintf("the service asks to wait (HTTP %d)", r.Status)
 	}
 	if !news || s.Refusals > 1 {
 		return

@@ -175,7 +175,7 @@ func TestLimiterWithoutALedger(t *testing.T) {
 	defer l.Close()
 	defer other.Close()
 	at := func(n int64) time.Time { return time.UnixMicro(1_700_000_000_000_001 + n).UTC() }
-	want := rate.State{Last: at(1), Rate: 1.0 / 60, Before: 99.25, Cuts: 7, Refusals: 2, Good: 3, PausedUntil: at(2), PauseStatus: 429,
+	want := rate.State{Last: at(1), Rate: 1.0 / 60, Before: 99.25, Cuts: 7, Refusals: 2, Good: 3, PausedUntil: at(2), PauseReason: "r",
 		Ceiling: 0.1, CeilingUntil: at(3)}
 	has := func(l *postgres.Limiter) {
 		t.Helper()
