@@ -164,11 +164,16 @@ func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 
 func (c *Client) do(ctx context.Context, r Request, slot *Slot) (Answer, error) {
 	a, err := c.once(ctx, r, slot)
-	for !slot.ticket.Impatient && errors.Is(err, rate.ErrHeldBack) { // it waits in the queue, not on a connection
+	for !slot.ticket.Impatient && isHeldBack(err) { // it waits in the queue, not on a connection
 		slot = c.slot(ctx, slot.guard)
 		a, err = c.once(ctx, r, slot)
 	}
 	return a, err
+}
+
+func isHeldBack(err error) bool {
+	_, held := errors.AsType[rate.HeldBack](err)
+	return held
 }
 
 // once takes one request all the way: it waits in the queue, puts headers and
@@ -189,7 +194,7 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, err
 	if err := c.setHeaders(ctx, req); err != nil {
 		return Answer{}, err
 	}
-	wait := slot.near
+	wait := slot.enter
 	if c.cfg.Transport != nil { // it has no connections
 		wait = func(ctx context.Context) error { return slot.leave(ctx, getTimeout) }
 	}
@@ -198,7 +203,7 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, err
 	}
 	left := time.Now()
 	defer func() {
-		if !errors.Is(err, rate.ErrHeldBack) {
+		if !isHeldBack(err) {
 			c.trace(ctx, r, req, slot, left, a, err)
 		}
 	}()

@@ -19,13 +19,12 @@ const maxRetryAfter = 365 * 24 * time.Hour
 // A request enters, takes a place among those in flight, and leaves on its connection. The first and the last
 // of these wait for the rate and for the end of a pause.
 type Slot struct {
-	client  *Client
-	ticket  rate.Ticket
-	entered bool
-	place   bool // it counts among the requests in flight
-	over    bool // used or released
-	waited  time.Duration
-	guard   func() bool // asked last; nil for nothing to ask
+	client *Client
+	ticket rate.Ticket
+	place  bool // it counts among the requests in flight
+	over   bool // used or released
+	waited time.Duration
+	guard  func() bool // asked last; nil for nothing to ask
 }
 
 // Reserve waits until the service does not ask to wait and, under a rate, until
@@ -74,14 +73,9 @@ func (s *Slot) Release() {
 	s.place = false
 }
 
-// enter waits in the queue.
+// enter waits in the queue; a second time, until its departure is near again: since then, a look-up may have left before it.
 func (s *Slot) enter(ctx context.Context) error {
-	if s.entered {
-		return nil
-	}
-	err := s.wait(ctx, func() error { return s.client.meter.Enter(ctx, &s.ticket) })
-	s.entered = err == nil
-	return err
+	return s.wait(ctx, func() error { return s.client.meter.Enter(ctx, &s.ticket) })
 }
 
 // Await waits until fewer than Config.Concurrency requests are in flight, and takes
@@ -102,11 +96,6 @@ func (s *Slot) Await(ctx context.Context) error {
 	})
 }
 
-// near waits until its departure is near again: since it entered, a look-up may have left before it.
-func (s *Slot) near(ctx context.Context) error {
-	return s.wait(ctx, func() error { return s.client.meter.Near(ctx, &s.ticket) })
-}
-
 // leave waits until the request may leave on the connection that it has, but no longer than patience: a look-up that
 // would have to goes back into the queue, and so fails a reserved request in a pause that began since it was reserved.
 func (s *Slot) leave(ctx context.Context, patience time.Duration) error {
@@ -124,16 +113,14 @@ func (s *Slot) wait(ctx context.Context, until func() error) error {
 	began := time.Now()
 	err := until()
 	s.waited += time.Since(began)
-	paused, isPaused := errors.AsType[rate.Paused](err)
+	held, isHeld := errors.AsType[rate.HeldBack](err)
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return stopped(ctx)
-	case isPaused:
-		return &Failure{NotSent: true, Retry: AfterPause, Reason: string(paused), Err: rate.ErrHeldBack}
-	case errors.Is(err, rate.ErrHeldBack):
-		return &Failure{NotSent: true, Retry: AfterPause, Reason: "its connection was opened too late for the rate", Err: err}
+	case isHeld:
+		return &Failure{NotSent: true, Retry: AfterPause, Reason: string(held), Err: err}
 	}
 	said, hint := err.Error(), ""
 	if found, ok := errors.AsType[problem.Problem](err); ok {

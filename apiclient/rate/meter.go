@@ -44,16 +44,16 @@ type Meter struct {
 	now     func() time.Time
 	limits  limits
 	limiter Limiter       // nil when no other process sends
-	queue   chan struct{} // has room for one: the request that is admitted next
+	queue   chan struct{} // has room for one: the request that enters next
+	exit    chan struct{} // has room for one: the request that leaves next
 	asking  chan struct{} // has room for one: who asks the limiter
 
-	mu       sync.Mutex
-	state    State     // as it was read last; its times are the limiter's
-	read     time.Time // when that was, at the latest; zero for never
-	shown    time.Time // what the limiter's clock showed then
-	admitted int       // requests that are admitted and have no departure yet
-	line     []*Ticket // requests that wait on their connections, in the order in which they leave; without a limiter
-	recent   departures
+	mu      sync.Mutex
+	state   State     // as it was read last; its times are the limiter's
+	read    time.Time // when that was, at the latest; zero for never
+	shown   time.Time // what the limiter's clock showed then
+	entered int       // requests that have entered, and have not left
+	recent  departures
 
 	// Of the limiter only:
 	granted []time.Time // departures that this process has and has not used
@@ -66,88 +66,78 @@ type Meter struct {
 // none. limiter is nil when no other process sends to the service.
 func NewMeter(ceiling float64, limiter Limiter, now func() time.Time) *Meter {
 	m := &Meter{now: now, limits: limits{ceiling, margin}, limiter: limiter, want: 1,
-		queue: make(chan struct{}, 1), asking: make(chan struct{}, 1)}
+		queue: make(chan struct{}, 1), exit: make(chan struct{}, 1), asking: make(chan struct{}, 1)}
 	if limiter != nil {
 		m.limits.margin += lateness
 	}
 	return m
 }
 
-// Ticket is one request's way past a Meter.
+// Ticket is one request's way past a Meter. It is for one goroutine.
 type Ticket struct {
-	Impatient bool  // it leaves in no pause that begins after Enter, and does not wait for its end
-	Ahead     bool  // it goes ahead of the queue
-	Cuts      int64 // of the rate until the request left
-	admitted  bool
-	departure time.Time     // by the limiter's clock; zero for none
-	first     chan struct{} // gets a value when the request is the first of the line; nil before it is in the line
+	Impatient bool      // it does not leave when a pause has begun since it entered
+	Ahead     bool      // it goes ahead of the queue
+	Cuts      int64     // of the rate until the request left
+	entered   bool      // and not left
+	pause     time.Time // the end of the last pause before it entered
 }
 
-// Paused is the error of a request that is not to wait for the end of a pause. It says why there is one.
-type Paused string
+// HeldBack is the error of an impatient request after a pause has begun, and of any request that would have to wait
+// for too long on its connection. It says why, in one line without personal data.
+type HeldBack string
 
 // Error returns the reason.
-func (p Paused) Error() string { return string(p) }
+func (h HeldBack) Error() string { return string(h) }
 
-// ErrHeldBack is the error of a request that would have to wait for too long.
-var ErrHeldBack = errors.New("held back on its connection")
+const tooLate HeldBack = "its connection was opened too late for the rate"
 
-// Enter waits until there is no pause and, under a rate, until the request's departure is near. The error
-// means that nothing may leave: ctx has ended, or the limiter does not answer.
+// Enter waits until there is no pause and, under a rate, until the request's departure is near. A request that
+// has entered and then waited for something else enters again, without the queue: its departure may be later now.
+// The error means that nothing may leave: ctx has ended, or the limiter does not answer; or it is the HeldBack of an
+// impatient request that enters again.
 func (m *Meter) Enter(ctx context.Context, t *Ticket) error {
-	if !m.Queues() {
-		return nil
+	if t.entered || t.Ahead {
+		return m.await(ctx, t, false, forever)
 	}
-	if !t.Ahead {
-		select {
-		case m.queue <- struct{}{}:
-			defer func() { <-m.queue }()
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return m.await(ctx, t, entering, forever)
+	return m.inTurn(ctx, m.queue, forever, func(time.Duration) error { return m.await(ctx, t, false, forever) })
 }
-
-// stage is what a request waits for.
-type stage int
-
-const (
-	entering stage = iota // its turn to open a connection
-	nearing               // the same, when it has had its turn
-	leaving               // its departure, on the connection
-)
-
-// Near waits until an admitted request's departure is near again: it may have waited for something else since Enter,
-// and a look-up may have left before it. The error is a Paused for an impatient request, else as of Enter.
-func (m *Meter) Near(ctx context.Context, t *Ticket) error { return m.await(ctx, t, nearing, forever) }
 
 // Leave waits until the request may leave on its connection, but no longer than patience: then the error
-// is ErrHeldBack or a Paused. Other errors are those of Enter.
+// is a HeldBack. Other errors are those of Enter.
 func (m *Meter) Leave(ctx context.Context, t *Ticket, patience time.Duration) error {
-	err := m.await(ctx, t, leaving, patience)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	i := slices.Index(m.line, t)
-	if i < 0 {
-		return err
-	}
-	if m.line = slices.Delete(m.line, i, i+1); i == 0 && len(m.line) > 0 {
-		m.line[0].first <- struct{}{}
-	}
-	return err
+	return m.inTurn(ctx, m.exit, patience, func(rest time.Duration) error { return m.await(ctx, t, true, rest) })
 }
 
-// Release takes back the admission of a request that does not leave.
+// inTurn lets one request after the other do something, unless none has to wait.
+func (m *Meter) inTurn(ctx context.Context, turn chan struct{}, patience time.Duration, do func(rest time.Duration) error) error {
+	if !m.Queues() {
+		return do(patience)
+	}
+	end := time.NewTimer(patience)
+	defer end.Stop()
+	began := time.Now()
+	select {
+	case turn <- struct{}{}:
+		defer func() { <-turn }()
+		return do(patience - time.Since(began))
+	case <-end.C:
+		return tooLate
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Release takes a request back that does not leave.
 func (m *Meter) Release(t *Ticket) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.unadmit(t)
+	m.left(t)
 }
 
-func (m *Meter) await(ctx context.Context, t *Ticket, at stage, patience time.Duration) error {
+// await waits until a request may enter or, where leave is set, leave.
+func (m *Meter) await(ctx context.Context, t *Ticket, leave bool, patience time.Duration) error {
 	for end := time.Now().Add(patience); ; patience = time.Until(end) {
-		wait, ask, paused := m.try(t, at, patience)
+		wait, ask, held := m.try(t, leave)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -158,56 +148,53 @@ func (m *Meter) await(ctx context.Context, t *Ticket, at stage, patience time.Du
 			continue
 		case wait <= 0:
 			return nil
-		case paused != "" && (t.Impatient && at != entering || wait > patience):
-			return Paused(paused)
 		case wait > patience:
-			return ErrHeldBack
+			return held
 		}
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
-		case <-t.first:
 		case <-ctx.Done():
+			timer.Stop()
 		}
-		timer.Stop()
 	}
 }
 
 // try lets a request on if it need not wait. Otherwise it is to try again after a while, or as soon as the limiter
-// was asked. paused says why there is a pause.
-func (m *Meter) try(t *Ticket, at stage, patience time.Duration) (wait time.Duration, ask bool, paused string) {
+// was asked. held is the error if that is too long.
+func (m *Meter) try(t *Ticket, leave bool) (wait time.Duration, ask bool, held HeldBack) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.isStale() {
 		return 0, true, ""
 	}
-	now := m.time()
+	now, held := m.time(), HeldBack(m.state.PauseReason)
+	if t.Impatient && t.entered && !t.pause.Equal(m.state.PausedUntil) {
+		return forever + 1, false, held
+	}
 	if pause := m.state.PausedUntil.Sub(now); pause > 0 {
-		return pause, false, m.state.PauseReason
+		return pause, false, held
 	}
 	if m.state.perSecond(now, m.limits) > 0 {
-		wait, ask = m.tryRate(t, at, now, patience)
+		wait, ask = m.tryRate(t, leave, now)
 	}
-	if wait <= 0 && !ask && at == leaving {
-		m.unadmit(t)
+	switch {
+	case wait > 0 || ask:
+	case leave:
+		m.left(t)
 		m.recent.add(m.now(), 1)
-		t.Cuts, t.departure = m.state.Cuts, time.Time{} // on another connection it needs another departure
+		t.Cuts = m.state.Cuts
+	case !t.entered:
+		t.entered, t.pause = true, m.state.PausedUntil
+		m.entered++
 	}
-	return wait, ask, ""
+	return wait, ask, tooLate
 }
 
-func (m *Meter) tryRate(t *Ticket, at stage, now time.Time, patience time.Duration) (wait time.Duration, ask bool) {
-	if at == leaving && !t.departure.IsZero() && !isLate(t.departure, now) {
-		return t.departure.Sub(now), false
-	}
-	before := m.admitted
-	switch {
-	case at == leaving && m.limiter == nil:
-		if before = slices.Index(m.line, t); before < 0 {
-			before, m.line, t.first = len(m.line), append(m.line, t), make(chan struct{}, 1)
-		}
-	case at != entering, t.Ahead:
-		before = len(m.line)
+func (m *Meter) tryRate(t *Ticket, leave bool, now time.Time) (wait time.Duration, ask bool) {
+	before := 0 // requests that leave before this one
+	if !leave && !t.entered && !t.Ahead {
+		before = m.entered
 	}
 	due, ok := m.due(now, before)
 	if !ok {
@@ -215,16 +202,13 @@ func (m *Meter) tryRate(t *Ticket, at stage, now time.Time, patience time.Durati
 		return wait, wait <= 0
 	}
 	switch wait = due.Sub(now); {
-	case at != leaving:
-		if wait -= Lead; wait <= 0 && at == entering && !t.Ahead {
-			m.admitted++
-			t.admitted = true
-		}
-	case m.limiter == nil && wait <= 0:
+	case !leave:
+		wait -= Lead
+	case wait > 0:
+	case m.limiter == nil:
 		m.state.depart(now, m.limits)
-	case m.limiter != nil && wait <= patience:
-		m.unadmit(t)
-		t.departure, m.granted = due, m.granted[1:]
+	default:
+		m.granted = m.granted[1:]
 	}
 	return wait, false
 }
@@ -245,10 +229,10 @@ func (m *Meter) due(now time.Time, others int) (at time.Time, ok bool) {
 
 // The caller of the functions below holds mu.
 
-func (m *Meter) unadmit(t *Ticket) {
-	if t.admitted {
-		t.admitted = false
-		m.admitted--
+func (m *Meter) left(t *Ticket) {
+	if t.entered {
+		t.entered = false
+		m.entered--
 	}
 }
 
@@ -284,7 +268,7 @@ func (m *Meter) ask(ctx context.Context, within time.Duration) error {
 	case err != nil && ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil && limited.Err() != nil && within < answersWithin:
-		return ErrHeldBack
+		return tooLate
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("there is no answer within %v: %w", answersWithin, err)
 	}

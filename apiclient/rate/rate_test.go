@@ -92,10 +92,10 @@ func TestALookUpAndWhatRestsOnIt(t *testing.T) {
 						if err := m.Enter(t.Context(), own); err != nil {
 							t.Error(err)
 						}
-						if err := errors.Join(m.Enter(t.Context(), lookUp), m.Near(t.Context(), lookUp), m.Leave(t.Context(), lookUp, onConnection)); err != nil {
+						if err := errors.Join(m.Enter(t.Context(), lookUp), m.Enter(t.Context(), lookUp), m.Leave(t.Context(), lookUp, onConnection)); err != nil {
 							t.Errorf("look-up: %v", err)
 						}
-						if err := errors.Join(m.Near(t.Context(), own), m.Leave(t.Context(), own, onConnection)); err != nil {
+						if err := errors.Join(m.Enter(t.Context(), own), m.Leave(t.Context(), own, onConnection)); err != nil {
 							t.Error(err)
 						}
 						m.Release(own)
