@@ -49,7 +49,6 @@ type Client struct {
 	cfg       Config
 	base      *url.URL
 	transport http.RoundTripper
-	own       *http.Transport // nil when Config.Transport replaces the network
 	rules     []rule
 	meter     *rate.Meter
 	flight    chan struct{} // has room for the requests in flight; nil for any number
@@ -86,8 +85,7 @@ func New(cfg Config) (*Client, error) {
 		c.flight = make(chan struct{}, cfg.Concurrency)
 	}
 	if cfg.Transport == nil {
-		c.own = NewTransport(cfg)
-		c.transport = c.own
+		c.transport = NewTransport(cfg)
 	}
 	if cfg.Secrets != nil {
 		c.secrets.fixed = cfg.Secrets()
@@ -256,7 +254,7 @@ func (a *Answer) read(r Request, res *http.Response, now time.Time) error {
 		a.Body = a.Body[:most]
 		return &Failure{Retry: Now, Reason: fmt.Sprintf("%s, but the answer is larger than %d MiB", statusText(a.Status), most>>20)}
 	case err != nil:
-		return &Failure{Retry: Now, Reason: statusText(a.Status) + ", but " + failureOf("service", err, false).Reason, Err: err}
+		return &Failure{Retry: Now, Reason: statusText(a.Status) + ", but " + failureOf(err, false).Reason, Err: err}
 	}
 	return nil
 }

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"time"
 )
@@ -36,7 +38,7 @@ type Finding struct {
 func (c *Client) Examine(ctx context.Context) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
 		failed := false
-		for _, check := range []func(context.Context) []Finding{c.examineConnection, c.examineTemplates, c.examineLookUps} {
+		for _, check := range []func(context.Context) []Finding{c.examineTemplates, c.examineLookUps} {
 			if failed || ctx.Err() != nil {
 				return
 			}
@@ -55,14 +57,17 @@ func failed(check string, err error, hint string) []Finding {
 	return []Finding{{check, Fail, f.Reason, cmp.Or(f.Hint, hint)}}
 }
 
-// examineConnection opens a connection, as a request would, and checks the certificate.
-func (c *Client) examineConnection(ctx context.Context) []Finding {
-	const check = "connection"
-	if c.own == nil {
-		return []Finding{{check, OK, "the service is part of this program", ""}}
-	}
-	through := ""
-	hint := "check host and port in base_url, and whether a firewall lets this machine through; " +
+// examineTemplates reads the reference data. That also shows the connection and its certificate, and whether the service
+// accepts the credentials.
+func (c *Client) examineTemplates(ctx context.Context) (found []Finding) {
+	const connection, check, authentication = "connection", "templates", "authentication"
+	var conn net.Conn
+	asked := false
+	a, err := c.Do(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { asked = true },
+		GotConn: func(got httptrace.GotConnInfo) { conn = got.Conn },
+	}), c.Routes().Templates())
+	through, hint := "", "check host and port in base_url, and whether a firewall lets this machine through; "+
 		"if the service is behind a proxy, name it as the environment's proxy, because no other is used"
 	if c.cfg.Proxy != nil {
 		if u, err := url.Parse(c.cfg.Proxy.URL); err == nil {
@@ -70,34 +75,29 @@ func (c *Client) examineConnection(ctx context.Context) []Finding {
 		}
 		hint = "check host and port in the environment's proxy and in base_url, and whether a firewall lets this machine through"
 	}
-	conn, err := dial(ctx, c.own, c.base)
-	if err != nil {
-		return failed(check, classify(err, true), hint)
+	secure, _ := conn.(*tls.Conn)
+	switch {
+	case asked && conn == nil:
+		return failed(connection, err, hint)
+	case secure != nil:
+		state := secure.ConnectionState()
+		leaf := state.PeerCertificates[0]
+		found = append(found, Finding{connection, OK, tls.VersionName(state.Version) + ", certificate for " + certificateNames(leaf) +
+			" until " + leaf.NotAfter.UTC().Format(time.DateOnly) + through, ""})
+	case conn != nil:
+		found = append(found, Finding{connection, OK, "without TLS, which is allowed only for services on this machine", ""})
+	case c.cfg.Transport != nil:
+		found = append(found, Finding{connection, OK, "the service is part of this program", ""})
 	}
-	defer conn.Close()
-	secure, ok := conn.(*countedConn).Conn.(*tls.Conn)
-	if !ok {
-		return []Finding{{check, OK, "without TLS, which is allowed only for services on this machine", ""}}
-	}
-	state := secure.ConnectionState()
-	leaf := state.PeerCertificates[0]
-	return []Finding{{check, OK, tls.VersionName(state.Version) + ", certificate for " + certificateNames(leaf) +
-		" until " + leaf.NotAfter.UTC().Format(time.DateOnly) + through, ""}}
-}
-
-// examineTemplates reads the reference data. That also shows whether the service accepts the credentials.
-func (c *Client) examineTemplates(ctx context.Context) []Finding {
-	const check, authentication = "templates", "authentication"
-	a, err := c.Do(ctx, c.Routes().Templates())
 	if err != nil {
-		return failed(check, err, "check the environment's auth and base_url")
+		return append(found, failed(check, err, "check the environment's auth and base_url")...)
 	}
 	refused := c.refusal("reading the activity templates", a)
 	switch {
 	case a.Status == http.StatusUnauthorized, a.Status == http.StatusForbidden:
-		return failed(authentication, refused, "ask the service's operator for the rights of an integrator; under version 1, check case_id")
+		return append(found, failed(authentication, refused, "ask the service's operator for the rights of an integrator; under version 1, check case_id")...)
 	case refused != nil:
-		return failed(check, refused, "check base_url, which ends before /funnel, auth, and under version 1 case_id")
+		return append(found, failed(check, refused, "check base_url, which ends before /funnel, auth, and under version 1 case_id")...)
 	}
 	accepted := Finding{authentication, OK, "accepted", ""}
 	if c.cfg.Authorize == nil {
@@ -106,10 +106,10 @@ func (c *Client) examineTemplates(ctx context.Context) []Finding {
 	templates, notes, err := parseTemplates(c.cfg.Wire, a)
 	switch {
 	case err != nil:
-		return []Finding{{check, Fail, "the answer " + err.Error(), "check base_url; the answer should be the service's reference data"}}
+		return append(found, Finding{check, Fail, "the answer " + err.Error(), "check base_url; the answer should be the service's reference data"})
 	case len(templates) == 0:
-		return []Finding{accepted, {check, Warn, "the service has no activity templates here",
-			"templates belong to an environment and a claim type: check base_url and case_id"}}
+		return append(found, accepted, Finding{check, Warn, "the service has no activity templates here",
+			"templates belong to an environment and a claim type: check base_url and case_id"})
 	}
 	attributes, typed := 0, 0
 	for _, t := range templates {
@@ -119,7 +119,8 @@ func (c *Client) examineTemplates(ctx context.Context) []Finding {
 			}
 		}
 	}
-	found := []Finding{accepted, {check, OK, fmt.Sprintf("%d templates with %d attributes, %d of them with a data type", len(templates), attributes, typed), ""}}
+	found = append(found, accepted,
+		Finding{check, OK, fmt.Sprintf("%d templates with %d attributes, %d of them with a data type", len(templates), attributes, typed), ""})
 	for _, note := range notes {
 		found = append(found, Finding{check, Warn, printable(note), ""})
 	}

@@ -52,17 +52,16 @@ func unsent(reason string, err error) *Failure {
 	return &Failure{NotSent: true, Reason: reason, Err: err}
 }
 
-// classify turns an error of the transport into a Failure in our own words. notSent is what the evidence proves.
-func classify(err error, notSent bool) *Failure {
+// failureOf turns an error of the transport into a Failure in our own words. notSent is what the evidence proves. It
+// does not use the error's own text, because net and net/http put addresses and urls into it.
+func failureOf(err error, notSent bool) *Failure {
 	if f, ok := errors.AsType[*Failure](err); ok {
 		return f
 	}
-	return failureOf("service", err, notSent)
-}
-
-// failureOf names the kind of an error of a connection to a peer, the service or the proxy. It does not use the error's
-// own text, because net and net/http put addresses and urls into it.
-func failureOf(peer string, err error, notSent bool) *Failure {
+	peer := "service"
+	if op, ok := errors.AsType[*net.OpError](err); ok && (op.Op == "proxyconnect" || notSent && op.Op == "read" && op.Timeout()) {
+		peer = "proxy" // only the wait for its answer has a deadline
+	}
 	f := &Failure{NotSent: notSent, Retry: Now, Err: err}
 	stop := func(reason, hint string) { f.Stop, f.Retry, f.Reason, f.Hint = true, Never, reason, hint }
 	var timeout net.Error

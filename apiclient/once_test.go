@@ -54,6 +54,45 @@ func TestAKeptConnectionThatEndsMultipliesNothing(t *testing.T) {
 	}
 }
 
+// closing is a connection that tells when it is closed.
+type closing struct {
+	net.Conn
+	closed chan struct{}
+}
+
+func (c closing) Close() error {
+	err := c.Conn.Close()
+	close(c.closed)
+	return err
+}
+
+// A kept connection that the service ends while a request waits on it proves that the request was not sent, also
+// where TLS would still write that it closes.
+func TestAConnectionThatEndsBeforeTheRequestLeaves(t *testing.T) {
+	for _, withTLS := range []bool{false, true} {
+		server, trust := secured(t, withTLS)
+		end, closed := make(chan struct{}), make(chan struct{})
+		s := apitest.StartRaw(t, server, func(v apitest.RawRequest) bool {
+			_ = sound(steps[0])(v)
+			<-end
+			return false
+		})
+		c := at(t, s.URL, trust, func(cfg *apiclient.Config) {
+			cfg.Wrap = func(conn net.Conn) net.Conn { return closing{conn, closed} }
+		})
+		if v := c.Create(t.Context(), createContact(c)); v.Effect != apiclient.Created {
+			t.Fatalf("%+v", v)
+		}
+		slot, err := c.Reserve(t.Context())
+		noError(t, err)
+		slot.Guard(func() bool { close(end); <-closed; return true })
+		v := c.CreateReserved(t.Context(), slot, createContact(c))
+		if v.Effect != apiclient.NotSent || v.Retry != apiclient.Now || s.Arrived() != 1 || c.Sent()[apiclient.CreateClient] != 1 {
+			t.Errorf("TLS %v: %+v, %d arrived, %v are counted; want not sent", withTLS, v, s.Arrived(), c.Sent())
+		}
+	}
+}
+
 // The headers that make net/http send a POST again are never sent, whoever sets them,
 // also on a reused connection.
 func TestHeadersThatPromiseIdempotencyAreNeverSent(t *testing.T) {

@@ -1,14 +1,10 @@
 package apiclient
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"net/url"
-	"time"
 )
 
 // Proxy is an HTTP proxy between this machine and the service. Every connection is
@@ -24,58 +20,25 @@ type Proxy struct {
 	Credentials func() (username, password string)
 }
 
-// through returns a function that opens a tunnel to an address, host:port. The dialer opens the
-// connections to the proxy, and its Timeout limits each step.
-func (p *Proxy) through(dialer *net.Dialer) func(ctx context.Context, network, address string) (net.Conn, error) {
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
+// open makes a transport open its connections through the proxy. What the proxy refuses is a *Failure.
+func (p *Proxy) open(t *http.Transport) {
+	t.Proxy = func(*http.Request) (*url.URL, error) {
 		u, err := url.Parse(p.URL)
 		if err != nil {
 			return nil, unsent("the proxy's url cannot be used", err)
 		}
-		conn, err := dialer.DialContext(ctx, network, u.Host)
-		if err != nil {
-			return nil, failureOf("proxy", err, true)
+		if p.Credentials != nil {
+			u.User = url.UserPassword(p.Credentials())
 		}
-		if err := p.tunnel(ctx, conn, address, dialer.Timeout); err != nil {
-			_ = conn.Close() // the error of the tunnel is the one to report
-			return nil, err
+		return u, nil
+	}
+	t.ProxyConnectHeader = http.Header{"User-Agent": {"claimsheet"}}
+	t.OnProxyConnectResponse = func(_ context.Context, _ *url.URL, _ *http.Request, res *http.Response) error {
+		if res.StatusCode != http.StatusOK {
+			return refusal(res.StatusCode)
 		}
-		return conn, nil
+		return nil
 	}
-}
-
-// tunnel asks the proxy for a connection to address. The error is a *Failure.
-func (p *Proxy) tunnel(ctx context.Context, conn net.Conn, address string, limit time.Duration) error {
-	if err := conn.SetDeadline(time.Now().Add(limit)); err != nil {
-		return failureOf("proxy", err, true)
-	}
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	res, err := p.ask(conn, address)
-	switch {
-	case !stop():
-		return unsent(StoppedBefore, context.Cause(ctx))
-	case err != nil:
-		return failureOf("proxy", err, true)
-	case res.StatusCode/100 != 2:
-		return refusal(res.StatusCode)
-	}
-	return conn.SetDeadline(time.Time{})
-}
-
-// ask sends CONNECT and reads the head of the answer. (What a proxy sends behind it is lost, and TLS does not begin.)
-func (p *Proxy) ask(conn net.Conn, address string) (*http.Response, error) {
-	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address,
-		Header: http.Header{"User-Agent": {"claimsheet"}}}
-	if p.Credentials != nil {
-		name, password := p.Credentials()
-		basic := &http.Request{Header: http.Header{}}
-		basic.SetBasicAuth(name, password)
-		req.Header.Set("Proxy-Authorization", basic.Header.Get("Authorization"))
-	}
-	if err := req.Write(conn); err != nil {
-		return nil, err
-	}
-	return http.ReadResponse(bufio.NewReader(io.LimitReader(conn, maxHead)), req)
 }
 
 // refusal is the failure of a proxy that answered with another status than 2xx. Every

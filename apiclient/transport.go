@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
-	"net/url"
 	"sync"
 	"time"
 
@@ -31,85 +30,40 @@ const (
 // NewTransport returns the transport to the service of a Config, or to its token endpoint. It speaks HTTP/1.1 only,
 // because over HTTP/2 net/http may send a request again after a stream was
 // reset. The only proxy is that of the Config, never one named by an environment
-// variable; net/http does not know of it, because tunnels are opened while
-// dialling. The transport does not decompress, so that the limit on the size of an
+// variable. The transport does not decompress, so that the limit on the size of an
 // answer is the limit on what is read.
 func NewTransport(cfg Config) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	limit := cmp.Or(cfg.ConnectTimeout, connectTimeout)
 	dialer := &net.Dialer{Timeout: limit}
-	connect := dialer.DialContext
-	if cfg.Proxy != nil {
-		connect = cfg.Proxy.through(dialer)
-	}
-	open := func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := connect(ctx, network, address)
-		if err == nil && cfg.Wrap != nil {
-			conn = cfg.Wrap(conn)
-		}
-		return conn, err
-	}
-	trust := tlsConfig(cfg.TLS)
-	openTLS := func(ctx context.Context, network, address string) (net.Conn, error) {
-		host, _, err := net.SplitHostPort(address)
-		if err != nil {
-			return nil, err
-		}
-		plain, err := open(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		return handshake(ctx, plain, trust, host, limit)
-	}
-	return &http.Transport{
-		Protocols:              protocols,
-		Proxy:                  nil,
-		DialContext:            counted(open),
-		DialTLSContext:         counted(openTLS),
+	t := &http.Transport{
+		Protocols: protocols,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dialer.DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			if cfg.Wrap != nil {
+				conn = cfg.Wrap(conn)
+			}
+			if cfg.Proxy != nil { // which may be silent
+				err = conn.SetReadDeadline(time.Now().Add(limit))
+			}
+			return &countedConn{Conn: conn, limited: cfg.Proxy != nil}, err
+		},
+		TLSClientConfig:        tlsConfig(cfg.TLS),
+		TLSHandshakeTimeout:    limit,
 		DisableCompression:     true,
 		IdleConnTimeout:        idleTimeout - rate.Lead,
 		MaxIdleConnsPerHost:    maxIdle,
 		MaxResponseHeaderBytes: maxHead,
 		ResponseHeaderTimeout:  cfg.Timeout,
 	}
-}
-
-// counted counts what is written to connections: above TLS, so that handshakes and alerts
-// do not count as parts of a request.
-func counted(open func(context.Context, string, string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := open(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		return &countedConn{Conn: conn}, nil
+	if cfg.Proxy != nil {
+		cfg.Proxy.open(t)
 	}
-}
-
-// dial opens a connection to base in the same way as t does for a request.
-func dial(ctx context.Context, t *http.Transport, base *url.URL) (net.Conn, error) {
-	open, port := t.DialContext, "80"
-	if base.Scheme == "https" {
-		open, port = t.DialTLSContext, "443"
-	}
-	return open(ctx, "tcp", net.JoinHostPort(base.Hostname(), cmp.Or(base.Port(), port)))
-}
-
-// handshake starts TLS on a connection to host, and closes it when that fails.
-func handshake(ctx context.Context, plain net.Conn, cfg *tls.Config, host string, limit time.Duration) (net.Conn, error) {
-	cfg = cfg.Clone()
-	if cfg.ServerName == "" {
-		cfg.ServerName = host
-	}
-	conn := tls.Client(plain, cfg)
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	if err := conn.HandshakeContext(ctx); err != nil {
-		_ = plain.Close() // the error of the handshake is the one to report
-		return nil, err
-	}
-	return conn, nil
+	return t
 }
 
 // tlsConfig returns cfg with what is not negotiable: at least TLS 1.2, HTTP/1.1, and verified certificates.
@@ -156,13 +110,33 @@ func (t inProcess) RoundTrip(req *http.Request) (res *http.Response, err error) 
 
 // countedConn counts the bytes written to a connection, so that "not one byte of
 // this request was sent" can be proved. net/http knows this too but does not
-// report it.
+// report it. It counts below TLS: what a handshake writes counts before a request has the connection.
 type countedConn struct {
 	net.Conn
+	limited bool // the first read has a deadline
 
 	mu      sync.Mutex
 	written int64 // bytes that may have left: added before a write, subtracted again when it fails
 	sealed  bool  // no further byte will leave
+}
+
+// countedBelow returns the countedConn of a connection that a transport of NewTransport has opened.
+func countedBelow(conn net.Conn) *countedConn {
+	if secure, ok := conn.(*tls.Conn); ok {
+		conn = secure.NetConn()
+	}
+	return conn.(*countedConn)
+}
+
+// Read seals a connection that the other side has closed: otherwise TLS would write an alert, which might be a request.
+func (c *countedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if err != nil {
+		c.count(true)
+	} else if c.limited {
+		c.limited, err = false, c.SetReadDeadline(time.Time{})
+	}
+	return n, err
 }
 
 // Write counts before it writes, so that the count is never too low while the write is under way.
@@ -217,7 +191,7 @@ func (e *evidence) watch(ctx context.Context, cancel func()) context.Context {
 		return ctx
 	}
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
-		conn := info.Conn.(*countedConn)
+		conn := countedBelow(info.Conn)
 		e.conns = append(e.conns, usedConn{conn, conn.count(false)})
 		if e.once && len(e.conns) > 1 {
 			conn.count(true)
@@ -255,5 +229,5 @@ func (e *evidence) failure(err error) *Failure {
 		f.NotSent = notSent // a look-up may have left on another connection before
 		return &f
 	}
-	return classify(err, notSent)
+	return failureOf(err, notSent)
 }
