@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
 )
 
 // CheckPointer says what is wrong with a JSON Pointer (RFC 6901); nil for a valid
@@ -93,52 +95,11 @@ func inside(value []byte, of string) (out []member) {
 	if form(value) != of {
 		return nil
 	}
-	value = bytes.Trim(value, jsonSpace)
-	for rest := bytes.TrimLeft(value[1:len(value)-1], jsonSpace); len(rest) > 0; {
-		var key []byte
-		var m member
-		if of == "object" {
-			key, rest = cutValue(rest)
-			m.key, _ = scalar(key)
-		}
-		m.value, rest = cutValue(rest)
-		out = append(out, m)
-	}
+	gjson.ParseBytes(value).ForEach(func(key, v gjson.Result) bool {
+		out = append(out, member{key.Str, value[v.Index : v.Index+len(v.Raw)]})
+		return true
+	})
 	return out
-}
-
-// cutValue cuts the first value off a list, with the comma or colon behind it.
-func cutValue(list []byte) (value, rest []byte) {
-	end := endOfValue(list)
-	return list[:end], bytes.TrimLeft(list[end:], ",:"+jsonSpace)
-}
-
-// endOfValue returns where the value ends with which a text begins.
-func endOfValue(text []byte) int {
-	depth := 0
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '"':
-			for i++; i < len(text) && text[i] != '"'; i++ {
-				if text[i] == '\\' {
-					i++
-				}
-			}
-		case '{', '[':
-			depth++
-			continue
-		case '}', ']':
-			depth--
-		default: // a number or a word has no end of its own
-			if depth > 0 || i+1 < len(text) && strings.IndexByte(",:]}"+jsonSpace, text[i+1]) < 0 {
-				continue
-			}
-		}
-		if depth == 0 {
-			return min(i+1, len(text))
-		}
-	}
-	return len(text)
 }
 
 // form returns the kind of a JSON value: object, array, string, number, boolean or null; "" for nothing.

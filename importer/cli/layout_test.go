@@ -87,6 +87,7 @@ var doors = map[string][]string{
 	"github.com/expr-lang/expr":       {"mapping/expr"},
 	"github.com/nyaruka/phonenumbers": {"mapping/convert"},
 	"github.com/shopspring/decimal":   {"mapping/convert"},
+	"github.com/tidwall/gjson":        {"apiclient"},
 	"github.com/xrash/smetrics":       {"mapping/problem"},
 	"github.com/rogpeppe/go-internal": {"importer/cli/studio"},
 	"golang.org/x/net/idna":           {"mapping/convert"},
