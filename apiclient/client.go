@@ -88,8 +88,7 @@ func New(cfg Config) (*Client, error) {
 		c.transport = NewTransport(cfg)
 	}
 	if cfg.Secrets != nil {
-		c.secrets.fixed = cfg.Secrets()
-		c.secrets.spell()
+		c.secrets.learn(cfg.Secrets())
 	}
 	return c, nil
 }

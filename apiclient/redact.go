@@ -22,36 +22,36 @@ const (
 	maxErrorBody, maxRead = 4 << 10, 64 << 10
 )
 
-// secrets holds the credentials that requests have carried, and the secrets behind them. It is safe for concurrent use.
+// secrets holds all credentials that requests have carried, and the secrets behind them. It is safe for concurrent use.
 type secrets struct {
 	mu      sync.Mutex
-	fixed   []string    // secrets that no request carries, such as a client secret
-	carried [2][]string // what a request carries at present, and before that: a late answer may still repeat it
-	spelled []string    // all of them as they may be written, the longest first
+	values  []string // as they were learnt
+	spelled []string // all of them as they may be written, the longest first; it is replaced, never changed
 }
 
-// learn adds the values that a request carries as credentials.
+// learn adds values that a request carries as credentials, or from which these are made.
 func (s *secrets) learn(values []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !slices.Equal(values, s.carried[0]) && !slices.Equal(values, s.carried[1]) {
-		s.carried = [2][]string{values, s.carried[0]}
-		s.spell()
+	for _, value := range values {
+		if slices.Contains(s.values, value) {
+			continue
+		}
+		s.values = append(s.values, value)
+		all := append(spellings(value), s.spelled...)
+		slices.SortFunc(all, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+		s.spelled = slices.Compact(all)
 	}
 }
 
-// spell rebuilds spelled. The caller holds mu.
-func (s *secrets) spell() {
-	parts := slices.Clone(s.fixed)
-	for _, value := range slices.Concat(s.carried[:]...) {
-		scheme, rest, _ := strings.Cut(value, " ")
-		parts = append(parts, value, rest)
-		if plain, err := base64.StdEncoding.DecodeString(rest); err == nil && scheme == "Basic" {
-			_, password, _ := strings.Cut(string(plain), ":")
-			parts = append(parts, string(plain), password)
-		}
+// spellings returns a value, and the parts of it that are secrets by themselves, as they may be written.
+func spellings(value string) (all []string) {
+	scheme, rest, _ := strings.Cut(value, " ")
+	parts := []string{value, rest}
+	if plain, err := base64.StdEncoding.DecodeString(rest); err == nil && scheme == "Basic" {
+		_, password, _ := strings.Cut(string(plain), ":")
+		parts = append(parts, string(plain), password)
 	}
-	s.spelled = nil
 	for _, part := range parts {
 		if len(part) < minSecret {
 			continue
@@ -59,17 +59,16 @@ func (s *secrets) spell() {
 		inJSON := encode(part)
 		for _, spelling := range []string{part, string(inJSON[1 : len(inJSON)-1]), url.QueryEscape(part), url.PathEscape(part),
 			base64.StdEncoding.EncodeToString([]byte(part))} {
-			s.spelled = append(s.spelled, spelling, strings.ReplaceAll(spelling, "+", " "), percent.ReplaceAllStringFunc(spelling, strings.ToLower))
+			all = append(all, spelling, strings.ReplaceAll(spelling, "+", " "), percent.ReplaceAllStringFunc(spelling, strings.ToLower))
 		}
 	}
-	slices.SortFunc(s.spelled, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
-	s.spelled = slices.Compact(s.spelled)
+	return all
 }
 
 // hide replaces the secrets in a text, but for those that are part of one of the texts in except.
 func (s *secrets) hide(text string, except ...string) string {
 	s.mu.Lock()
-	spelled := s.spelled // is replaced, never changed
+	spelled := s.spelled
 	s.mu.Unlock()
 	for _, spelling := range spelled {
 		if strings.Contains(text, spelling) && !slices.ContainsFunc(except, func(e string) bool { return strings.Contains(e, spelling) }) {

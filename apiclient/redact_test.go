@@ -207,7 +207,7 @@ func TestWhatIsNoTextIsNotKept(t *testing.T) {
 	}
 }
 
-// The last two tokens are hidden, and so is a secret that no request carries.
+// All tokens of a run are hidden, and so is a secret that no request carries.
 func TestRenewedTokensAreHidden(t *testing.T) {
 	token := func(n int) string { return fmt.Sprintf(`t0ken<"%d"&+/%s>`, n, strings.Repeat(`\"%`, 40)) }
 	n, say := 0, ""
