@@ -30,7 +30,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"claimsheet/apiclient/rate"
 	"claimsheet/mapping/problem"
 )
 
@@ -50,8 +49,7 @@ type Client struct {
 	base      *url.URL
 	transport http.RoundTripper
 	rules     []rule
-	meter     *rate.Meter
-	flight    chan struct{} // has room for the requests in flight; nil for any number
+	*pacer
 
 	mu      sync.Mutex
 	sent    map[Kind]int
@@ -77,12 +75,9 @@ func New(cfg Config) (*Client, error) {
 		base:      base,
 		transport: cfg.Transport,
 		rules:     rules,
-		meter:     rate.NewMeter(cfg.RequestsPerSecond, cfg.Limiter, cfg.Now),
+		pacer:     newPacer(cfg),
 		sent:      make(map[Kind]int),
 		absent:    make(map[By]shape),
-	}
-	if cfg.Concurrency > 0 {
-		c.flight = make(chan struct{}, cfg.Concurrency)
 	}
 	if cfg.Transport == nil {
 		c.transport = NewTransport(cfg)
@@ -113,10 +108,6 @@ func (c *Client) Sent() map[Kind]int {
 	return maps.Clone(c.sent)
 }
 
-// InFlight returns how many requests are given to the network and not answered yet; 0
-// where Config.Concurrency sets no limit.
-func (c *Client) InFlight() int { return len(c.flight) }
-
 // Create sends a creating request, once, and judges what became of it.
 func (c *Client) Create(ctx context.Context, r Request) Verdict { return c.CreateReserved(ctx, nil, r) }
 
@@ -128,24 +119,11 @@ func (c *Client) Create(ctx context.Context, r Request) Verdict { return c.Creat
 // slot.
 func (c *Client) CreateReserved(ctx context.Context, slot *Slot, r Request) Verdict {
 	if slot == nil || slot.over {
-		slot = &Slot{client: c}
+		slot = &Slot{pacer: c.pacer}
 	}
 	a, err := c.do(ctx, r, slot)
 	return c.Judge(r, a, err)
 }
-
-// Queues reports whether Reserve may wait: there is a rate, or the service asks to wait.
-func (c *Client) Queues() bool { return c.meter.Queues() }
-
-// PauseEnd returns when the last pause that the service has asked for ends, or has ended; over
-// is false before that. It is zero, and over, when the service has asked for none.
-func (c *Client) PauseEnd() (end time.Time, over bool) { return c.meter.PauseEnd() }
-
-// Waiting says why the service asks to wait and until when, in one line without personal data; "" when it does not.
-func (c *Client) Waiting() (reason string, until time.Time) { return c.meter.Waiting() }
-
-// Spacing returns the time between two requests at the present rate; 0 for no rate.
-func (c *Client) Spacing() time.Duration { return c.meter.Spacing() }
 
 // Do sends one request, once, and reads its answer, whatever the status. The
 // error is always a *Failure. When the status was read before the failure, the
@@ -161,16 +139,11 @@ func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 
 func (c *Client) do(ctx context.Context, r Request, slot *Slot) (Answer, error) {
 	a, err := c.once(ctx, r, slot)
-	for !slot.ticket.Impatient && isHeldBack(err) { // it waits in the queue, not on a connection
+	for !slot.impatient && isHeldBack(err) { // it waits in the queue, not on a connection
 		slot = c.slot(ctx, slot.guard)
 		a, err = c.once(ctx, r, slot)
 	}
 	return a, err
-}
-
-func isHeldBack(err error) bool {
-	_, held := errors.AsType[rate.HeldBack](err)
-	return held
 }
 
 // once takes one request all the way: it waits in the queue, puts headers and
@@ -182,7 +155,7 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, err
 	if err != nil {
 		return Answer{}, err
 	}
-	if err := slot.enter(ctx); err != nil {
+	if err := c.enter(ctx, slot); err != nil {
 		return Answer{}, err
 	}
 	if err := slot.Await(ctx); err != nil {
@@ -191,11 +164,12 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, err
 	if err := c.setHeaders(ctx, req); err != nil {
 		return Answer{}, err
 	}
-	wait := slot.enter
 	if c.cfg.Transport != nil { // it has no connections
-		wait = func(ctx context.Context) error { return slot.leave(ctx, getTimeout) }
+		err = c.leave(ctx, slot, getTimeout)
+	} else {
+		err = c.enter(ctx, slot)
 	}
-	if err := wait(ctx); err != nil {
+	if err != nil {
 		return Answer{}, err
 	}
 	left := time.Now()
@@ -206,7 +180,7 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, err
 	}()
 	proof := &evidence{own: c.cfg.Transport == nil, once: req.Method != http.MethodGet}
 	proof.leave = func(idle time.Duration) error {
-		err := slot.leave(ctx, idleTimeout-idle)
+		err := c.leave(ctx, slot, idleTimeout-idle)
 		left = time.Now()
 		return err
 	}
@@ -228,9 +202,9 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, err
 	a.Early = res.StatusCode == http.StatusRequestTimeout && proof.lacks(len(r.Body)) // no other answer needs to know
 	err = a.read(r, res, c.cfg.Now())
 	if c.asksToWait(a) {
-		c.meter.Refused(ctx, rate.Refusal{Status: a.Status, Wait: a.RetryAfter, Cuts: slot.ticket.Cuts})
+		c.refused(ctx, busyAnswer{status: a.Status, wait: a.RetryAfter, cuts: slot.cuts})
 	} else if err == nil {
-		c.meter.Accepted()
+		c.accepted()
 	}
 	return a, err
 }

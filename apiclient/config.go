@@ -10,8 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"time"
-
-	"claimsheet/apiclient/rate"
 )
 
 // Config holds everything that a Client needs to know of an environment.
@@ -52,7 +50,7 @@ type Config struct {
 	// Limiter holds the rate and the pause for all processes that send to the
 	// service; nil when no other one does. The lowest of their ceilings holds.
 	// When the limiter does not answer, no request leaves.
-	Limiter rate.Limiter
+	Limiter Limiter
 
 	ReadOnly  bool              // every method but GET is refused before anything is sent: the second lock of a dry run
 	Transport http.RoundTripper // replaces the network, for the embedded sandbox and for tests; nil means the network

@@ -2,29 +2,102 @@ package apiclient
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
+	"sync"
 	"time"
 
-	"claimsheet/apiclient/rate"
 	"claimsheet/mapping/problem"
 )
 
-// maxRetryAfter limits what is read from Retry-After.
-const maxRetryAfter = 365 * 24 * time.Hour
+// Limiter keeps how fast requests may leave to one service, and whether it asks to wait, for all processes that send
+// to it. What the state means is the Client's business; that of a service to which nothing was sent is nil. Its times
+// are those of a clock that all processes share, so that their own clocks may be wrong.
+//
+// The text of an error is one line that is safe to log; a problem.Problem may have a hint.
+type Limiter interface {
+	// Read returns the state and the time.
+	Read(ctx context.Context) (state []byte, now time.Time, err error)
+	// Change calls change with the state and the time, and keeps the state that it returns. No other process changes
+	// the state meanwhile. Where it is not known whether that was kept, change may be called again, with the state as it
+	// is then.
+	Change(ctx context.Context, change func(state []byte, now time.Time) []byte) error
+}
+
+const (
+	// maxAge is how long the state that was read last is used: how late a process may learn of
+	// a pause that another process was asked for.
+	maxAge = 250 * time.Millisecond
+	// answersWithin is how long a process waits for the limiter's answer.
+	answersWithin = 5 * time.Second
+	// forever is longer than any request waits.
+	forever = 365 * 24 * time.Hour
+	// maxRetryAfter limits what is read from Retry-After.
+	maxRetryAfter = forever
+)
+
+// pacer says when the requests of a client may leave. It is safe for concurrent use.
+//
+// Under a rate a request waits twice: in a queue, until its departure is near enough to open a
+// connection, and on the connection, for the departure itself. So no second at the service sees
+// more requests than the rate, however long connections take to open. The distance of departures is
+// counted from the last one and not from a timetable. Where other processes send to the same
+// service, departures come from their Limiter.
+type pacer struct {
+	now     func() time.Time
+	limits  rateLimits
+	limiter Limiter       // nil when no other process sends
+	queue   chan struct{} // has room for one: the request that enters next
+	flight  chan struct{} // has room for the requests in flight; nil for any number
+	exit    chan struct{} // has room for one: the request that leaves next
+	asking  chan struct{} // has room for one: who asks the limiter
+
+	mu      sync.Mutex
+	state   rateState // as it was read last; its times are the limiter's
+	read    time.Time // when that was, at the latest; zero for never
+	shown   time.Time // what the limiter's clock showed then
+	entered int       // requests that have entered, and have not left
+	recent  departures
+
+	// Of the limiter only:
+	granted []time.Time  // departures that this process has and has not used
+	want    int          // how many it takes next
+	news    []busyAnswer // that the limiter is not told yet
+	good    int          // good answers that the limiter is not told yet
+}
+
+// newPacer makes the pacer of a Config.
+func newPacer(cfg Config) *pacer {
+	p := &pacer{now: cfg.Now, limits: rateLimits{cfg.RequestsPerSecond, margin}, limiter: cfg.Limiter, want: 1,
+		queue: make(chan struct{}, 1), exit: make(chan struct{}, 1), asking: make(chan struct{}, 1)}
+	if cfg.Concurrency > 0 {
+		p.flight = make(chan struct{}, cfg.Concurrency)
+	}
+	if cfg.Limiter != nil {
+		p.limits.margin += lateness
+	}
+	return p
+}
 
 // Slot is one request's way to the service; Reserve returns it for one CreateReserved. A Slot is for one goroutine.
 //
 // A request enters, takes a place among those in flight, and leaves on its connection. The first and the last
 // of these wait for the rate and for the end of a pause.
 type Slot struct {
-	client *Client
-	ticket rate.Ticket
-	place  bool // it counts among the requests in flight
-	over   bool // used or released
-	waited time.Duration
-	guard  func() bool // asked last; nil for nothing to ask
+	pacer     *pacer
+	impatient bool      // it does not leave when a pause has begun since it entered
+	ahead     bool      // it goes ahead of the queue
+	isIn      bool      // it has entered, and not left
+	place     bool      // it counts among the requests in flight
+	over      bool      // used or released
+	pause     time.Time // the end of the last pause before it entered
+	cuts      int64     // of the rate until the request left
+	waited    time.Duration
+	guard     func() bool // asked last; nil for nothing to ask
 }
 
 // Reserve waits until the service does not ask to wait and, under a rate, until
@@ -35,9 +108,9 @@ type Slot struct {
 // The caller sends no other request until it has used or released the Slot. The
 // error, a *Failure, means that ctx has ended. A Slot that cannot leave for another reason
 // fails when it is to.
-func (c *Client) Reserve(ctx context.Context) (*Slot, error) {
-	s := &Slot{client: c, ticket: rate.Ticket{Impatient: true}}
-	if err := s.enter(ctx); err != nil && ctx.Err() != nil {
+func (p *pacer) Reserve(ctx context.Context) (*Slot, error) {
+	s := &Slot{pacer: p, impatient: true}
+	if err := p.enter(ctx, s); err != nil && ctx.Err() != nil {
 		s.Release()
 		return nil, err
 	}
@@ -52,9 +125,9 @@ func WithSlot(ctx context.Context, slot *Slot) context.Context {
 }
 
 // slot is the Slot of a request of ctx. guard is as in Slot.Guard.
-func (c *Client) slot(ctx context.Context, guard func() bool) *Slot {
+func (p *pacer) slot(ctx context.Context, guard func() bool) *Slot {
 	other, _ := ctx.Value((*Slot)(nil)).(*Slot)
-	return &Slot{client: c, guard: guard, ticket: rate.Ticket{Ahead: other != nil && !other.over}}
+	return &Slot{pacer: p, guard: guard, ahead: other != nil && !other.over}
 }
 
 // Guard has leave asked just before the first byte of the slot's request. Where it says no, the request is not sent.
@@ -66,40 +139,45 @@ func (s *Slot) Release() {
 		return
 	}
 	s.over = true
-	s.client.meter.Release(&s.ticket)
-	if s.place && s.client.flight != nil {
-		<-s.client.flight
+	s.pacer.mu.Lock()
+	s.pacer.left(s)
+	s.pacer.mu.Unlock()
+	if s.place {
+		<-s.pacer.flight
 	}
 	s.place = false
-}
-
-// enter waits in the queue; a second time, until its departure is near again: since then, a look-up may have left before it.
-func (s *Slot) enter(ctx context.Context) error {
-	return s.wait(ctx, func() error { return s.client.meter.Enter(ctx, &s.ticket) })
 }
 
 // Await waits until fewer than Config.Concurrency requests are in flight, and takes
 // a place among them for the slot's request. The error, a *Failure, means that ctx has
 // ended; CreateReserved returns it too.
 func (s *Slot) Await(ctx context.Context) error {
-	if s.place || s.client.flight == nil {
+	if s.place || s.pacer.flight == nil {
 		return nil
 	}
-	return s.wait(ctx, func() error {
-		select {
-		case s.client.flight <- struct{}{}:
-			s.place = true
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	})
+	defer s.count(time.Now())
+	select {
+	case s.pacer.flight <- struct{}{}:
+		s.place = true
+		return nil
+	case <-ctx.Done():
+		return stopped(ctx)
+	}
 }
 
-// leave waits until the request may leave on the connection that it has, but no longer than patience: a look-up that
-// would have to goes back into the queue, and so fails a reserved request in a pause that began since it was reserved.
-func (s *Slot) leave(ctx context.Context, patience time.Duration) error {
-	if err := s.wait(ctx, func() error { return s.client.meter.Leave(ctx, &s.ticket, patience) }); err != nil {
+// enter waits until there is no pause and, under a rate, until the request's departure is near. A request that has
+// entered and then waited for something else enters again, without the queue: its departure may be later now. The error is a
+// *Failure; that of an impatient request that enters again may be heldBack.
+func (p *pacer) enter(ctx context.Context, s *Slot) error {
+	if s.isIn || s.ahead {
+		return p.await(ctx, s, false, forever)
+	}
+	return p.inTurn(ctx, s, p.queue, false, forever)
+}
+
+// leave waits until the request may leave on the connection that it has, but no longer than patience: then it is heldBack.
+func (p *pacer) leave(ctx context.Context, s *Slot, patience time.Duration) error {
+	if err := p.inTurn(ctx, s, p.exit, true, patience); err != nil {
 		return err
 	}
 	if s.guard != nil && !s.guard() {
@@ -108,25 +186,309 @@ func (s *Slot) leave(ctx context.Context, patience time.Duration) error {
 	return nil
 }
 
-// wait waits, and returns the failure of a request that does not leave for a reason that the Meter names.
-func (s *Slot) wait(ctx context.Context, until func() error) error {
+// count counts what was waited since a time.
+func (s *Slot) count(since time.Time) { s.waited += time.Since(since) }
+
+// heldBack is the failure of an impatient request after a pause has begun, and of any request that would have to wait
+// for too long on its connection: it goes back into the queue. why has no personal data.
+func heldBack(why string) *Failure { return &Failure{NotSent: true, Retry: AfterPause, Reason: why} }
+
+const tooLate = "its connection was opened too late for the rate"
+
+// isHeldBack reports whether the error of a request is from heldBack.
+func isHeldBack(err error) bool {
+	f, ok := errors.AsType[*Failure](err)
+	return ok && f.NotSent && f.Retry == AfterPause
+}
+
+// inTurn is await for one request after the other, unless none has to wait.
+func (p *pacer) inTurn(ctx context.Context, s *Slot, turn chan struct{}, leave bool, patience time.Duration) error {
+	if !p.Queues() {
+		return p.await(ctx, s, leave, patience)
+	}
+	began, end := time.Now(), time.NewTimer(patience)
+	defer end.Stop()
+	select {
+	case turn <- struct{}{}:
+		s.count(began)
+		defer func() { <-turn }()
+		return p.await(ctx, s, leave, patience-time.Since(began))
+	case <-end.C:
+		return heldBack(tooLate)
+	case <-ctx.Done():
+		return stopped(ctx)
+	}
+}
+
+// await waits until the request may enter or, where leave is set, leave.
+func (p *pacer) await(ctx context.Context, s *Slot, leave bool, patience time.Duration) error {
 	began := time.Now()
-	err := until()
-	s.waited += time.Since(began)
-	held, isHeld := errors.AsType[rate.HeldBack](err)
+	defer s.count(began)
+	for end := began.Add(patience); ; patience = time.Until(end) {
+		wait, ask, why := p.try(s, leave)
+		switch {
+		case ctx.Err() != nil:
+			return stopped(ctx)
+		case ask:
+			if err := p.ask(ctx, min(answersWithin, patience)); err != nil {
+				return err
+			}
+			continue
+		case wait <= 0:
+			return nil
+		case wait > patience:
+			return heldBack(why)
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+		}
+	}
+}
+
+// try lets the request on if it need not wait. Otherwise it is to try again after a while, or as soon as the limiter
+// was asked. why says what held it back if that is too long.
+func (p *pacer) try(s *Slot, leave bool) (wait time.Duration, ask bool, why string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.isStale() {
+		return 0, true, ""
+	}
+	now := p.time()
+	if s.impatient && s.isIn && !s.pause.Equal(p.state.PausedUntil) {
+		return forever + 1, false, p.state.PauseReason
+	}
+	if pause := p.state.PausedUntil.Sub(now); pause > 0 {
+		return pause, false, p.state.PauseReason
+	}
+	if p.state.perSecond(now, p.limits) > 0 {
+		wait, ask = p.tryRate(s, leave, now)
+	}
+	switch {
+	case wait > 0 || ask:
+	case leave:
+		p.left(s)
+		p.recent.add(p.now(), 1)
+		s.cuts = p.state.Cuts
+	case !s.isIn:
+		s.isIn, s.pause = true, p.state.PausedUntil
+		p.entered++
+	}
+	return wait, ask, tooLate
+}
+
+func (p *pacer) tryRate(s *Slot, leave bool, now time.Time) (wait time.Duration, ask bool) {
+	before := 0 // requests that leave before this one
+	if !leave && !s.isIn && !s.ahead {
+		before = p.entered
+	}
+	due, ok := p.due(now, before)
+	if !ok {
+		wait = p.state.next(now, p.limits).Sub(now) - lead
+		return wait, wait <= 0
+	}
+	switch wait = due.Sub(now); {
+	case !leave:
+		wait -= lead
+	case wait > 0:
+	case p.limiter == nil:
+		p.state.depart(now, p.limits)
+	default:
+		p.granted = p.granted[1:]
+	}
+	return wait, false
+}
+
+// The caller of the functions below holds mu.
+
+func (p *pacer) left(s *Slot) {
+	if s.isIn {
+		s.isIn = false
+		p.entered--
+	}
+}
+
+// due returns when a request may leave before which some others do. ok is false when the limiter has to be asked.
+func (p *pacer) due(now time.Time, others int) (at time.Time, ok bool) {
+	if p.limiter == nil {
+		return p.state.next(now, p.limits).Add(time.Duration(others) * p.state.spacing(now, p.limits)), true
+	}
+	for len(p.granted) > 0 && isLate(p.granted[0], now) { // used now it would be too close to others
+		p.granted, p.want = p.granted[1:], 1
+	}
+	if others < len(p.granted) {
+		return p.granted[others], true
+	}
+	return time.Time{}, false
+}
+
+// time is what the limiter's clock shows at least. Of both clocks only what passes since the last reading counts.
+func (p *pacer) time() time.Time {
+	if p.limiter == nil {
+		return p.now()
+	}
+	return p.shown.Add(p.now().Sub(p.read))
+}
+
+// isStale reports whether the state must be read before anything leaves, or the limiter be told something.
+func (p *pacer) isStale() bool {
+	return p.limiter != nil && (len(p.news) > 0 || p.read.IsZero() || p.now().Sub(p.read) >= maxAge)
+}
+
+// ask tells the limiter the news and learns the state, or takes departures if the state is known. The error is a *Failure.
+func (p *pacer) ask(ctx context.Context, within time.Duration) error {
+	limited, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	p.mu.Lock()
+	last := p.read
+	p.mu.Unlock()
+	var err error
+	select {
+	case p.asking <- struct{}{}:
+		err = p.exchange(limited, last)
+		<-p.asking
+	case <-limited.Done():
+		err = limited.Err()
+	}
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return stopped(ctx)
-	case isHeld:
-		return &Failure{NotSent: true, Retry: AfterPause, Reason: string(held), Err: err}
+	case limited.Err() != nil && within < answersWithin:
+		return heldBack(tooLate)
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("there is no answer within %v: %w", answersWithin, err)
 	}
 	said, hint := err.Error(), ""
 	if found, ok := errors.AsType[problem.Problem](err); ok {
 		said, hint = found.Message, found.Hint
 	}
 	return &Failure{NotSent: true, Stop: true, Reason: "nothing is sent while the rate of all processes is not known: " + said, Hint: hint, Err: err}
+}
+
+// exchange is ask, unless another request has asked since the last reading.
+func (p *pacer) exchange(ctx context.Context, last time.Time) error {
+	p.mu.Lock()
+	stale := p.isStale()
+	if !stale && p.read != last {
+		p.mu.Unlock()
+		return nil
+	}
+	news, good, cuts, n := slices.Clone(p.news), p.good, p.state.Cuts, 0
+	if !stale {
+		n = p.want
+	}
+	p.mu.Unlock()
+	sent := p.now()
+	var state rateState
+	var read, shown time.Time
+	var granted []time.Time
+	change := func(kept []byte, now time.Time) []byte {
+		read, shown = p.now(), now
+		s := rateState{}
+		_ = json.Unmarshal(kept, &s) // nil, or what was encoded here
+		s.resume(now)
+		for i := 0; i < good && s.Cuts == cuts; i++ {
+			s.accepted(now, p.limits)
+		}
+		for _, r := range news {
+			s.refused(now, r, p.limits)
+		}
+		granted = s.give(now, p.limits, n, read.Sub(sent))
+		state = s
+		return encode(s)
+	}
+	if n == 0 && len(news) == 0 {
+		good = 0
+		kept, now, err := p.limiter.Read(ctx)
+		if err != nil {
+			return err
+		}
+		change(kept, now)
+	} else if err := p.limiter.Change(ctx, change); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.news = p.news[len(news):]; len(p.news) > 0 {
+		return nil // the state here has the rest of the news already
+	}
+	if p.good -= min(good, p.good); state.Cuts != p.state.Cuts {
+		p.granted, p.good = nil, 0
+	}
+	p.state, p.read, p.shown = state, read, shown
+	if n := len(granted); n > 0 {
+		p.granted, p.want = append(p.granted, granted...), 2*n
+	}
+	return nil
+}
+
+// refused begins a pause and halves the rate, after an answer in which the service asks to
+// wait. The limiter is told; where that fails, the next request does so.
+func (p *pacer) refused(ctx context.Context, r busyAnswer) {
+	p.mu.Lock()
+	r.sent = p.recent.add(p.now(), 0)
+	now := p.time()
+	if p.limiter != nil { // the others send too
+		r.sent = max(r.sent, p.state.perSecond(now, p.limits))
+		p.news, p.good, p.granted = append(p.news, r), 0, nil // departures at the rate before are lost
+	}
+	p.state.refused(now, r, p.limits)
+	p.mu.Unlock()
+	if p.limiter != nil {
+		_ = p.ask(context.WithoutCancel(ctx), answersWithin)
+	}
+}
+
+// accepted raises the rate after any other answer. The limiter is told when it is asked for departures.
+func (p *pacer) accepted() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.limiter == nil && p.state.Rate > 0 {
+		p.state.accepted(p.now(), p.limits)
+	} else if p.state.Rate > 0 {
+		p.good++
+	}
+}
+
+// Queues reports whether Reserve may wait: there is a rate or a pause, or the limiter must be asked.
+func (p *pacer) Queues() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.time()
+	return p.isStale() || p.state.PausedUntil.After(now) || p.state.perSecond(now, p.limits) > 0
+}
+
+// InFlight returns how many requests are given to the network and not answered yet; 0
+// where Config.Concurrency sets no limit.
+func (p *pacer) InFlight() int { return len(p.flight) }
+
+// Spacing returns the time between two requests at the present rate; 0 for no rate.
+func (p *pacer) Spacing() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.state.spacing(p.time(), p.limits)
+}
+
+// PauseEnd returns when the last pause that the service has asked for ends, or has ended, by the clock of all that
+// share it; over is false before that. It is zero, and over, when the service has asked for none.
+func (p *pacer) PauseEnd() (end time.Time, over bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.state.PausedUntil, !p.state.PausedUntil.After(p.time())
+}
+
+// Waiting says why the service asks to wait and until when, in one line without personal data; "" when it does not.
+func (p *pacer) Waiting() (reason string, until time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if pause := p.state.PausedUntil.Sub(p.time()); pause > 0 {
+		return p.state.PauseReason, p.now().Add(pause)
+	}
+	return "", time.Time{}
 }
 
 // retryAfter reads the header Retry-After, in seconds or as a date; 0 when there

@@ -13,8 +13,6 @@ import (
 	"net/http/httptrace"
 	"sync"
 	"time"
-
-	"claimsheet/apiclient/rate"
 )
 
 const (
@@ -55,7 +53,7 @@ func NewTransport(cfg Config) *http.Transport {
 		TLSClientConfig:        tlsConfig(cfg.TLS),
 		TLSHandshakeTimeout:    limit,
 		DisableCompression:     true,
-		IdleConnTimeout:        idleTimeout - rate.Lead,
+		IdleConnTimeout:        idleTimeout - lead,
 		MaxIdleConnsPerHost:    maxIdle,
 		MaxResponseHeaderBytes: maxHead,
 		ResponseHeaderTimeout:  cfg.Timeout,

@@ -23,8 +23,7 @@ var arrows = map[string][]string{
 	"mapping/yamlpatch":       {"mapping/problem/yamltree"},
 	"mapping/draft":           {"mapping", "mapping/cell", "mapping/convert", "mapping/problem/yamltree"},
 	"mapping":                 {"mapping/cell", "mapping/convert", "mapping/expr", "mapping/problem/yamltree"},
-	"apiclient":               {"apiclient/rate"},
-	"apiclient/rate":          {},
+	"apiclient":               {},
 	"apiclient/tracking":      {"apiclient", "importer/safefile"},
 	"apiclient/environment":   {"apiclient", "apiclient/tracking", "importer/safefile", "mapping/problem/yamltree"},
 	"apiclient/sandbox":       {},
@@ -55,7 +54,7 @@ var arrows = map[string][]string{
 	"reports":      {"importer/result", "importer/safefile", "importer/sheet", "mapping/cell", "reports/xlsx"},
 	"reports/xlsx": {"mapping/cell"},
 
-	"importer/ledger/postgres":        {"importer/ledger", "apiclient/rate"},
+	"importer/ledger/postgres":        {"importer/ledger"},
 	"importer/ledger/postgres/pgtest": {},
 	"importer/dispatch":               {"importer", "importer/ledger", "importer/ledger/postgres"},
 

@@ -13,7 +13,6 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"claimsheet/apiclient/rate"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/ledger/postgres/pgtest"
@@ -308,7 +307,7 @@ func TestRights(t *testing.T) {
 	do(t, r.Close())
 	limiter := postgres.NewLimiter(of("auditor"), "s")
 	defer limiter.Close()
-	err = limiter.Change(t.Context(), func(*rate.State, time.Time) {})
+	err = limiter.Change(t.Context(), func(state []byte, _ time.Time) []byte { return state })
 	if err == nil || !strings.Contains(err.Error(), "this user lacks rights: permission denied for table pace") || strings.Contains(err.Error(), "auditor") {
 		t.Errorf("an auditor who takes departures: got %v", err)
 	}

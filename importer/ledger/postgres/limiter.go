@@ -3,17 +3,15 @@ package postgres
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"sync"
 	"time"
 
-	"claimsheet/apiclient/rate"
 	"claimsheet/importer/ledger"
 )
 
-// Limiter keeps the rate and the pause of one service for all processes that use a
-// ledger: it is their rate.Limiter. What the rate is, that package decides; this one keeps it
+// Limiter keeps how fast requests may leave to one service, for all processes that use a
+// ledger: it is an apiclient.Limiter. What the state means, that package decides; this one keeps it
 // in a row, which is changed only as it was read, and tells the server's time.
 //
 // It has a connection of its own, which is opened again when it breaks: what was not kept
@@ -27,7 +25,7 @@ type Limiter struct {
 	db      *sql.DB
 
 	mu    sync.Mutex
-	alone rate.State
+	alone []byte
 }
 
 // NewLimiter makes the limiter of a service, as apiclient.ServiceKey names it, beside the
@@ -44,27 +42,26 @@ func NewLimiter(a Address, service string) *Limiter {
 func (l *Limiter) Close() error { return l.db.Close() }
 
 // Read returns the state of the service, and the server's time.
-func (l *Limiter) Read(ctx context.Context) (s rate.State, now time.Time, err error) {
+func (l *Limiter) Read(ctx context.Context) (state []byte, now time.Time, err error) {
 	err = l.twice(ctx, func() error {
-		s, now, _, err = l.read(ctx)
+		state, now, _, err = l.read(ctx)
 		return err
 	})
-	return s, now, err
+	return state, now, err
 }
 
 // read returns the state of the service, the server's time, and the version of the row. The
 // version is 0 if the row is missing and -1 if the table is; then the state is the process's own.
-func (l *Limiter) read(ctx context.Context) (s rate.State, now time.Time, version int64, err error) {
+func (l *Limiter) read(ctx context.Context) (state []byte, now time.Time, version int64, err error) {
 	var at int64
-	var text []byte
-	err = l.db.QueryRowContext(ctx, `SELECT `+ledger.ServerTime+`, state, version FROM pace WHERE service = $1`, l.service).Scan(&at, &text, &version)
+	err = l.db.QueryRowContext(ctx, `SELECT `+ledger.ServerTime+`, state, version FROM pace WHERE service = $1`, l.service).Scan(&at, &state, &version)
 	if err == nil {
-		return s, time.UnixMicro(at), version, json.Unmarshal(text, &s)
+		return state, time.UnixMicro(at), version, nil
 	}
 	if answers(err, undefinedTable) {
 		version = -1
 	} else if !errors.Is(err, sql.ErrNoRows) {
-		return s, now, 0, err
+		return nil, now, 0, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,28 +71,24 @@ func (l *Limiter) read(ctx context.Context) (s rate.State, now time.Time, versio
 
 // Change calls change with the state of the service, and again as often as another process has
 // changed it meanwhile.
-func (l *Limiter) Change(ctx context.Context, change func(s *rate.State, now time.Time)) error {
+func (l *Limiter) Change(ctx context.Context, change func(state []byte, now time.Time) []byte) error {
 	return l.twice(ctx, func() error {
 		for {
-			s, now, version, err := l.read(ctx)
+			state, now, version, err := l.read(ctx)
 			if err != nil {
 				return err
 			}
-			if change(&s, now); version < 0 {
+			if state = change(state, now); version < 0 {
 				l.mu.Lock()
 				defer l.mu.Unlock()
-				l.alone = s
+				l.alone = state
 				return nil
-			}
-			text, err := json.Marshal(s)
-			if err != nil {
-				return err
 			}
 			statement := `UPDATE pace SET state = $2, version = $3 + 1 WHERE service = $1 AND version = $3`
 			if version == 0 {
 				statement = `INSERT INTO pace (service, state, version) VALUES ($1, $2, $3 + 1) ON CONFLICT DO NOTHING`
 			}
-			done, err := l.db.ExecContext(ctx, statement, l.service, string(text), version)
+			done, err := l.db.ExecContext(ctx, statement, l.service, string(state), version)
 			if err != nil {
 				return err
 			}
@@ -128,5 +121,3 @@ func (l *Limiter) twice(ctx context.Context, do func() error) error {
 
 // undefinedTable is PostgreSQL's code for it.
 const undefinedTable = "42P01"
-
-var _ rate.Limiter = (*Limiter)(nil)

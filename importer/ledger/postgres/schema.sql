@@ -153,7 +153,7 @@ CREATE INDEX tracked_of_client ON tracked (client);
 -- limiter.go. It has no personal data, and no more rows than there are services.
 CREATE TABLE pace (
     service text COLLATE "C" PRIMARY KEY, -- its base url
-    state   text NOT NULL,                -- a rate.State as JSON; its times are those of the server's clock
+    state   text NOT NULL,                -- JSON of apiclient (rate.go); its times are those of the server's clock
     version bigint NOT NULL               -- how often it was changed
 );
 

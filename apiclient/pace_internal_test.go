@@ -1,45 +1,49 @@
-package rate
+package apiclient
 
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-// inMemory is a Limiter for the Meters of a test.
+// inMemory is a Limiter for the pacers of a test.
 type inMemory struct {
 	mu      sync.Mutex
-	state   State
+	state   []byte
 	changes int
 }
 
-func (l *inMemory) Read(context.Context) (State, time.Time, error) {
+func (l *inMemory) Read(context.Context) ([]byte, time.Time, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.state, time.Now(), nil
 }
 
-func (l *inMemory) Change(_ context.Context, change func(*State, time.Time)) error {
+func (l *inMemory) Change(_ context.Context, change func([]byte, time.Time) []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.changes++
-	change(&l.state, time.Now())
+	l.state = change(l.state, time.Now())
 	return nil
 }
 
-func (l *inMemory) meter(ceiling float64) *Meter { return NewMeter(ceiling, l, time.Now) }
+// at is a pacer under a ceiling.
+func at(ceiling float64, l Limiter) *pacer {
+	return newPacer(Config{RequestsPerSecond: ceiling, Limiter: l, Now: time.Now})
+}
 
 // send lets a request enter and leave.
-func send(t *testing.T, m *Meter) Ticket {
+func send(t *testing.T, p *pacer) *Slot {
 	t.Helper()
-	var ticket Ticket
-	if err := errors.Join(m.Enter(t.Context(), &ticket), m.Leave(t.Context(), &ticket, forever)); err != nil {
+	s := &Slot{pacer: p}
+	if err := errors.Join(p.enter(t.Context(), s), p.leave(t.Context(), s, forever)); err != nil {
 		t.Fatal(err)
 	}
-	return ticket
+	return s
 }
 
 // TestACutTakesDeparturesBack: departures that were granted before a cut are not used after it, whichever process was
@@ -47,33 +51,33 @@ func send(t *testing.T, m *Meter) Ticket {
 func TestACutTakesDeparturesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &inMemory{}
-		refused, behind := l.meter(50), l.meter(50)
-		ticket := send(t, refused)
-		if err := behind.Enter(t.Context(), &Ticket{}); err != nil || len(behind.granted) != 1 {
+		refused, behind := at(50, l), at(50, l)
+		slot := send(t, refused)
+		if err := behind.enter(t.Context(), &Slot{pacer: behind}); err != nil || len(behind.granted) != 1 {
 			t.Fatalf("granted: %v, %v", behind.granted, err)
 		}
 		for range 2 {
-			refused.Refused(t.Context(), Refusal{Status: 429, Wait: time.Millisecond, Cuts: ticket.Cuts})
+			refused.refused(t.Context(), busyAnswer{status: 429, wait: time.Millisecond, cuts: slot.cuts})
 		}
 		time.Sleep(maxAge)
 		ended, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
 		defer cancel()
 		_ = behind.ask(ended, answersWithin)
-		if len(behind.granted) > 0 || l.state.Cuts != 1 || refused.state.Cuts != 1 {
-			t.Errorf("departures from before the cut: %v; cuts: %d", behind.granted, l.state.Cuts)
+		if len(behind.granted) > 0 || !strings.Contains(string(l.state), `"Cuts":1,`) || refused.state.Cuts != 1 {
+			t.Errorf("departures from before the cut: %v; the state: %s", behind.granted, l.state)
 		}
 	})
 }
 
 // TestALateRefusalIsNoNews: the refusal of a request that left before the cut does not cut again, also after a good answer.
 func TestALateRefusalIsNoNews(t *testing.T) {
-	m := NewMeter(20, nil, time.Now)
+	p := at(20, nil)
 	for range 2 {
-		m.Refused(t.Context(), Refusal{Status: 429})
-		m.Accepted()
+		p.refused(t.Context(), busyAnswer{status: 429})
+		p.accepted()
 	}
-	if m.state.Cuts != 1 {
-		t.Errorf("%d cuts, want 1", m.state.Cuts)
+	if p.state.Cuts != 1 {
+		t.Errorf("%d cuts, want 1", p.state.Cuts)
 	}
 }
 
@@ -83,22 +87,22 @@ func TestALookUpAndWhatRestsOnIt(t *testing.T) {
 	const onConnection = 1500 * time.Millisecond
 	for _, limiter := range []Limiter{nil, &inMemory{}} {
 		synctest.Test(t, func(t *testing.T) {
-			m := NewMeter(0.4, limiter, time.Now)
+			p := at(0.4, limiter)
 			var all sync.WaitGroup
 			for range 4 {
 				all.Go(func() {
 					for range 5 {
-						own, lookUp := &Ticket{Impatient: true}, &Ticket{Ahead: true}
-						if err := m.Enter(t.Context(), own); err != nil {
+						own, lookUp := &Slot{pacer: p, impatient: true}, &Slot{pacer: p, ahead: true}
+						if err := p.enter(t.Context(), own); err != nil {
 							t.Error(err)
 						}
-						if err := errors.Join(m.Enter(t.Context(), lookUp), m.Enter(t.Context(), lookUp), m.Leave(t.Context(), lookUp, onConnection)); err != nil {
+						if err := errors.Join(p.enter(t.Context(), lookUp), p.enter(t.Context(), lookUp), p.leave(t.Context(), lookUp, onConnection)); err != nil {
 							t.Errorf("look-up: %v", err)
 						}
-						if err := errors.Join(m.Enter(t.Context(), own), m.Leave(t.Context(), own, onConnection)); err != nil {
+						if err := errors.Join(p.enter(t.Context(), own), p.leave(t.Context(), own, onConnection)); err != nil {
 							t.Error(err)
 						}
-						m.Release(own)
+						own.Release()
 					}
 				})
 			}
@@ -112,9 +116,9 @@ func TestALookUpAndWhatRestsOnIt(t *testing.T) {
 func TestDeparturesAreTakenInSlices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &inMemory{}
-		m := l.meter(100)
+		p := at(100, l)
 		for range 200 {
-			send(t, m)
+			send(t, p)
 		}
 		if l.changes > 30 {
 			t.Errorf("%d slices for 200 departures", l.changes)

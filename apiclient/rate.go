@@ -1,7 +1,4 @@
-// Package rate decides when requests may leave to a service: under a ceiling, at a rate
-// that follows the service's answers, and not while it asks to wait. Where several
-// processes send to one service, they share all three; see Limiter. It knows no requests.
-package rate
+package apiclient
 
 import (
 	"fmt"
@@ -35,13 +32,13 @@ const (
 )
 
 const (
-	// Lead is how long before its departure a request is admitted, to open its connection.
-	Lead = 500 * time.Millisecond
+	// lead is how long before its departure a request is admitted, to open its connection.
+	lead = 500 * time.Millisecond
 	// lateness is how much later than at its time a departure can still be used.
 	lateness = margin / 2
-	// slice is how much time the departures that a process takes at once fill, so that
+	// sliceTime is how much time the departures that a process takes at once fill, so that
 	// it asks a few times a second and not for each request.
-	slice = 200 * time.Millisecond
+	sliceTime = 200 * time.Millisecond
 	// farthest is how far in the future the latest departure can be. One that is further
 	// shows that the limiter's clock was set back.
 	farthest = 10 * time.Second
@@ -50,14 +47,14 @@ const (
 	ceilingHolds = 5 * time.Second
 )
 
-// State is how fast requests may leave to a service, and whether it asks to wait.
-// Processes that send to the same service share one; see Limiter. The zero State
+// rateState is how fast requests may leave to a service, and whether it asks to wait.
+// Processes that send to the same service share one; see Limiter. The zero rateState
 // is that of a service to which nothing was sent.
 //
 // When the service asks to wait, the rate is halved, and good answers raise it
 // again: fast to nearly what it was, then step by step (AIMD). Of several such answers in a
 // row only the first counts, because the others were sent before the cut.
-type State struct {
+type rateState struct {
 	Last time.Time // the latest departure that was given away
 
 	Rate     float64 // requests per second; 0 while nothing but a ceiling limits them
@@ -73,23 +70,22 @@ type State struct {
 	CeilingUntil time.Time // how long that holds for all
 }
 
-// limits are those of one process.
-type limits struct {
+// rateLimits are those of one process.
+type rateLimits struct {
 	ceiling float64       // requests per second; 0 for none
 	margin  time.Duration // how late a request may be on its way, or leave
 }
 
-// Refusal is an answer in which the service asks to wait.
-type Refusal struct {
-	Status int           // HTTP
-	Wait   time.Duration // 0 when the service does not say how long
-	Cuts   int64         // of the Ticket: a request that left before the last cut does not cut again
-
-	sent float64 // how many requests leave in a second
+// busyAnswer is an answer in which the service asks to wait.
+type busyAnswer struct {
+	status int           // HTTP
+	wait   time.Duration // 0 when the service does not say how long
+	cuts   int64         // of the Slot: a request that left before the last cut does not cut again
+	sent   float64       // how many requests leave in a second
 }
 
 // ceiling is the lower one of a client's own ceiling and one that others hold to.
-func (s *State) ceiling(now time.Time, own float64) float64 {
+func (s *rateState) ceiling(now time.Time, own float64) float64 {
 	if s.CeilingUntil.After(now) && (own == 0 || s.Ceiling < own) {
 		return s.Ceiling
 	}
@@ -97,7 +93,7 @@ func (s *State) ceiling(now time.Time, own float64) float64 {
 }
 
 // perSecond is the rate at present; 0 for no limit.
-func (s *State) perSecond(now time.Time, l limits) float64 {
+func (s *rateState) perSecond(now time.Time, l rateLimits) float64 {
 	ceiling := s.ceiling(now, l.ceiling)
 	if s.Rate == 0 || ceiling > 0 && s.Rate > ceiling {
 		return ceiling
@@ -106,7 +102,7 @@ func (s *State) perSecond(now time.Time, l limits) float64 {
 }
 
 // spacing is the time between two departures; 0 for no limit.
-func (s *State) spacing(now time.Time, l limits) time.Duration {
+func (s *rateState) spacing(now time.Time, l rateLimits) time.Duration {
 	rate := s.perSecond(now, l)
 	if rate == 0 {
 		return 0
@@ -115,7 +111,7 @@ func (s *State) spacing(now time.Time, l limits) time.Duration {
 }
 
 // next is when the rate allows the next departure.
-func (s *State) next(now time.Time, l limits) time.Time {
+func (s *rateState) next(now time.Time, l rateLimits) time.Time {
 	if at := s.Last.Add(s.spacing(now, l)); at.After(now) {
 		return at
 	}
@@ -123,7 +119,7 @@ func (s *State) next(now time.Time, l limits) time.Time {
 }
 
 // depart gives the next departure to a request that leaves now. What it is late does not add up.
-func (s *State) depart(now time.Time, l limits) {
+func (s *rateState) depart(now time.Time, l rateLimits) {
 	if s.Last = s.Last.Add(s.spacing(now, l)); isLate(s.Last, now) {
 		s.Last = now
 	}
@@ -132,7 +128,7 @@ func (s *State) depart(now time.Time, l limits) {
 func isLate(departure, now time.Time) bool { return now.Sub(departure) > lateness }
 
 // resume prepares a state that others have left, for the client that goes on with it.
-func (s *State) resume(now time.Time) {
+func (s *rateState) resume(now time.Time) {
 	if latest := now.Add(farthest); s.Last.After(latest) {
 		s.Last = latest
 	}
@@ -142,17 +138,17 @@ func (s *State) resume(now time.Time) {
 }
 
 // refused begins a pause and cuts the rate.
-func (s *State) refused(now time.Time, r Refusal, l limits) {
-	news := r.Cuts == s.Cuts
+func (s *rateState) refused(now time.Time, r busyAnswer, l rateLimits) {
+	news := r.cuts == s.Cuts
 	if s.Good = 0; news {
 		s.Refusals++
 	}
-	wait := r.Wait
+	wait := r.wait
 	if wait == 0 {
 		wait = min(firstPause<<min(max(s.Refusals, 1)-1, 16), maxPause)
 	}
 	if until := now.Add(min(wait, longestPause)); until.After(s.PausedUntil) {
-		s.PausedUntil, s.PauseReason = until, fmt.Sprintf("the service asks to wait (HTTP %d)", r.Status)
+		s.PausedUntil, s.PauseReason = until, fmt.Sprintf("the service asks to wait (HTTP %d)", r.status)
 	}
 	if !news || s.Refusals > 1 {
 		return
@@ -167,7 +163,7 @@ func (s *State) refused(now time.Time, r Refusal, l limits) {
 
 // accepted raises the rate after any other answer. In a second that uses the rate
 // up there are as many answers as the rate, so the second adds one step.
-func (s *State) accepted(now time.Time, l limits) {
+func (s *rateState) accepted(now time.Time, l rateLimits) {
 	s.Refusals = 0
 	if s.Rate == 0 {
 		return
@@ -193,20 +189,20 @@ func (s *State) accepted(now time.Time, l limits) {
 	}
 }
 
-// give gives at most n departures away, or as many as fill a slice; none during a pause,
+// give gives at most n departures away, or as many as fill a sliceTime; none during a pause,
 // nor while the next one is too far ahead. They leave every other departure its distance
 // from them also when they are used later than at their times by uncertainty.
-func (s *State) give(now time.Time, l limits, n int, uncertainty time.Duration) []time.Time {
+func (s *rateState) give(now time.Time, l rateLimits, n int, uncertainty time.Duration) []time.Time {
 	every := s.spacing(now, l)
 	if every == 0 || n == 0 {
 		return nil
 	}
 	s.holdToCeiling(now, l)
 	first := s.next(now, l)
-	if s.PausedUntil.After(now) || first.Sub(now) > Lead {
+	if s.PausedUntil.After(now) || first.Sub(now) > lead {
 		return nil
 	}
-	departures := make([]time.Time, max(1, min(n, int(slice/every))))
+	departures := make([]time.Time, max(1, min(n, int(sliceTime/every))))
 	for i := range departures {
 		departures[i] = first.Add(time.Duration(i) * every)
 	}
@@ -215,7 +211,7 @@ func (s *State) give(now time.Time, l limits, n int, uncertainty time.Duration) 
 }
 
 // holdToCeiling lets a client's ceiling hold for the others too, unless theirs is lower.
-func (s *State) holdToCeiling(now time.Time, l limits) {
+func (s *rateState) holdToCeiling(now time.Time, l rateLimits) {
 	if l.ceiling > 0 && l.ceiling == s.ceiling(now, l.ceiling) {
 		s.Ceiling, s.CeilingUntil = l.ceiling, now.Add(max(ceilingHolds, 2*s.spacing(now, l)))
 	}
