@@ -171,14 +171,10 @@ type evidence struct {
 	once  bool                           // the request may leave on its first connection only
 	leave func(idle time.Duration) error // waits, on a connection that was idle so long, until the request may leave
 
-	conns []usedConn // that the request got
-	held  error      // why it was not let leave
-}
-
-// usedConn is a connection, and its count when the request got it.
-type usedConn struct {
-	conn *countedConn
-	base int64
+	conn  *countedConn // that the request got last; nil for none
+	base  int64        // its count then
+	wrote bool         // a look-up may have left on another connection before
+	held  error        // why it was not let leave
 }
 
 // watch returns ctx with a trace that records which connections the request gets, and
@@ -190,11 +186,12 @@ func (e *evidence) watch(ctx context.Context, cancel func()) context.Context {
 	}
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 		conn := countedBelow(info.Conn)
-		e.conns = append(e.conns, usedConn{conn, conn.count(false)})
-		if e.once && len(e.conns) > 1 {
+		if e.conn != nil && e.once {
 			conn.count(true)
 			return
 		}
+		e.wrote = e.wrote || e.conn != nil && e.conn.count(true) != e.base
+		e.conn, e.base = conn, conn.count(false)
 		if e.held == nil {
 			e.held = e.leave(info.IdleTime)
 		}
@@ -208,23 +205,16 @@ func (e *evidence) watch(ctx context.Context, cancel func()) context.Context {
 // lacks reports whether a part of a request's body, which has so many bytes, was not written to the connection, and sees
 // to it that the rest never is: the connection cannot be used any more. It may overlook as many bytes as the headers have.
 func (e *evidence) lacks(body int) bool {
-	if len(e.conns) == 0 || body == 0 {
-		return false
-	}
-	last := e.conns[len(e.conns)-1]
-	return last.conn.count(true)-last.base <= int64(body)
+	return e.conn != nil && body > 0 && e.conn.count(true)-e.base <= int64(body)
 }
 
 // failure is what became of a request for which the transport has the error err instead of an answer. It was not
 // sent where not one byte was written to a connection of it; these cannot be used any more.
 func (e *evidence) failure(err error) *Failure {
-	notSent := e.own
-	for _, c := range e.conns {
-		notSent = c.conn.count(true) == c.base && notSent
-	}
+	notSent := e.own && !e.wrote && (e.conn == nil || e.conn.count(true) == e.base)
 	if held, ok := errors.AsType[*Failure](e.held); ok {
 		f := *held
-		f.NotSent = notSent // a look-up may have left on another connection before
+		f.NotSent = notSent
 		return &f
 	}
 	return failureOf(err, notSent)
