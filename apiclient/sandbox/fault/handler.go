@@ -1,9 +1,9 @@
 package fault
 
 import (
-	"bytes"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"sync"
 	"time"
@@ -41,18 +41,20 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.next.ServeHTTP(w, r)
 		return
 	}
-	var a *answer
+	var a *httptest.ResponseRecorder
 	switch rule.Kind {
 	case FailBefore:
 		a = serverError()
 	case Busy:
 		a = refusal(http.StatusTooManyRequests, "too many requests")
-		a.header.Set("Retry-After", strconv.Itoa(int(rule.Time/time.Second)))
+		a.Header().Set("Retry-After", strconv.Itoa(int(rule.Time/time.Second)))
 	case ExpiredLogin:
 		a = refusal(http.StatusUnauthorized, "the credentials have expired")
-		a.header.Set("WWW-Authenticate", "Bearer")
+		a.Header().Set("WWW-Authenticate", "Bearer")
 	default:
-		a = h.take(r).spoilt(rule.Kind)
+		a = httptest.NewRecorder()
+		h.next.ServeHTTP(a, r)
+		a = spoilt(a, rule.Kind)
 	}
 	if wait > 0 {
 		control := http.NewResponseController(w) // without a time limit of reading, the server does not take the client for gone
@@ -63,7 +65,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case <-r.Context().Done():
 		}
 	}
-	a.write(w, rule.Kind)
+	write(w, a, rule.Kind)
 }
 
 // draw counts the request and returns the rule that decides, the zero Rule for none,
@@ -90,52 +92,33 @@ func (h *Handler) draw(method, path string) (decides Rule, wait time.Duration) {
 	return decides, wait
 }
 
-// take lets the service answer and returns the answer.
-func (h *Handler) take(r *http.Request) *answer {
-	a := &answer{header: http.Header{}, status: http.StatusOK}
-	h.next.ServeHTTP(a, r)
-	return a
-}
-
-// answer is the answer of a service, to be spoilt before it is written. It is the
-// http.ResponseWriter that the service writes to.
-type answer struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (a *answer) Header() http.Header         { return a.header }
-func (a *answer) WriteHeader(status int)      { a.status = status }
-func (a *answer) Write(p []byte) (int, error) { return a.body.Write(p) }
-
 // spoilt returns what is left of the answer. A refusal cannot lose an id, so it stays
 // as it is for kinds that are about successes.
-func (a *answer) spoilt(k Kind) *answer {
-	success := a.status/100 == 2
+func spoilt(a *httptest.ResponseRecorder, k Kind) *httptest.ResponseRecorder {
+	success := a.Code/100 == 2
 	switch {
 	case k == FailAfter:
 		return serverError()
 	case k == NotJSON && success:
-		return newAnswer(a.status, "text/html; charset=utf-8", "<!DOCTYPE html><title>Welcome</title><p>Please wait…</p>\n")
+		return newAnswer(a.Code, "text/html; charset=utf-8", "<!DOCTYPE html><title>Welcome</title><p>Please wait…</p>\n")
 	case k == NoID && success:
-		return newAnswer(a.status, "application/json", "{}\n")
+		return newAnswer(a.Code, "application/json", "{}\n")
 	}
 	return a
 }
 
 // write writes the answer, or as much of it as a fault of that kind leaves.
-func (a *answer) write(w http.ResponseWriter, k Kind) {
+func write(w http.ResponseWriter, a *httptest.ResponseRecorder, k Kind) {
 	if k == LoseAnswer {
 		panic(http.ErrAbortHandler) // closes the connection
 	}
-	maps.Copy(w.Header(), a.header)
-	body := a.body.Bytes()
+	maps.Copy(w.Header(), a.Header())
+	body := a.Body.Bytes()
 	if k == CutAnswer {
 		w.Header().Set("Content-Length", strconv.Itoa(max(1, len(body))))
 		body = body[:len(body)/2]
 	}
-	w.WriteHeader(a.status)
+	w.WriteHeader(a.Code)
 	_, _ = w.Write(body) // fails only when the client has gone
 	if k == CutAnswer {
 		_ = http.NewResponseController(w).Flush()
@@ -143,18 +126,21 @@ func (a *answer) write(w http.ResponseWriter, k Kind) {
 	}
 }
 
-func newAnswer(status int, contentType, body string) *answer {
-	a := &answer{header: http.Header{}, status: status}
-	a.header.Set("Content-Type", contentType)
-	a.header.Set("Cache-Control", "no-store")
-	a.body.WriteString(body)
+func newAnswer(status int, contentType, body string) *httptest.ResponseRecorder {
+	a := httptest.NewRecorder()
+	a.Header().Set("Content-Type", contentType)
+	a.Header().Set("Cache-Control", "no-store")
+	a.Code = status
+	_, _ = a.Body.WriteString(body)
 	return a
 }
 
 // refusal is an error in the sandbox's form.
-func refusal(status int, message string) *answer {
+func refusal(status int, message string) *httptest.ResponseRecorder {
 	return newAnswer(status, "application/json", `{"error":{"code":"fault","message":"`+message+` (a fault on purpose)"}}`+"\n")
 }
 
 // serverError says nothing about whether anything was created, as such answers do.
-func serverError() *answer { return refusal(http.StatusInternalServerError, "the service failed") }
+func serverError() *httptest.ResponseRecorder {
+	return refusal(http.StatusInternalServerError, "the service failed")
+}
