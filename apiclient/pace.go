@@ -49,7 +49,7 @@ const (
 // service, departures come from their Limiter.
 type pacer struct {
 	now     func() time.Time
-	limits  rateLimits
+	ceiling float64       // requests per second, of this process; 0 for none
 	limiter Limiter       // nil when no other process sends
 	queue   chan struct{} // has room for one: the request that enters next
 	flight  chan struct{} // has room for the requests in flight; nil for any number
@@ -72,13 +72,14 @@ type pacer struct {
 
 // newPacer makes the pacer of a Config.
 func newPacer(cfg Config) *pacer {
-	p := &pacer{now: cfg.Now, limits: rateLimits{cfg.RequestsPerSecond, margin}, limiter: cfg.Limiter, want: 1,
+	p := &pacer{now: cfg.Now, ceiling: cfg.RequestsPerSecond, limiter: cfg.Limiter, want: 1,
+		state: rateState{Ceiling: cfg.RequestsPerSecond, late: margin},
 		queue: make(chan struct{}, 1), exit: make(chan struct{}, 1), asking: make(chan struct{}, 1)}
 	if cfg.Concurrency > 0 {
 		p.flight = make(chan struct{}, cfg.Concurrency)
 	}
 	if cfg.Limiter != nil {
-		p.limits.margin += lateness
+		p.state.late += lateness
 	}
 	return p
 }
@@ -263,7 +264,7 @@ func (p *pacer) try(s *Slot, leave bool) (wait time.Duration, ask bool, why stri
 	if pause := p.state.PausedUntil.Sub(now); pause > 0 {
 		return pause, false, p.state.PauseReason
 	}
-	if p.state.perSecond(now, p.limits) > 0 {
+	if p.state.perSecond() > 0 {
 		wait, ask = p.tryRate(s, leave, now)
 	}
 	switch {
@@ -286,7 +287,7 @@ func (p *pacer) tryRate(s *Slot, leave bool, now time.Time) (wait time.Duration,
 	}
 	due, ok := p.due(now, before)
 	if !ok {
-		wait = p.state.next(now, p.limits).Sub(now) - lead
+		wait = p.state.next(now).Sub(now) - lead
 		return wait, wait <= 0
 	}
 	switch wait = due.Sub(now); {
@@ -294,7 +295,7 @@ func (p *pacer) tryRate(s *Slot, leave bool, now time.Time) (wait time.Duration,
 		wait -= lead
 	case wait > 0:
 	case p.limiter == nil:
-		p.state.depart(now, p.limits)
+		p.state.depart(now)
 	default:
 		p.granted = p.granted[1:]
 	}
@@ -313,7 +314,7 @@ func (p *pacer) left(s *Slot) {
 // due returns when a request may leave before which some others do. ok is false when the limiter has to be asked.
 func (p *pacer) due(now time.Time, others int) (at time.Time, ok bool) {
 	if p.limiter == nil {
-		return p.state.next(now, p.limits).Add(time.Duration(others) * p.state.spacing(now, p.limits)), true
+		return p.state.next(now).Add(time.Duration(others) * p.state.spacing()), true
 	}
 	for len(p.granted) > 0 && isLate(p.granted[0], now) { // used now it would be too close to others
 		p.granted, p.want = p.granted[1:], 1
@@ -377,7 +378,7 @@ func (p *pacer) exchange(ctx context.Context, last time.Time) error {
 		p.mu.Unlock()
 		return nil
 	}
-	news, good, cuts, n := slices.Clone(p.news), p.good, p.state.Cuts, 0
+	news, good, cuts, late, n := slices.Clone(p.news), p.good, p.state.Cuts, p.state.late, 0
 	if !stale {
 		n = p.want
 	}
@@ -388,16 +389,16 @@ func (p *pacer) exchange(ctx context.Context, last time.Time) error {
 	var granted []time.Time
 	change := func(kept []byte, now time.Time) []byte {
 		read, shown = p.now(), now
-		s := rateState{}
+		s := rateState{late: late}
 		_ = json.Unmarshal(kept, &s) // nil, or what was encoded here
-		s.resume(now)
+		s.resume(now, p.ceiling)
 		for i := 0; i < good && s.Cuts == cuts; i++ {
-			s.accepted(now, p.limits)
+			s.accepted()
 		}
 		for _, r := range news {
-			s.refused(now, r, p.limits)
+			s.refused(now, r)
 		}
-		granted = s.give(now, p.limits, n, read.Sub(sent))
+		granted = s.give(now, n, read.Sub(sent))
 		state = s
 		return encode(s)
 	}
@@ -433,10 +434,10 @@ func (p *pacer) refused(ctx context.Context, r busyAnswer) {
 	r.sent = p.recent.add(p.now(), 0)
 	now := p.time()
 	if p.limiter != nil { // the others send too
-		r.sent = max(r.sent, p.state.perSecond(now, p.limits))
+		r.sent = max(r.sent, p.state.perSecond())
 		p.news, p.good, p.granted = append(p.news, r), 0, nil // departures at the rate before are lost
 	}
-	p.state.refused(now, r, p.limits)
+	p.state.refused(now, r)
 	p.mu.Unlock()
 	if p.limiter != nil {
 		_ = p.ask(context.WithoutCancel(ctx), answersWithin)
@@ -448,7 +449,7 @@ func (p *pacer) accepted() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.limiter == nil && p.state.Rate > 0 {
-		p.state.accepted(p.now(), p.limits)
+		p.state.accepted()
 	} else if p.state.Rate > 0 {
 		p.good++
 	}
@@ -458,8 +459,7 @@ func (p *pacer) accepted() {
 func (p *pacer) Queues() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := p.time()
-	return p.isStale() || p.state.PausedUntil.After(now) || p.state.perSecond(now, p.limits) > 0
+	return p.isStale() || p.state.PausedUntil.After(p.time()) || p.state.perSecond() > 0
 }
 
 // InFlight returns how many requests are given to the network and not answered yet; 0
@@ -470,7 +470,7 @@ func (p *pacer) InFlight() int { return len(p.flight) }
 func (p *pacer) Spacing() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.state.spacing(p.time(), p.limits)
+	return p.state.spacing()
 }
 
 // PauseEnd returns when the last pause that the service has asked for ends, or has ended, by the clock of all that

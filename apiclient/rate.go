@@ -66,14 +66,10 @@ type rateState struct {
 	PausedUntil time.Time // no request leaves before
 	PauseReason string    // one line without personal data
 
-	Ceiling      float64   // the lowest with which a process has asked for departures lately
-	CeilingUntil time.Time // how long that holds for all
-}
+	Ceiling      float64   // requests per second, the lowest with which a process has asked for departures lately; 0 for none
+	CeilingUntil time.Time // how long that of another process holds
 
-// rateLimits are those of one process.
-type rateLimits struct {
-	ceiling float64       // requests per second; 0 for none
-	margin  time.Duration // how late a request may be on its way, or leave
+	late time.Duration // how late a request may be on its way, or leave
 }
 
 // busyAnswer is an answer in which the service asks to wait.
@@ -84,61 +80,58 @@ type busyAnswer struct {
 	sent   float64       // how many requests leave in a second
 }
 
-// ceiling is the lower one of a client's own ceiling and one that others hold to.
-func (s *rateState) ceiling(now time.Time, own float64) float64 {
-	if s.CeilingUntil.After(now) && (own == 0 || s.Ceiling < own) {
-		return s.Ceiling
-	}
-	return own
-}
-
 // perSecond is the rate at present; 0 for no limit.
-func (s *rateState) perSecond(now time.Time, l rateLimits) float64 {
-	ceiling := s.ceiling(now, l.ceiling)
-	if s.Rate == 0 || ceiling > 0 && s.Rate > ceiling {
-		return ceiling
+func (s *rateState) perSecond() float64 {
+	if s.Rate == 0 || s.Ceiling > 0 && s.Rate > s.Ceiling {
+		return s.Ceiling
 	}
 	return s.Rate
 }
 
 // spacing is the time between two departures; 0 for no limit.
-func (s *rateState) spacing(now time.Time, l rateLimits) time.Duration {
-	rate := s.perSecond(now, l)
+func (s *rateState) spacing() time.Duration {
+	rate := s.perSecond()
 	if rate == 0 {
 		return 0
 	}
-	return time.Duration(float64(time.Second+l.margin) / rate)
+	return time.Duration(float64(time.Second+s.late) / rate)
 }
 
 // next is when the rate allows the next departure.
-func (s *rateState) next(now time.Time, l rateLimits) time.Time {
-	if at := s.Last.Add(s.spacing(now, l)); at.After(now) {
+func (s *rateState) next(now time.Time) time.Time {
+	if at := s.Last.Add(s.spacing()); at.After(now) {
 		return at
 	}
 	return now
 }
 
 // depart gives the next departure to a request that leaves now. What it is late does not add up.
-func (s *rateState) depart(now time.Time, l rateLimits) {
-	if s.Last = s.Last.Add(s.spacing(now, l)); isLate(s.Last, now) {
+func (s *rateState) depart(now time.Time) {
+	if s.Last = s.Last.Add(s.spacing()); isLate(s.Last, now) {
 		s.Last = now
 	}
 }
 
 func isLate(departure, now time.Time) bool { return now.Sub(departure) > lateness }
 
-// resume prepares a state that others have left, for the client that goes on with it.
-func (s *rateState) resume(now time.Time) {
+// resume prepares a state that others have left, for a process with a ceiling of its own that goes on with it.
+func (s *rateState) resume(now time.Time, ceiling float64) {
 	if latest := now.Add(farthest); s.Last.After(latest) {
 		s.Last = latest
 	}
 	if latest := now.Add(longestPause); s.PausedUntil.After(latest) {
 		s.PausedUntil = latest
 	}
+	if !s.CeilingUntil.After(now) || ceiling > 0 && ceiling < s.Ceiling {
+		s.Ceiling = ceiling
+	}
+	if ceiling > 0 && ceiling == s.Ceiling {
+		s.CeilingUntil = now.Add(max(ceilingHolds, 2*s.spacing()))
+	}
 }
 
 // refused begins a pause and cuts the rate.
-func (s *rateState) refused(now time.Time, r busyAnswer, l rateLimits) {
+func (s *rateState) refused(now time.Time, r busyAnswer) {
 	news := r.cuts == s.Cuts
 	if s.Good = 0; news {
 		s.Refusals++
@@ -155,7 +148,7 @@ func (s *rateState) refused(now time.Time, r busyAnswer, l rateLimits) {
 	}
 	s.Cuts++
 	before := r.sent
-	if rate := s.perSecond(now, l); rate > 0 {
+	if rate := s.perSecond(); rate > 0 {
 		before = min(before, rate)
 	}
 	s.Rate, s.Before = max(before/2, minRate), before
@@ -163,14 +156,13 @@ func (s *rateState) refused(now time.Time, r busyAnswer, l rateLimits) {
 
 // accepted raises the rate after any other answer. In a second that uses the rate
 // up there are as many answers as the rate, so the second adds one step.
-func (s *rateState) accepted(now time.Time, l rateLimits) {
+func (s *rateState) accepted() {
 	s.Refusals = 0
 	if s.Rate == 0 {
 		return
 	}
-	ceiling := s.ceiling(now, l.ceiling)
-	quick, end := quickly*s.Before, ceiling
-	if ceiling == 0 {
+	quick, end := quickly*s.Before, s.Ceiling
+	if s.Ceiling == 0 {
 		end = 2 * s.Before
 		if s.Cuts == 1 {
 			quick = end // what went out before may be far from what the service takes
@@ -182,7 +174,7 @@ func (s *rateState) accepted(now time.Time, l rateLimits) {
 	case s.Rate < quick:
 		s.Rate = min(s.Rate+1, quick)
 	default:
-		s.Rate += max(s.Before, ceiling, recoverySeconds*minStep) / recoverySeconds / s.Rate
+		s.Rate += max(s.Before, s.Ceiling, recoverySeconds*minStep) / recoverySeconds / s.Rate
 	}
 	if s.Rate >= end {
 		s.Rate = 0
@@ -192,13 +184,12 @@ func (s *rateState) accepted(now time.Time, l rateLimits) {
 // give gives at most n departures away, or as many as fill a sliceTime; none during a pause,
 // nor while the next one is too far ahead. They leave every other departure its distance
 // from them also when they are used later than at their times by uncertainty.
-func (s *rateState) give(now time.Time, l rateLimits, n int, uncertainty time.Duration) []time.Time {
-	every := s.spacing(now, l)
+func (s *rateState) give(now time.Time, n int, uncertainty time.Duration) []time.Time {
+	every := s.spacing()
 	if every == 0 || n == 0 {
 		return nil
 	}
-	s.holdToCeiling(now, l)
-	first := s.next(now, l)
+	first := s.next(now)
 	if s.PausedUntil.After(now) || first.Sub(now) > lead {
 		return nil
 	}
@@ -208,13 +199,6 @@ func (s *rateState) give(now time.Time, l rateLimits, n int, uncertainty time.Du
 	}
 	s.Last = departures[len(departures)-1].Add(uncertainty)
 	return departures
-}
-
-// holdToCeiling lets a client's ceiling hold for the others too, unless theirs is lower.
-func (s *rateState) holdToCeiling(now time.Time, l rateLimits) {
-	if l.ceiling > 0 && l.ceiling == s.ceiling(now, l.ceiling) {
-		s.Ceiling, s.CeilingUntil = l.ceiling, now.Add(max(ceilingHolds, 2*s.spacing(now, l)))
-	}
 }
 
 // departures counts how many requests left in the present second and in the one before.
