@@ -20,11 +20,9 @@ import (
 //
 // The text of an error is one line that is safe to log; a problem.Problem may have a hint.
 type Limiter interface {
-	// Read returns the state and the time.
-	Read(ctx context.Context) (state []byte, now time.Time, err error)
-	// Change calls change with the state and the time, and keeps the state that it returns. No other process changes
-	// the state meanwhile. Where it is not known whether that was kept, change may be called again, with the state as it
-	// is then.
+	// Change calls change with the state and the time, and keeps the state that it returns; nil leaves the state as it
+	// is. No other process changes the state meanwhile. Where it is not known whether the state was kept, change may be
+	// called again, with the state as it is then.
 	Change(ctx context.Context, change func(state []byte, now time.Time) []byte) error
 }
 
@@ -381,13 +379,15 @@ func (p *pacer) exchange(ctx context.Context, last time.Time) error {
 	news, good, cuts, late, n := slices.Clone(p.news), p.good, p.state.Cuts, p.state.late, 0
 	if !stale {
 		n = p.want
+	} else if len(news) == 0 {
+		good = 0 // the state is only read
 	}
 	p.mu.Unlock()
 	sent := p.now()
 	var state rateState
 	var read, shown time.Time
 	var granted []time.Time
-	change := func(kept []byte, now time.Time) []byte {
+	err := p.limiter.Change(ctx, func(kept []byte, now time.Time) []byte {
 		read, shown = p.now(), now
 		s := rateState{late: late}
 		_ = json.Unmarshal(kept, &s) // nil, or what was encoded here
@@ -399,17 +399,12 @@ func (p *pacer) exchange(ctx context.Context, last time.Time) error {
 			s.refused(now, r)
 		}
 		granted = s.give(now, n, read.Sub(sent))
-		state = s
-		return encode(s)
-	}
-	if n == 0 && len(news) == 0 {
-		good = 0
-		kept, now, err := p.limiter.Read(ctx)
-		if err != nil {
-			return err
+		if state = s; n == 0 && len(news) == 0 {
+			return nil
 		}
-		change(kept, now)
-	} else if err := p.limiter.Change(ctx, change); err != nil {
+		return encode(s)
+	})
+	if err != nil {
 		return err
 	}
 	p.mu.Lock()

@@ -17,17 +17,13 @@ type inMemory struct {
 	changes int
 }
 
-func (l *inMemory) Read(context.Context) ([]byte, time.Time, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.state, time.Now(), nil
-}
-
 func (l *inMemory) Change(_ context.Context, change func([]byte, time.Time) []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.changes++
-	l.state = change(l.state, time.Now())
+	if state := change(l.state, time.Now()); state != nil {
+		l.state = state
+		l.changes++
+	}
 	return nil
 }
 

@@ -41,15 +41,6 @@ func NewLimiter(a Address, service string) *Limiter {
 // Close ends the connection.
 func (l *Limiter) Close() error { return l.db.Close() }
 
-// Read returns the state of the service, and the server's time.
-func (l *Limiter) Read(ctx context.Context) (state []byte, now time.Time, err error) {
-	err = l.twice(ctx, func() error {
-		state, now, _, err = l.read(ctx)
-		return err
-	})
-	return state, now, err
-}
-
 // read returns the state of the service, the server's time, and the version of the row. The
 // version is 0 if the row is missing and -1 if the table is; then the state is the process's own.
 func (l *Limiter) read(ctx context.Context) (state []byte, now time.Time, version int64, err error) {
@@ -70,7 +61,7 @@ func (l *Limiter) read(ctx context.Context) (state []byte, now time.Time, versio
 }
 
 // Change calls change with the state of the service, and again as often as another process has
-// changed it meanwhile.
+// changed it meanwhile. Where change returns nil, nothing is written.
 func (l *Limiter) Change(ctx context.Context, change func(state []byte, now time.Time) []byte) error {
 	return l.twice(ctx, func() error {
 		for {
@@ -78,7 +69,10 @@ func (l *Limiter) Change(ctx context.Context, change func(state []byte, now time
 			if err != nil {
 				return err
 			}
-			if state = change(state, now); version < 0 {
+			if state = change(state, now); state == nil {
+				return nil
+			}
+			if version < 0 {
 				l.mu.Lock()
 				defer l.mu.Unlock()
 				l.alone = state
