@@ -6,11 +6,11 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"iter"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"time"
 )
 
@@ -30,25 +30,17 @@ type Finding struct {
 	Hint  string `json:"hint"`  // what to do; "" for nothing
 }
 
-// Examine checks the service and yields what each check found: the
+// Examine checks the service and returns what each check found: the
 // connection and its certificate, the credentials, the templates and the answer to a look-up of
 // nobody. It stops after a check without which the next ones make
 // no sense. It sends only GETs and, where Authorize fetches a token, the request
 // for the token.
-func (c *Client) Examine(ctx context.Context) iter.Seq[Finding] {
-	return func(yield func(Finding) bool) {
-		failed := false
-		for _, check := range []func(context.Context) []Finding{c.examineTemplates, c.examineLookUps} {
-			if failed || ctx.Err() != nil {
-				return
-			}
-			for _, found := range check(ctx) {
-				if failed = failed || found.Grade == Fail; !yield(found) {
-					return
-				}
-			}
-		}
+func (c *Client) Examine(ctx context.Context) []Finding {
+	found := c.examineTemplates(ctx)
+	if ctx.Err() != nil || slices.ContainsFunc(found, func(f Finding) bool { return f.Grade == Fail }) {
+		return found
 	}
+	return append(found, c.examineLookUps(ctx)...)
 }
 
 // failed is a check that failed, in the words of a Failure; hint is for one that has none.

@@ -37,7 +37,7 @@ func either(templates, lookUps http.HandlerFunc) http.HandlerFunc {
 // examine returns the findings as lines.
 func examine(t *testing.T, c *apiclient.Client) (troubles []string, all string) {
 	t.Helper()
-	for f := range c.Examine(t.Context()) {
+	for _, f := range c.Examine(t.Context()) {
 		line := fmt.Sprintf("%s %s: %s", f.Grade, f.Check, f.Text)
 		all += line + "\n"
 		if f.Grade != apiclient.OK {

@@ -81,7 +81,7 @@ func (d *diagnosis) examine(ctx context.Context, version apiclient.Version) erro
 		}
 		return d.session.Wrong.Err()
 	}
-	for finding := range d.session.Client.Examine(ctx) {
+	for _, finding := range d.session.Client.Examine(ctx) {
 		d.print(finding)
 	}
 	if ctx.Err() != nil {
