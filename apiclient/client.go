@@ -121,7 +121,7 @@ func (c *Client) CreateReserved(ctx context.Context, slot *Slot, r Request) Verd
 	if slot == nil || slot.over {
 		slot = &Slot{pacer: c.pacer}
 	}
-	a, err := c.do(ctx, r, slot)
+	a, err := c.send(ctx, r, slot)
 	return c.Judge(r, a, err)
 }
 
@@ -134,21 +134,12 @@ func (c *Client) CreateReserved(ctx context.Context, slot *Slot, r Request) Verd
 // of its answer and 60 s more for the body: cancelling a POST on its way would
 // only make its outcome unknown.
 func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
-	return c.do(ctx, r, c.slot(ctx, nil))
+	return c.send(ctx, r, c.slot(ctx))
 }
 
-func (c *Client) do(ctx context.Context, r Request, slot *Slot) (Answer, error) {
-	a, err := c.once(ctx, r, slot)
-	for !slot.impatient && isHeldBack(err) { // it waits in the queue, not on a connection
-		slot = c.slot(ctx, slot.guard)
-		a, err = c.once(ctx, r, slot)
-	}
-	return a, err
-}
-
-// once takes one request all the way: it waits in the queue, puts headers and
-// credentials on, leaves, and reads the answer. The slot is over when once returns.
-func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, err error) {
+// send takes one request all the way: it waits in the queue, puts headers and
+// credentials on, leaves, and reads the answer. The slot is over when send returns.
+func (c *Client) send(ctx context.Context, r Request, slot *Slot) (a Answer, err error) {
 	slot.over = true
 	defer slot.Release()
 	req, err := c.build(r)
@@ -164,26 +155,12 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, err
 	if err := c.setHeaders(ctx, req); err != nil {
 		return Answer{}, err
 	}
-	if c.cfg.Transport != nil { // it has no connections
-		err = c.leave(ctx, slot, getTimeout)
-	} else {
-		err = c.enter(ctx, slot)
-	}
-	if err != nil {
+	if err := c.leave(ctx, slot); err != nil {
 		return Answer{}, err
 	}
 	left := time.Now()
-	defer func() {
-		if !isHeldBack(err) {
-			c.trace(ctx, r, req, slot, left, a, err)
-		}
-	}()
+	defer func() { c.trace(ctx, r, req, slot, left, a, err) }()
 	proof := &evidence{own: c.cfg.Transport == nil, once: req.Method != http.MethodGet}
-	proof.leave = func(idle time.Duration) error {
-		err := c.leave(ctx, slot, idleTimeout-idle)
-		left = time.Now()
-		return err
-	}
 	res, end, err := c.roundTrip(ctx, proof, req)
 	defer end()
 	var f *Failure
@@ -336,7 +313,7 @@ func (c *Client) roundTrip(ctx context.Context, proof *evidence, req *http.Reque
 	ctx, expire := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(limit, func() { expire(os.ErrDeadlineExceeded) })
 	end = func() { timer.Stop(); expire(nil) }
-	req = req.WithContext(proof.watch(ctx, end)) // a copy
+	req = req.WithContext(proof.watch(ctx)) // a copy
 	req.GetBody = nil
 	res, err = c.transport.RoundTrip(req)
 	if err == nil && req.Method != http.MethodGet { // however much of the body still drips in

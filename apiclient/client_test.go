@@ -156,15 +156,16 @@ func TestTimeLimits(t *testing.T) {
 		"from the beginning": {"", 2 * time.Minute}, "amid the answer": {" ", time.Minute + 20*time.Millisecond}, "in this process": {"", 3 * time.Minute},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := wire(t, &wired{opens: func() time.Duration { return 0 }, says: func(_ int, w http.ResponseWriter) {
+			c, _ := overPipes(t, func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				time.Sleep(20 * time.Millisecond)
 				for range 200 {
 					if _, _ = io.WriteString(w, silent.drips); silent.drips != "" {
 						_ = http.NewResponseController(w).Flush()
 					}
 					time.Sleep(time.Second)
 				}
-			}})
-			c := s.clients(t, 1, func(int, *apiclient.Config) {})[0]
+			})
 			if name == "in this process" {
 				c = against(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 			}

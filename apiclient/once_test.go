@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -66,7 +67,7 @@ func (c closing) Close() error {
 	return err
 }
 
-// A kept connection that the service ends while a request waits on it proves that the request was not sent, also
+// A kept connection that the service ends before a request leaves on it proves that the request was not sent, also
 // where TLS would still write that it closes.
 func TestAConnectionThatEndsBeforeTheRequestLeaves(t *testing.T) {
 	for _, withTLS := range []bool{false, true} {
@@ -83,10 +84,8 @@ func TestAConnectionThatEndsBeforeTheRequestLeaves(t *testing.T) {
 		if v := c.Create(t.Context(), createContact(c)); v.Effect != apiclient.Created {
 			t.Fatalf("%+v", v)
 		}
-		slot, err := c.Reserve(t.Context())
-		noError(t, err)
-		slot.Guard(func() bool { close(end); <-closed; return true })
-		v := c.CreateReserved(t.Context(), slot, createContact(c))
+		gotConn := func(httptrace.GotConnInfo) { close(end); <-closed }
+		v := c.Create(httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: gotConn}), createContact(c))
 		if v.Effect != apiclient.NotSent || v.Retry != apiclient.Now || s.Arrived() != 1 || c.Sent()[apiclient.CreateClient] != 1 {
 			t.Errorf("TLS %v: %+v, %d arrived, %v are counted; want not sent", withTLS, v, s.Arrived(), c.Sent())
 		}

@@ -32,17 +32,14 @@ const (
 	maxAge = 250 * time.Millisecond
 	// answersWithin is how long a process waits for the limiter's answer.
 	answersWithin = 5 * time.Second
-	// forever is longer than any request waits.
-	forever = 365 * 24 * time.Hour
 	// maxRetryAfter limits what is read from Retry-After.
-	maxRetryAfter = forever
+	maxRetryAfter = 365 * 24 * time.Hour
 )
 
 // pacer says when the requests of a client may leave. It is safe for concurrent use.
 //
-// Under a rate a request waits twice: in a queue, until its departure is near enough to open a
-// connection, and on the connection, for the departure itself. So no second at the service sees
-// more requests than the rate, however long connections take to open. The distance of departures is
+// Under a rate a request waits twice: in a queue, until its departure is near, so that what must be durable
+// before it leaves is written just before that; and then for the departure itself. The distance of departures is
 // counted from the last one and not from a timetable. Where other processes send to the same
 // service, departures come from their Limiter.
 type pacer struct {
@@ -84,7 +81,7 @@ func newPacer(cfg Config) *pacer {
 
 // Slot is one request's way to the service; Reserve returns it for one CreateReserved. A Slot is for one goroutine.
 //
-// A request enters, takes a place among those in flight, and leaves on its connection. The first and the last
+// A request enters, takes a place among those in flight, and leaves. The first and the last
 // of these wait for the rate and for the end of a pause.
 type Slot struct {
 	pacer     *pacer
@@ -123,13 +120,13 @@ func WithSlot(ctx context.Context, slot *Slot) context.Context {
 	return context.WithValue(ctx, (*Slot)(nil), slot)
 }
 
-// slot is the Slot of a request of ctx. guard is as in Slot.Guard.
-func (p *pacer) slot(ctx context.Context, guard func() bool) *Slot {
+// slot is the Slot of a request of ctx.
+func (p *pacer) slot(ctx context.Context) *Slot {
 	other, _ := ctx.Value((*Slot)(nil)).(*Slot)
-	return &Slot{pacer: p, guard: guard, ahead: other != nil && !other.over}
+	return &Slot{pacer: p, ahead: other != nil && !other.over}
 }
 
-// Guard has leave asked just before the first byte of the slot's request. Where it says no, the request is not sent.
+// Guard has leave asked just before the slot's request is given to the network. Where it says no, the request is not sent.
 func (s *Slot) Guard(leave func() bool) { s.guard = leave }
 
 // Release gives back what a slot has; a second time it does nothing.
@@ -164,19 +161,21 @@ func (s *Slot) Await(ctx context.Context) error {
 	}
 }
 
-// enter waits until there is no pause and, under a rate, until the request's departure is near. A request that has
-// entered and then waited for something else enters again, without the queue: its departure may be later now. The error is a
-// *Failure; that of an impatient request that enters again may be heldBack.
+// enter waits until there is no pause and, under a rate, until the request's departure is near. The error is a *Failure.
 func (p *pacer) enter(ctx context.Context, s *Slot) error {
-	if s.isIn || s.ahead {
-		return p.await(ctx, s, false, forever)
+	switch {
+	case s.isIn:
+		return nil
+	case s.ahead:
+		return p.await(ctx, s, false)
 	}
-	return p.inTurn(ctx, s, p.queue, false, forever)
+	return p.inTurn(ctx, s, p.queue, false)
 }
 
-// leave waits until the request may leave on the connection that it has, but no longer than patience: then it is heldBack.
-func (p *pacer) leave(ctx context.Context, s *Slot, patience time.Duration) error {
-	if err := p.inTurn(ctx, s, p.exit, true, patience); err != nil {
+// leave waits until the request may leave. The error is a *Failure; that of an impatient request, after a pause has
+// begun, has Retry AfterPause.
+func (p *pacer) leave(ctx context.Context, s *Slot) error {
+	if err := p.inTurn(ctx, s, p.exit, true); err != nil {
 		return err
 	}
 	if s.guard != nil && !s.guard() {
@@ -185,58 +184,38 @@ func (p *pacer) leave(ctx context.Context, s *Slot, patience time.Duration) erro
 	return nil
 }
 
-// count counts what was waited since a time.
-func (s *Slot) count(since time.Time) { s.waited += time.Since(since) }
-
-// heldBack is the failure of an impatient request after a pause has begun, and of any request that would have to wait
-// for too long on its connection: it goes back into the queue. why has no personal data.
-func heldBack(why string) *Failure { return &Failure{NotSent: true, Retry: AfterPause, Reason: why} }
-
-const tooLate = "its connection was opened too late for the rate"
-
-// isHeldBack reports whether the error of a request is from heldBack.
-func isHeldBack(err error) bool {
-	f, ok := errors.AsType[*Failure](err)
-	return ok && f.NotSent && f.Retry == AfterPause
-}
-
 // inTurn is await for one request after the other, unless none has to wait.
-func (p *pacer) inTurn(ctx context.Context, s *Slot, turn chan struct{}, leave bool, patience time.Duration) error {
-	if !p.Queues() {
-		return p.await(ctx, s, leave, patience)
+func (p *pacer) inTurn(ctx context.Context, s *Slot, turn chan struct{}, leave bool) error {
+	if p.Queues() {
+		began := time.Now()
+		select {
+		case turn <- struct{}{}:
+			s.count(began)
+			defer func() { <-turn }()
+		case <-ctx.Done():
+			return stopped(ctx)
+		}
 	}
-	began, end := time.Now(), time.NewTimer(patience)
-	defer end.Stop()
-	select {
-	case turn <- struct{}{}:
-		s.count(began)
-		defer func() { <-turn }()
-		return p.await(ctx, s, leave, patience-time.Since(began))
-	case <-end.C:
-		return heldBack(tooLate)
-	case <-ctx.Done():
-		return stopped(ctx)
-	}
+	return p.await(ctx, s, leave)
 }
 
 // await waits until the request may enter or, where leave is set, leave.
-func (p *pacer) await(ctx context.Context, s *Slot, leave bool, patience time.Duration) error {
-	began := time.Now()
-	defer s.count(began)
-	for end := began.Add(patience); ; patience = time.Until(end) {
-		wait, ask, why := p.try(s, leave)
+func (p *pacer) await(ctx context.Context, s *Slot, leave bool) error {
+	defer s.count(time.Now())
+	for {
+		wait, ask, held := p.try(s, leave)
 		switch {
 		case ctx.Err() != nil:
 			return stopped(ctx)
+		case held != "":
+			return &Failure{NotSent: true, Retry: AfterPause, Reason: held}
 		case ask:
-			if err := p.ask(ctx, min(answersWithin, patience)); err != nil {
+			if err := p.ask(ctx); err != nil {
 				return err
 			}
 			continue
 		case wait <= 0:
 			return nil
-		case wait > patience:
-			return heldBack(why)
 		}
 		timer := time.NewTimer(wait)
 		select {
@@ -247,9 +226,12 @@ func (p *pacer) await(ctx context.Context, s *Slot, leave bool, patience time.Du
 	}
 }
 
+// count counts what was waited since a time.
+func (s *Slot) count(since time.Time) { s.waited += time.Since(since) }
+
 // try lets the request on if it need not wait. Otherwise it is to try again after a while, or as soon as the limiter
-// was asked. why says what held it back if that is too long.
-func (p *pacer) try(s *Slot, leave bool) (wait time.Duration, ask bool, why string) {
+// was asked. held says why it does not leave at all; it is "" for one that may.
+func (p *pacer) try(s *Slot, leave bool) (wait time.Duration, ask bool, held string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.isStale() {
@@ -257,10 +239,10 @@ func (p *pacer) try(s *Slot, leave bool) (wait time.Duration, ask bool, why stri
 	}
 	now := p.time()
 	if s.impatient && s.isIn && !s.pause.Equal(p.state.PausedUntil) {
-		return forever + 1, false, p.state.PauseReason
+		return 0, false, p.state.PauseReason
 	}
 	if pause := p.state.PausedUntil.Sub(now); pause > 0 {
-		return pause, false, p.state.PauseReason
+		return pause, false, ""
 	}
 	if p.state.perSecond() > 0 {
 		wait, ask = p.tryRate(s, leave, now)
@@ -271,16 +253,16 @@ func (p *pacer) try(s *Slot, leave bool) (wait time.Duration, ask bool, why stri
 		p.left(s)
 		p.recent.add(p.now(), 1)
 		s.cuts = p.state.Cuts
-	case !s.isIn:
+	default:
 		s.isIn, s.pause = true, p.state.PausedUntil
 		p.entered++
 	}
-	return wait, ask, tooLate
+	return wait, ask, ""
 }
 
 func (p *pacer) tryRate(s *Slot, leave bool, now time.Time) (wait time.Duration, ask bool) {
 	before := 0 // requests that leave before this one
-	if !leave && !s.isIn && !s.ahead {
+	if !leave && !s.ahead {
 		before = p.entered
 	}
 	due, ok := p.due(now, before)
@@ -337,8 +319,8 @@ func (p *pacer) isStale() bool {
 }
 
 // ask tells the limiter the news and learns the state, or takes departures if the state is known. The error is a *Failure.
-func (p *pacer) ask(ctx context.Context, within time.Duration) error {
-	limited, cancel := context.WithTimeout(ctx, within)
+func (p *pacer) ask(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, answersWithin)
 	defer cancel()
 	p.mu.Lock()
 	last := p.read
@@ -356,8 +338,6 @@ func (p *pacer) ask(ctx context.Context, within time.Duration) error {
 		return nil
 	case ctx.Err() != nil:
 		return stopped(ctx)
-	case limited.Err() != nil && within < answersWithin:
-		return heldBack(tooLate)
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("there is no answer within %v: %w", answersWithin, err)
 	}
@@ -435,7 +415,7 @@ func (p *pacer) refused(ctx context.Context, r busyAnswer) {
 	p.state.refused(now, r)
 	p.mu.Unlock()
 	if p.limiter != nil {
-		_ = p.ask(context.WithoutCancel(ctx), answersWithin)
+		_ = p.ask(context.WithoutCancel(ctx))
 	}
 }
 

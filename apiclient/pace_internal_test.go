@@ -36,7 +36,7 @@ func at(ceiling float64, l Limiter) *pacer {
 func send(t *testing.T, p *pacer) *Slot {
 	t.Helper()
 	s := &Slot{pacer: p}
-	if err := errors.Join(p.enter(t.Context(), s), p.leave(t.Context(), s, forever)); err != nil {
+	if err := errors.Join(p.enter(t.Context(), s), p.leave(t.Context(), s)); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -58,7 +58,7 @@ func TestACutTakesDeparturesBack(t *testing.T) {
 		time.Sleep(maxAge)
 		ended, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
 		defer cancel()
-		_ = behind.ask(ended, answersWithin)
+		_ = behind.ask(ended)
 		if len(behind.granted) > 0 || !strings.Contains(string(l.state), `"Cuts":1,`) || refused.state.Cuts != 1 {
 			t.Errorf("departures from before the cut: %v; the state: %s", behind.granted, l.state)
 		}
@@ -74,36 +74,6 @@ func TestALateRefusalIsNoNews(t *testing.T) {
 	}
 	if p.state.Cuts != 1 {
 		t.Errorf("%d cuts, want 1", p.state.Cuts)
-	}
-}
-
-// TestALookUpAndWhatRestsOnIt: below one request in two seconds, a request that was admitted before its look-up left does
-// not wait long on its connection, in a process alone and with a limiter.
-func TestALookUpAndWhatRestsOnIt(t *testing.T) {
-	const onConnection = 1500 * time.Millisecond
-	for _, limiter := range []Limiter{nil, &inMemory{}} {
-		synctest.Test(t, func(t *testing.T) {
-			p := at(0.4, limiter)
-			var all sync.WaitGroup
-			for range 4 {
-				all.Go(func() {
-					for range 5 {
-						own, lookUp := &Slot{pacer: p, impatient: true}, &Slot{pacer: p, ahead: true}
-						if err := p.enter(t.Context(), own); err != nil {
-							t.Error(err)
-						}
-						if err := errors.Join(p.enter(t.Context(), lookUp), p.enter(t.Context(), lookUp), p.leave(t.Context(), lookUp, onConnection)); err != nil {
-							t.Errorf("look-up: %v", err)
-						}
-						if err := errors.Join(p.enter(t.Context(), own), p.leave(t.Context(), own, onConnection)); err != nil {
-							t.Error(err)
-						}
-						own.Release()
-					}
-				})
-			}
-			all.Wait()
-		})
 	}
 }
 

@@ -32,7 +32,7 @@ const (
 )
 
 const (
-	// lead is how long before its departure a request is admitted, to open its connection.
+	// lead is how long before its departure a request enters, so that its intent can be recorded.
 	lead = 500 * time.Millisecond
 	// lateness is how much later than at its time a departure can still be used.
 	lateness = margin / 2

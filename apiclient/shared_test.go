@@ -90,6 +90,29 @@ func TestWithoutACeilingTheLimiterIsOnlyRead(t *testing.T) {
 	})
 }
 
+// Together, processes send no more in a second than their ceiling, and hardly less while there is work, however long the
+// limiter takes to answer.
+func TestTheCeilingHoldsOverProcesses(t *testing.T) {
+	for _, test := range []struct {
+		processes  int
+		rate, used float64
+		slow       time.Duration
+	}{{2, 5, 0.4, 150 * time.Millisecond}, {3, 20, 0.4, 4 * time.Millisecond}, {3, 2, 0.4, 4 * time.Millisecond}, {2, 50, 0.4, 20 * time.Millisecond}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &clockwork{}
+			all := processes(t, test.processes, s, &agreed{slow: test.slow}, func(_ int, cfg *apiclient.Config) { cfg.RequestsPerSecond = test.rate })
+			n := int(test.rate*20) + 5
+			workAll(t, all, 32, n)
+			if most := mostInASecond(s.at); float64(most) > test.rate || len(s.at) != n*test.processes {
+				t.Errorf("%+v: %d in one second, %d arrived", test, most, len(s.at))
+			}
+			if used := float64(len(s.at)) / s.at[len(s.at)-1].Seconds() / test.rate; used < test.used {
+				t.Errorf("%+v: %.0f %% of the rate", test, 100*used)
+			}
+		})
+	}
+}
+
 // The lowest ceiling of the processes that send holds for all of them, also for one
 // without a ceiling, and no longer than a few seconds after its process has ended.
 func TestTheLowestCeilingHolds(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -18,9 +17,8 @@ import (
 const (
 	maxHead = 64 << 10
 	// idleTimeout is shorter than any server's. If the server closed an idle
-	// connection just as a POST goes out, the outcome would be unknown. A part of it
-	// is left for a request that waits on the connection.
-	idleTimeout = 2 * time.Second
+	// connection just as a POST goes out, the outcome would be unknown.
+	idleTimeout = 1500 * time.Millisecond
 	// maxIdle is above any sensible concurrency, so that every worker can reuse its connection.
 	maxIdle = 128
 )
@@ -53,7 +51,7 @@ func NewTransport(cfg Config) *http.Transport {
 		TLSClientConfig:        tlsConfig(cfg.TLS),
 		TLSHandshakeTimeout:    limit,
 		DisableCompression:     true,
-		IdleConnTimeout:        idleTimeout - lead,
+		IdleConnTimeout:        idleTimeout,
 		MaxIdleConnsPerHost:    maxIdle,
 		MaxResponseHeaderBytes: maxHead,
 		ResponseHeaderTimeout:  cfg.Timeout,
@@ -167,20 +165,17 @@ func (c *countedConn) count(seal bool) int64 {
 // the request got the connection belongs to that request. Of a transport that is not
 // ours it proves nothing.
 type evidence struct {
-	own   bool                           // the transport is ours
-	once  bool                           // the request may leave on its first connection only
-	leave func(idle time.Duration) error // waits, on a connection that was idle so long, until the request may leave
+	own  bool // the transport is ours
+	once bool // the request may leave on its first connection only
 
 	conn  *countedConn // that the request got last; nil for none
 	base  int64        // its count then
 	wrote bool         // a look-up may have left on another connection before
-	held  error        // why it was not let leave
 }
 
-// watch returns ctx with a trace that records which connections the request gets, and
-// lets it leave on them. net/http calls it in RoundTrip, before the first byte of the request is written.
-// cancel ends ctx: net/http would take another connection for a look-up that may not leave.
-func (e *evidence) watch(ctx context.Context, cancel func()) context.Context {
+// watch returns ctx with a trace that records which connections the request gets. net/http calls it in RoundTrip, before
+// the first byte of the request is written.
+func (e *evidence) watch(ctx context.Context) context.Context {
 	if !e.own {
 		return ctx
 	}
@@ -192,13 +187,6 @@ func (e *evidence) watch(ctx context.Context, cancel func()) context.Context {
 		}
 		e.wrote = e.wrote || e.conn != nil && e.conn.count(true) != e.base
 		e.conn, e.base = conn, conn.count(false)
-		if e.held == nil {
-			e.held = e.leave(info.IdleTime)
-		}
-		if e.held != nil {
-			cancel()
-			conn.count(true)
-		}
 	}})
 }
 
@@ -211,11 +199,5 @@ func (e *evidence) lacks(body int) bool {
 // failure is what became of a request for which the transport has the error err instead of an answer. It was not
 // sent where not one byte was written to a connection of it; these cannot be used any more.
 func (e *evidence) failure(err error) *Failure {
-	notSent := e.own && !e.wrote && (e.conn == nil || e.conn.count(true) == e.base)
-	if held, ok := errors.AsType[*Failure](e.held); ok {
-		f := *held
-		f.NotSent = notSent
-		return &f
-	}
-	return failureOf(err, notSent)
+	return failureOf(err, e.own && !e.wrote && (e.conn == nil || e.conn.count(true) == e.base))
 }

@@ -3,6 +3,7 @@ package apiclient_test
 import (
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -57,17 +58,53 @@ func TestAHandlerThatPanicsIsABrokenConnection(t *testing.T) {
 	}
 }
 
+// piped is a listener of connections in memory.
+type piped chan net.Conn
+
+func (p piped) Accept() (net.Conn, error) {
+	if conn, ok := <-p; ok {
+		return conn, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (p piped) Close() error   { return nil }
+func (p piped) Addr() net.Addr { return &net.TCPAddr{} }
+
+// overPipes returns a client of a service over connections in memory, by the clock of a bubble, and how many it has opened.
+func overPipes(t *testing.T, h http.HandlerFunc) (c *apiclient.Client, opened *int) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	noError(t, err)
+	p, server, ended := make(piped), &http.Server{Handler: h}, make(chan struct{})
+	go func() { defer close(ended); _ = server.Serve(p) }()
+	t.Cleanup(func() {
+		_ = l.Close()
+		close(p)
+		_ = server.Close()
+		<-ended
+	})
+	opened = new(int)
+	return at(t, "http://"+l.Addr().String(), func(cfg *apiclient.Config) {
+		cfg.Wrap = func(conn net.Conn) net.Conn {
+			_ = conn.Close()
+			ours, theirs := net.Pipe()
+			*opened++
+			p <- theirs
+			return ours
+		}
+	}), opened
+}
+
 // A server that closes idle connections just when the next request comes makes
 // outcomes uncertain although nothing is wrong. The client closes them before any server does.
 func TestIdleConnectionsAreClosedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		opened := 0
-		s := wire(t, &wired{opens: func() time.Duration { opened++; return 0 }})
-		c := s.clients(t, 1, func(int, *apiclient.Config) {})[0]
+		c, opened := overPipes(t, answers(201, "application/json", `{"contactId":"a"}`))
 		for i, idle := range []time.Duration{0, 500 * time.Millisecond, 2 * time.Second} {
 			time.Sleep(idle)
-			if v := c.Create(t.Context(), createContact(c)); v.Effect != apiclient.Created || opened != []int{1, 1, 2}[i] {
-				t.Errorf("after %v: %s over connection %d", idle, v.Effect, opened)
+			if v := c.Create(t.Context(), createContact(c)); v.Effect != apiclient.Created || *opened != []int{1, 1, 2}[i] {
+				t.Errorf("after %v: %s over connection %d", idle, v.Effect, *opened)
 			}
 		}
 	})
