@@ -1,6 +1,7 @@
 package apiclient
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -85,7 +86,7 @@ func newPacer(cfg Config) *pacer {
 // of these wait for the rate and for the end of a pause.
 type Slot struct {
 	pacer     *pacer
-	impatient bool      // it does not leave when a pause has begun since it entered
+	impatient bool      // it does not leave after a pause has begun
 	ahead     bool      // it goes ahead of the queue
 	isIn      bool      // it has entered, and not left
 	place     bool      // it counts among the requests in flight
@@ -163,29 +164,41 @@ func (s *Slot) Await(ctx context.Context) error {
 
 // enter waits until there is no pause and, under a rate, until the request's departure is near. The error is a *Failure.
 func (p *pacer) enter(ctx context.Context, s *Slot) error {
+	var err error
 	switch {
 	case s.isIn:
-		return nil
 	case s.ahead:
-		return p.await(ctx, s, false)
+		_, err = p.await(ctx, s, false)
+	default:
+		_, err = p.inTurn(ctx, s, p.queue, false)
 	}
-	return p.inTurn(ctx, s, p.queue, false)
+	return err
 }
 
-// leave waits until the request may leave. The error is a *Failure; that of an impatient request, after a pause has
-// begun, has Retry AfterPause.
+// leave waits until the request may leave. If the service asks to wait meanwhile, the request goes back into the queue, but
+// not when it is impatient: the error, a *Failure, then has Retry AfterPause.
 func (p *pacer) leave(ctx context.Context, s *Slot) error {
-	if err := p.inTurn(ctx, s, p.exit, true); err != nil {
-		return err
+	held, err := p.inTurn(ctx, s, p.exit, true)
+	for ; held != ""; held, err = p.inTurn(ctx, s, p.exit, true) {
+		if s.impatient {
+			return &Failure{NotSent: true, Retry: AfterPause, Reason: held}
+		}
+		s.Release()
+		if err := p.enter(ctx, s); err != nil {
+			return err
+		}
+		if err := s.Await(ctx); err != nil {
+			return err
+		}
 	}
-	if s.guard != nil && !s.guard() {
+	if err == nil && s.guard != nil && !s.guard() {
 		return unsent("it was not sent after all", nil)
 	}
-	return nil
+	return err
 }
 
 // inTurn is await for one request after the other, unless none has to wait.
-func (p *pacer) inTurn(ctx context.Context, s *Slot, turn chan struct{}, leave bool) error {
+func (p *pacer) inTurn(ctx context.Context, s *Slot, turn chan struct{}, leave bool) (held string, err error) {
 	if p.Queues() {
 		began := time.Now()
 		select {
@@ -193,29 +206,27 @@ func (p *pacer) inTurn(ctx context.Context, s *Slot, turn chan struct{}, leave b
 			s.count(began)
 			defer func() { <-turn }()
 		case <-ctx.Done():
-			return stopped(ctx)
+			return "", stopped(ctx)
 		}
 	}
 	return p.await(ctx, s, leave)
 }
 
-// await waits until the request may enter or, where leave is set, leave.
-func (p *pacer) await(ctx context.Context, s *Slot, leave bool) error {
+// await waits until the request may enter or, where leave is set, leave. held says why it has to enter again; "" when it has not.
+func (p *pacer) await(ctx context.Context, s *Slot, leave bool) (held string, err error) {
 	defer s.count(time.Now())
 	for {
 		wait, ask, held := p.try(s, leave)
 		switch {
 		case ctx.Err() != nil:
-			return stopped(ctx)
-		case held != "":
-			return &Failure{NotSent: true, Retry: AfterPause, Reason: held}
+			return "", stopped(ctx)
 		case ask:
 			if err := p.ask(ctx); err != nil {
-				return err
+				return "", err
 			}
 			continue
 		case wait <= 0:
-			return nil
+			return held, nil
 		}
 		timer := time.NewTimer(wait)
 		select {
@@ -230,7 +241,7 @@ func (p *pacer) await(ctx context.Context, s *Slot, leave bool) error {
 func (s *Slot) count(since time.Time) { s.waited += time.Since(since) }
 
 // try lets the request on if it need not wait. Otherwise it is to try again after a while, or as soon as the limiter
-// was asked. held says why it does not leave at all; it is "" for one that may.
+// was asked; or, when it is to leave and a pause has begun, held says why not.
 func (p *pacer) try(s *Slot, leave bool) (wait time.Duration, ask bool, held string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -238,10 +249,11 @@ func (p *pacer) try(s *Slot, leave bool) (wait time.Duration, ask bool, held str
 		return 0, true, ""
 	}
 	now := p.time()
-	if s.impatient && s.isIn && !s.pause.Equal(p.state.PausedUntil) {
-		return 0, false, p.state.PauseReason
-	}
-	if pause := p.state.PausedUntil.Sub(now); pause > 0 {
+	pause := p.state.PausedUntil.Sub(now)
+	switch {
+	case leave && (pause > 0 || s.impatient && !s.pause.Equal(p.state.PausedUntil)):
+		return 0, false, cmp.Or(p.state.PauseReason, "the service asks to wait")
+	case pause > 0:
 		return pause, false, ""
 	}
 	if p.state.perSecond() > 0 {
