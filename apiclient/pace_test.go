@@ -262,6 +262,45 @@ func TestStoppingEndsTheWaiting(t *testing.T) {
 	})
 }
 
+// A pause that begins while requests wait to leave gives a reserved one back at once, and no other leaves before its end,
+// also where the reserved one waits behind a look-up.
+func TestAPauseGivesAReservedRequestBack(t *testing.T) {
+	for _, limiter := range []apiclient.Limiter{nil, &agreed{}} {
+		synctest.Test(t, func(t *testing.T) {
+			start, arrived := time.Now(), make(chan time.Duration, 3)
+			c := against(t, func(w http.ResponseWriter, _ *http.Request) {
+				if arrived <- time.Since(start); len(arrived) > 1 {
+					_, _ = io.WriteString(w, `{"contactId":"a"}`)
+					return
+				}
+				time.Sleep(800 * time.Millisecond)
+				w.Header().Set("Retry-After", "30")
+				w.WriteHeader(http.StatusTooManyRequests)
+			}, func(cfg *apiclient.Config) { cfg.RequestsPerSecond, cfg.Limiter = 1, limiter })
+			lookUp := c.Routes().Find(apiclient.ByEmail, "jane@example.com")
+			var wg sync.WaitGroup
+			wg.Go(func() { _, _ = c.Do(t.Context(), lookUp) })
+			time.Sleep(700 * time.Millisecond)
+			slot, err := c.Reserve(t.Context())
+			noError(t, err)
+			wg.Go(func() {
+				if a, err := c.Do(apiclient.WithSlot(t.Context(), slot), lookUp); err != nil || a.Status != 200 {
+					t.Errorf("the look-up: %+v, %v", a, err)
+				}
+			})
+			synctest.Wait()
+			v := c.CreateReserved(t.Context(), slot, createContact(c))
+			if took := time.Since(start); v.Effect != apiclient.NotSent || v.Retry != apiclient.AfterPause || !strings.Contains(v.Reason, "asks to wait") || took > 1500*time.Millisecond {
+				t.Errorf("%+v after %v", v, took)
+			}
+			wg.Wait()
+			if n := len(arrived); n != 2 || <-arrived > 0 || <-arrived < 30800*time.Millisecond {
+				t.Errorf("%d arrived, or one in the pause", n)
+			}
+		})
+	}
+}
+
 // Only one caller at a time has a slot; its request leaves next, and the ceiling
 // holds.
 func TestASlotIsForOneRequest(t *testing.T) {
