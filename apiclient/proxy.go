@@ -41,7 +41,7 @@ func (p *Proxy) open(t *http.Transport) {
 	}
 }
 
-// refusal is the failure of a proxy that answered with another status than 2xx. Every
+// refusal is the failure of a proxy that answered with another status than 200. Every
 // request goes to the same host: after most refusals no other request will do
 // better.
 func refusal(status int) *Failure {
