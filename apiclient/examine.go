@@ -87,7 +87,8 @@ func (c *Client) examineTemplates(ctx context.Context) (found []Finding) {
 	refused := c.refusal("reading the activity templates", a)
 	switch {
 	case a.Status == http.StatusUnauthorized, a.Status == http.StatusForbidden:
-		return append(found, failed(authentication, refused, "ask the service's operator for the rights of an integrator; under version 1, check case_id")...)
+		return append(found, failed(authentication, refused,
+			"ask the service's operator for the rights of an integrator; under version 1, check case_id")...)
 	case refused != nil:
 		return append(found, failed(check, refused, "check base_url, which ends before /funnel, auth, and under version 1 case_id")...)
 	}
@@ -98,7 +99,8 @@ func (c *Client) examineTemplates(ctx context.Context) (found []Finding) {
 	templates, notes, err := parseTemplates(c.cfg.Wire, a)
 	switch {
 	case err != nil:
-		return append(found, Finding{check, Fail, "the answer " + err.Error(), "check base_url; the answer should be the service's reference data"})
+		return append(found, Finding{check, Fail, "the answer " + err.Error(),
+			"check base_url; the answer should be the service's reference data"})
 	case len(templates) == 0:
 		return append(found, accepted, Finding{check, Warn, "the service has no activity templates here",
 			"templates belong to an environment and a claim type: check base_url and case_id"})

@@ -357,7 +357,8 @@ func (p *pacer) ask(ctx context.Context) error {
 	if found, ok := errors.AsType[problem.Problem](err); ok {
 		said, hint = found.Message, found.Hint
 	}
-	return &Failure{NotSent: true, Stop: true, Reason: "nothing is sent while the rate of all processes is not known: " + said, Hint: hint, Err: err}
+	return &Failure{NotSent: true, Stop: true, Hint: hint, Err: err,
+		Reason: "nothing is sent while the rate of all processes is not known: " + said}
 }
 
 // exchange is ask, unless another request has asked since the last reading.
