@@ -5,11 +5,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"net/http"
@@ -45,7 +43,6 @@ func TestMain(m *testing.M) {
 			cli.InstallTrial()
 			os.Exit(cli.QuickProcess())
 		},
-		serverName: serveCommands,
 		"claimsheet-panics": func() {
 			cli.SetUpProcess(os.Getenv)
 			os.Exit(cli.MainAt(context.Background(), os.Args[1:], cli.IO{Out: os.Stdout, Err: os.Stderr, Env: func(string) string { panic("canary") }}, cli.QuickPace()))
@@ -85,11 +82,9 @@ func TestScripts(t *testing.T) {
 		Dir:           filepath.Join("testdata", "script"),
 		UpdateScripts: *update,
 		Setup: func(env *testscript.Env) error {
-			mine := new(state)
-			env.Values[stateKey{}] = mine
+			env.Values[stateKey{}] = new(state)
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector would hold up the end of every process by a second
 			env.Setenv("GOGC", "400")                 // a process that begins then does not collect garbage
-			mine.env = env.Vars
 			mappings, err := filepath.Glob(filepath.Join(root, "samples", "*", "mapping.yaml"))
 			for _, mapping := range mappings {
 				err = errors.Join(err, copySample(filepath.Dir(mapping), filepath.Join(env.WorkDir, "samples")))
@@ -174,8 +169,6 @@ type state struct {
 	requests atomic.Int64  // those other than GETs, at the service
 	server   *exec.Cmd     // nil when none is running
 	said     *bytes.Buffer // its stderr
-	env      []string      // of the script's processes
-	commands *commands     // nil before the first command
 }
 
 type stateKey struct{}
@@ -190,13 +183,13 @@ func exits(ts *testscript.TestScript, args []string) {
 
 // expectExit runs a command, which must end with an exit code, and returns what it said.
 func expectExit(ts *testscript.TestScript, want int, args []string) played {
-	mine := stateOf(ts)
-	if mine.commands == nil {
-		mine.commands = startCommands(ts, mine.env)
+	err := ts.Exec(args[0], args[1:]...)
+	got := played{out: ts.ReadFile("stdout"), err: ts.ReadFile("stderr")}
+	if ended, ok := errors.AsType[*exec.ExitError](err); ok {
+		got.code = ended.ExitCode()
+	} else {
+		ts.Check(err)
 	}
-	got := mine.commands.run(ts, args[1:])
-	fmt.Fprint(ts.Stdout(), got.out)
-	fmt.Fprint(ts.Stderr(), got.err)
 	if got.code != want {
 		ts.Fatalf("exit code %d, want %d", got.code, want)
 	}
@@ -454,81 +447,4 @@ func hold(ts *testscript.TestScript, args []string) {
 	release, err := ledger.Lock(ts.MkAbs(args[0]))
 	ts.Check(err)
 	ts.Defer(release)
-}
-
-// A process of the program takes longer to begin than most commands of scripts take. So the commands of a script are
-// carried out by one process, one after the other, each in the script's folder.
-
-// serverName is the program that carries out the commands of a script.
-const serverName = "claimsheet-commands"
-
-// asked is a command, and answered is how it ended.
-type (
-	asked struct {
-		Dir  string
-		Env  map[string]string
-		Args []string
-	}
-	answered struct {
-		Code     int
-		Out, Err string
-	}
-)
-
-// serveCommands carries out commands until its input ends.
-func serveCommands() {
-	cli.SetUpProcess(os.Getenv)
-	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
-	for {
-		var command asked
-		if in.Decode(&command) != nil {
-			return
-		}
-		for name, value := range command.Env {
-			exitWith(os.Setenv(name, value))
-		}
-		exitWith(os.Chdir(command.Dir))
-		diagnostics, err := os.CreateTemp("", "claimsheet-commands-*") // a file, so that there is a log
-		exitWith(err)
-		exitWith(os.Remove(diagnostics.Name()))
-		var printed strings.Builder
-		stdio := cli.IO{In: strings.NewReader(""), Out: &printed, Err: diagnostics, Env: os.Getenv}
-		code := cli.MainAt(context.Background(), command.Args, stdio, cli.QuickPace())
-		said, err := io.ReadAll(io.NewSectionReader(diagnostics, 0, 1<<30))
-		exitWith(errors.Join(err, diagnostics.Close(), out.Encode(answered{code, printed.String(), string(said)})))
-	}
-}
-
-// commands is the process of a script.
-type commands struct {
-	in  *json.Encoder
-	out *json.Decoder
-}
-
-// startCommands starts the process of a script, which ends with the script.
-func startCommands(ts *testscript.TestScript, env []string) *commands {
-	cmd := exec.Command(serverName)
-	cmd.Env, cmd.Stderr = env, os.Stderr
-	in, err := cmd.StdinPipe()
-	ts.Check(err)
-	out, err := cmd.StdoutPipe()
-	ts.Check(err)
-	ts.Check(cmd.Start())
-	ts.Defer(func() {
-		_ = in.Close()
-		_ = cmd.Wait()
-	})
-	return &commands{json.NewEncoder(in), json.NewDecoder(out)}
-}
-
-// run carries out a command in the script's present folder.
-func (c *commands) run(ts *testscript.TestScript, args []string) played {
-	command := asked{Dir: ts.MkAbs("."), Env: map[string]string{}, Args: args}
-	for _, name := range []string{"CLAIMSHEET_ENV", "GOOD", "BAD"} { // what scripts set
-		command.Env[name] = ts.Getenv(name)
-	}
-	ts.Check(c.in.Encode(command))
-	var a answered
-	ts.Check(c.out.Decode(&a))
-	return played{code: a.Code, out: a.Out, err: a.Err}
 }
