@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/xuri/excelize/v2"
 
 	"claimsheet/importer/result"
 	"claimsheet/importer/testform"
@@ -73,13 +72,13 @@ func TestSamples(t *testing.T) {
 			}
 			planned, unchanged := func(c result.Counts) result.Counts { c.Planned, c.Done = c.Done, 0; return c }, func(c result.Counts) result.Counts { c.Unchanged, c.Done = c.Done, 0; return c }
 			plan := run(result.Summary{DryRun: true, Requests: want.Requests, Rows: planned(want.Rows), Clients: planned(want.Clients)}, "--dry-run")
-			if diff := cmp.Diff(want.Flows, flowsOf(cellTexts(t, plan, "Plan"), want.Clients.Done)); diff != "" {
+			if diff := cmp.Diff(want.Flows, flowsOf(column(readSheet(t, plan, "Plan"), "In this order")[:want.Clients.Done])); diff != "" {
 				t.Errorf("calls of a client, and of how many clients (-want +got):\n%s", diff)
 			}
 			for range 2 {
 				results := run(result.Summary{Requests: want.Requests, Rows: want.Rows, Clients: want.Clients})
 				if len(want.InvalidCells) > 0 { // else there is no sheet Problems
-					if diff := cmp.Diff(slices.Sorted(slices.Values(want.InvalidCells)), cellsNamed(cellTexts(t, results, "Problems"))); diff != "" {
+					if diff := cmp.Diff(slices.Sorted(slices.Values(want.InvalidCells)), cellsNamed(readSheet(t, results, "Problems"))); diff != "" {
 						t.Errorf("cells named in Problems (-want +got):\n%s", diff)
 					}
 				}
@@ -92,10 +91,10 @@ func TestSamples(t *testing.T) {
 var claimKey = regexp.MustCompile(`claim [^ ,]+`)
 
 // flowsOf counts the clients of a plan by the calls that are made for them.
-func flowsOf(plan [][]string, clients int) map[string]int {
-	at, flows := slices.Index(plan[0], "In this order"), map[string]int{}
-	for _, row := range plan[1 : 1+clients] {
-		flows[claimKey.ReplaceAllString(row[at], "claim")]++
+func flowsOf(plan []string) map[string]int {
+	flows := map[string]int{}
+	for _, calls := range plan {
+		flows[claimKey.ReplaceAllString(calls, "claim")]++
 	}
 	return flows
 }
@@ -103,7 +102,7 @@ func flowsOf(plan [][]string, clients int) map[string]int {
 var resultsCell = regexp.MustCompile(`\bResults!([A-Z]+)([0-9]+) \(source row ([0-9]+)\)`)
 
 // cellsNamed are the cells of the sheet Leads that rows name. A sample's rows are in Results where they are in its sheet.
-func cellsNamed(rows [][]string) []string {
+func cellsNamed(rows []record) []string {
 	found := map[string]bool{}
 	for _, match := range resultsCell.FindAllStringSubmatch(fmt.Sprint(rows), -1) {
 		if match[2] == match[3] {
@@ -111,17 +110,6 @@ func cellsNamed(rows [][]string) []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(found))
-}
-
-// cellTexts are a sheet's cells as a person reads them.
-func cellTexts(t *testing.T, path, sheet string) [][]string {
-	t.Helper()
-	f, err := excelize.OpenFile(path)
-	must(t, err)
-	defer f.Close()
-	rows, err := f.GetRows(sheet)
-	must(t, err)
-	return rows
 }
 
 // TestSamplesNameTypes: the service's document does not show that templates report data types, so the samples say them.

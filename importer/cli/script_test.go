@@ -60,8 +60,7 @@ func TestMain(m *testing.M) {
 //	                             stdout, no file or folder made or changed, nothing sent to the service
 //	small                        makes the mapping.yaml and the leads.csv that most scripts use, where the script has none
 //	says LINE…                   compares stderr, as it is or scrubbed, with these lines; ' is written twice
-//	scrub FROM TO                takes log lines, and what changes from run to run (times, ids, folders), out of a text
-//	steady FROM TO               the same, but leaves log lines in
+//	scrub FROM TO [log]          takes what changes from run to run (times, ids, folders), and log lines unless they are asked for, out of a text
 //	workbook FILE CSV [SHEET]    makes a workbook of text cells
 //	put FILE CELL TEXT           changes a cell of a workbook's first sheet
 //	cell FILE SHEET CELL TEXT…   compares cells of a workbook, each with the text behind it
@@ -121,8 +120,7 @@ func commandsOfScripts() map[string]func(*testscript.TestScript, bool, []string)
 	add("refuses", 1, many, refuses)
 	add("small", 0, 0, makeSmall)
 	add("says", 1, many, says)
-	add("scrub", 2, 2, scrub)
-	add("steady", 2, 2, steady)
+	add("scrub", 2, 3, scrub)
 	add("cell", 4, many, compareCells)
 	add("encrypt", 2, 2, encryptWorkbook)
 	add("service", 1, 1, startService)
@@ -264,11 +262,11 @@ func says(ts *testscript.TestScript, args []string) {
 }
 
 func scrub(ts *testscript.TestScript, args []string) {
-	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(steadied(ts, logLine.ReplaceAllString(ts.ReadFile(args[0]), ""))), 0o600))
-}
-
-func steady(ts *testscript.TestScript, args []string) {
-	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(steadied(ts, ts.ReadFile(args[0]))), 0o600))
+	text := ts.ReadFile(args[0])
+	if len(args) == 2 {
+		text = logLine.ReplaceAllString(text, "")
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(steadied(ts, text)), 0o600))
 }
 
 // steadied replaces what changes from run to run in a text.
