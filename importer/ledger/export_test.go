@@ -19,21 +19,6 @@ func (l *Ledger) Panic(value any) error {
 	return l.submit(func(*transaction) error { panic(value) })
 }
 
-// UseLog gives the closed ledger at path its log, as opening it does but without waiting, and closes it.
-func UseLog(path string) error {
-	db, err := connect(dsn(path, "rw"))
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	conn, err := db.Conn(context.Background())
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	return useLog(conn, path)
-}
-
 // Commits is how many transactions have reached the disk.
 func (l *Ledger) Commits() int64 { return l.write.commits.Load() }
 

@@ -140,17 +140,6 @@ func TestOpenMakesPrivateFiles(t *testing.T) {
 	same(t, "the folder and its only file at rest", len(listing(t, dir)), 2)
 }
 
-func TestOpenInAFolderThatMayNotBeWritten(t *testing.T) {
-	if os.Geteuid() == 0 || runtime.GOOS == "windows" {
-		t.Skip("this user may write everywhere")
-	}
-	dir := t.TempDir()
-	do(t, os.Chmod(dir, 0o500))
-	if l, err := ledger.Open(filepath.Join(dir, "ledger.db")); !errors.Is(err, fs.ErrPermission) {
-		t.Errorf("got %v, %v; want fs.ErrPermission", l, err)
-	}
-}
-
 // A dry run looks at the ledger of a run that was killed, and must leave the
 // log as it is.
 func TestReadOnlyChangesNothing(t *testing.T) {

@@ -14,9 +14,9 @@ import (
 	"claimsheet/importer/ledger"
 )
 
-// testStepFollowsFromEvents appends whatever comes, and compares the ledger
+// StepFollowsFromEvents appends whatever comes, and compares the ledger
 // with what the taken events add up to.
-func (s store) testStepFollowsFromEvents(t *testing.T) {
+func (s store) StepFollowsFromEvents(t *testing.T) {
 	l := s.fresh(t)
 	defer func() { do(t, l.Check(t.Context())) }()
 	try := 0
@@ -94,7 +94,7 @@ func news(all []ledger.Event, foreign string) []ledger.Event {
 	return list
 }
 
-// ways are the changes of a step that are often allowed; testEveryTransition tries the others.
+// ways are the changes of a step that are often allowed; EveryTransition tries the others.
 var ways = []ledger.Event{
 	{To: ledger.Sent}, {To: ledger.Sent}, {To: ledger.Sent, Via: ledger.ViaRepeatable},
 	{To: ledger.Done, Via: ledger.ViaAnswer}, {To: ledger.Done, Via: ledger.ViaAdopted}, {To: ledger.Done, Via: ledger.ViaByHand},

@@ -13,9 +13,9 @@ import (
 	"claimsheet/importer/ledger"
 )
 
-// testClaimedElsewhere: claims that were made under another name are found, and whether a
+// ClaimedElsewhere: claims that were made under another name are found, and whether a
 // mapping has steps.
-func (s store) testClaimedElsewhere(t *testing.T) {
+func (s store) ClaimedElsewhere(t *testing.T) {
 	l := s.fresh(t)
 	for _, made := range []struct {
 		id ledger.StepID
@@ -70,8 +70,8 @@ func (s store) testClaimedElsewhere(t *testing.T) {
 	}
 }
 
-// testLookups: steps and clients are found by what is known of them.
-func (s store) testLookups(t *testing.T) {
+// Lookups: steps and clients are found by what is known of them.
+func (s store) Lookups(t *testing.T) {
 	const uuid = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"
 	l := s.fresh(t, finished(of("ann", "", "client"), uuid, "")...)
 	ctx := t.Context()
@@ -115,10 +115,10 @@ func (s store) testLookups(t *testing.T) {
 	}
 }
 
-// testStepsOfClientsAreSteps asks for the steps of many clients, and theirs in one mapping, at once: known and unknown ones,
+// StepsOfClientsAreSteps asks for the steps of many clients, and theirs in one mapping, at once: known and unknown ones,
 // one twice and one of another environment, more than one query takes, and from more
 // callers than there are readers.
-func (s store) testStepsOfClientsAreSteps(t *testing.T) {
+func (s store) StepsOfClientsAreSteps(t *testing.T) {
 	l := s.fresh(t)
 	owners := []ledger.ClientKey{in(elsewhere, of("client-0", "", "")).ClientKey, {Environment: service}}
 	for i := range 150 {
@@ -166,7 +166,7 @@ func (s store) testStepsOfClientsAreSteps(t *testing.T) {
 	}
 }
 
-func (s store) testAnswersReadBy(t *testing.T) {
+func (s store) AnswersReadBy(t *testing.T) {
 	l := s.fresh(t)
 	id := jane("", "client")
 	readBy := func(environment, rules string) int64 {
@@ -186,9 +186,9 @@ func (s store) testAnswersReadBy(t *testing.T) {
 	same(t, "elsewhere", readBy(elsewhere, "these"), version())
 }
 
-// testDefinitions: of several changes of a definition at the same time, each knows of those before
+// Definitions: of several changes of a definition at the same time, each knows of those before
 // it, so that none is lost. Environments and mappings have their own.
-func (s store) testDefinitions(t *testing.T) {
+func (s store) Definitions(t *testing.T) {
 	dir := t.TempDir()
 	l := s.open(t, dir, "x")
 	more := func(stored string) string { return stored + "x" }
@@ -213,8 +213,8 @@ func (s store) testDefinitions(t *testing.T) {
 	same(t, "definitions", must(r.Definitions(t.Context(), service))(t), want)
 }
 
-// testSettings: what users have said about an environment, and where it last ran.
-func (s store) testSettings(t *testing.T) {
+// Settings: what users have said about an environment, and where it last ran.
+func (s store) Settings(t *testing.T) {
 	l := s.fresh(t)
 	ctx := t.Context()
 	for want := range 2 {

@@ -19,8 +19,8 @@ func startRuns(t *testing.T, l *ledger.Ledger, change func(*ledger.Run), ids ...
 	}
 }
 
-// testRun: a run is known from its start, and comes back as it ended. The newest runs come first.
-func (s store) testRun(t *testing.T) {
+// Run: a run is known from its start, and comes back as it ended. The newest runs come first.
+func (s store) Run(t *testing.T) {
 	l := s.fresh(t)
 	do(t, l.StartRun(run))
 	same(t, "running", known(l.Run(t.Context(), "r1"))(t), run)
@@ -39,9 +39,9 @@ func (s store) testRun(t *testing.T) {
 	same(t, "environments", must(l.Environments(t.Context()))(t), []string{elsewhere, service})
 }
 
-// testOutputs: a workbook is that of the run that wrote it last. The latest are all those of
+// Outputs: a workbook is that of the run that wrote it last. The latest are all those of
 // the newest run that wrote any, wherever they were written again.
-func (s store) testOutputs(t *testing.T) {
+func (s store) Outputs(t *testing.T) {
 	l := s.fresh(t)
 	startRuns(t, l, func(r *ledger.Run) {
 		if r.ID == "cards" {
@@ -81,8 +81,8 @@ func (s store) testOutputs(t *testing.T) {
 	}
 }
 
-// testDropInputs: the newest runs of an environment keep the copies of their sheets.
-func (s store) testDropInputs(t *testing.T) {
+// DropInputs: the newest runs of an environment keep the copies of their sheets.
+func (s store) DropInputs(t *testing.T) {
 	l := s.fresh(t)
 	startRuns(t, l, func(r *ledger.Run) { r.KeptInput = r.ID + ".xlsx" }, "r1", "r2", "r3")
 	startRuns(t, l, func(r *ledger.Run) { r.KeptInput, r.Environment = r.ID+".xlsx", elsewhere }, "elsewhere")
@@ -92,9 +92,9 @@ func (s store) testDropInputs(t *testing.T) {
 	}
 }
 
-// testReadOnlyAndClosed: a store that is only read shows what was written, and writes
+// ReadOnlyAndClosed: a store that is only read shows what was written, and writes
 // nothing; nor does a closed one.
-func (s store) testReadOnlyAndClosed(t *testing.T) {
+func (s store) ReadOnlyAndClosed(t *testing.T) {
 	dir := t.TempDir()
 	l := s.open(t, dir, "read")
 	id := jane("", "client")
@@ -120,9 +120,9 @@ func (s store) testReadOnlyAndClosed(t *testing.T) {
 	do(t, none.Close())
 }
 
-// testPurge: what is older loses its data, and keeps state, id and digest; an
+// Purge: what is older loses its data, and keeps state, id and digest; an
 // uncertain step keeps everything.
-func (s store) testPurge(t *testing.T) {
+func (s store) Purge(t *testing.T) {
 	id, open := jane("", "client"), jane("loans", "claim/loan/1")
 	l := s.fresh(t, story(id)...)
 	uncertain := life(open, ledger.Sent, ledger.Uncertain)
@@ -148,9 +148,9 @@ func (s store) testPurge(t *testing.T) {
 	same(t, "events", len(must(l.Events(t.Context(), id))(t)), 4)
 }
 
-// testForget: a client is erased when nothing is open, and recognised afterwards, an e-mail
+// Forget: a client is erased when nothing is open, and recognised afterwards, an e-mail
 // address in any case.
-func (s store) testForget(t *testing.T) {
+func (s store) Forget(t *testing.T) {
 	id, open := jane("", "client"), jane("loans", "claim/loan/1")
 	l := s.fresh(t, append(story(id), life(open, ledger.Sent)...)...)
 	if _, err := l.Forget(id.ClientKey, noon); !errors.Is(err, ledger.ErrUncertain) {
@@ -192,9 +192,9 @@ func (s store) testForget(t *testing.T) {
 	}
 }
 
-// testTransfer: everything of a ledger is in its copy, with the same numbers, and the
+// Transfer: everything of a ledger is in its copy, with the same numbers, and the
 // copy goes on from there.
-func (s store) testTransfer(t *testing.T) {
+func (s store) Transfer(t *testing.T) {
 	claim, open, erased := jane("m", "claim/loan/1"), life(jane("m", "claim/loan/2"), ledger.Sent), of("gone@example.com", "", "client")
 	open[0].Data = []byte{0, 1, 2}
 	from := s.fresh(t, story(jane("", "client"))...)

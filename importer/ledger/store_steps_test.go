@@ -12,17 +12,9 @@ import (
 	"claimsheet/importer/ledger"
 )
 
-// testLookUpKeepsTheAnswer: what an answer gave stays behind a look-up that has not found the client since.
-func (s store) testLookUpKeepsTheAnswer(t *testing.T) {
-	events := life(jane("", "client"), ledger.Sent, ledger.Uncertain, ledger.Uncertain)
-	events[1].Status, events[1].Answer, events[1].ID, events[2].NotFound = 201, []byte(`{}`), "c-1", true
-	got := must(s.fresh(t, events...).Steps(t.Context(), jane("", "").ClientKey, ""))(t)["client"]
-	same(t, "the step", []any{got.Status, string(got.Answer), got.ID}, []any{201, `{}`, "c-1"})
-}
-
-// testInterrupted: an intent without an outcome is uncertain with the number and the time that it
+// Interrupted: an intent without an outcome is uncertain with the number and the time that it
 // has, and another run records of it what it may record of what is uncertain.
-func (s store) testInterrupted(t *testing.T) {
+func (s store) Interrupted(t *testing.T) {
 	dir := t.TempDir()
 	l := s.open(t, dir, "interrupted")
 	open := life(jane("loans", "claim/a"), ledger.Sent)[0]
@@ -62,9 +54,9 @@ func (s store) testInterrupted(t *testing.T) {
 	same(t, "its events", got, []string{"sent r1", "refused r2"})
 }
 
-// testUncertain: a number is never that of another step, nor of a later attempt. Steps of the
+// Uncertain: a number is never that of another step, nor of a later attempt. Steps of the
 // client count for every mapping.
-func (s store) testUncertain(t *testing.T) {
+func (s store) Uncertain(t *testing.T) {
 	l := s.fresh(t)
 	uncertain := func(id ledger.StepID, at time.Time) {
 		t.Helper()
@@ -103,9 +95,9 @@ func (s store) testUncertain(t *testing.T) {
 	same(t, "elsewhere", must(l.CountUncertain(t.Context(), elsewhere, "loans"))(t)+len(must(l.UncertainSteps(t.Context(), elsewhere))(t)), 0)
 }
 
-// testCallersAtOnce: calls that wait at the same time share commits, one that is refused does not affect the others,
+// CallersAtOnce: calls that wait at the same time share commits, one that is refused does not affect the others,
 // and readers, also those of another process, see whole calls.
-func (s store) testCallersAtOnce(t *testing.T) {
+func (s store) CallersAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	l := s.open(t, dir, "at once")
 	r := must(s.OpenReadOnly(dir, "at once"))(t)
@@ -157,9 +149,9 @@ func (s store) testCallersAtOnce(t *testing.T) {
 	}
 }
 
-// testTaken: an id belongs to one step of its kind in an environment, a UUID to one step, and a url to
+// Taken: an id belongs to one step of its kind in an environment, a UUID to one step, and a url to
 // one client. A call that would give it to another is rejected as a whole.
-func (s store) testTaken(t *testing.T) {
+func (s store) Taken(t *testing.T) {
 	const uuid = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"
 	l := s.fresh(t, finished(of("ann", "", "client"), "x1", "")...)
 	do(t, l.Append(finished(of("ann", "loans", "claim/loan/1"), "y1", "")...))
@@ -200,21 +192,9 @@ func (s store) testTaken(t *testing.T) {
 	}
 }
 
-// testTakenURLIsDropped: a step whose earlier answer had a url that another client's step has by now
-// becomes done without it.
-func (s store) testTakenURLIsDropped(t *testing.T) {
-	ann := of("ann", "", "client")
-	events := life(ann, ledger.Sent, ledger.Uncertain)
-	events[1].Status, events[1].Answer, events[1].URL = 201, []byte("{}"), "https://go/1"
-	l := s.fresh(t, append(events, finished(of("bob", "", "client"), "x1", "https://go/1")...)...)
-	do(t, l.Append(ledger.Event{StepID: ann, To: ledger.Done, At: noon, Via: ledger.ViaByHand, ID: "x2"}))
-	step := must(l.Steps(t.Context(), ann.ClientKey, ""))(t)["client"]
-	same(t, "the id and the url", []string{step.ID, step.URL}, []string{"x2", ""})
-}
-
-// testAddressTaken: a client who is looked up by an address of another client is not begun,
+// AddressTaken: a client who is looked up by an address of another client is not begun,
 // unless that one was certainly not created.
-func (s store) testAddressTaken(t *testing.T) {
+func (s store) AddressTaken(t *testing.T) {
 	begin := func(client string, addresses []string, lookedUp string) ledger.Event {
 		e := life(of(client, "", "client"), ledger.Sent)[0]
 		e.Addresses, e.LookedUp = addresses, []string{lookedUp}
@@ -250,46 +230,35 @@ func (s store) testAddressTaken(t *testing.T) {
 			t.Error("a client with the key of another for an address is begun")
 		}
 	})
-	t.Run("asked for with another", func(t *testing.T) { // after she was certainly not created
-		corrected := begin("ann", []string{"email b"}, "email b")
-		corrected.Data = []byte(`{"corrected": true}`)
+	again := func(id ledger.StepID) ledger.Event { // asked for with other data
+		e := life(id, ledger.Sent)[0]
+		e.Data = []byte(`{"corrected": true}`)
+		return e
+	}
+	ann, activity := of("ann", "", "client"), of("ann", "loans", "activity/details@client")
+	corrected, absent, done := again(ann), life(ann, ledger.Uncertain)[0], life(ann, ledger.Done)[0]
+	corrected.Addresses, corrected.LookedUp, absent.NotFound = []string{"email b"}, []string{"email b"}, true
+	for name, test := range map[string]struct {
+		then         []ledger.Event // after ann was sent with email a
+		taken, other bool           // email a, and email b
+	}{
+		"asked for with another after she was certainly not created":    {[]ledger.Event{life(ann, ledger.Refused)[0], corrected, done}, false, true},
+		"asked for with another after look-ups have not found her":      {[]ledger.Event{absent, corrected, done}, false, true},
+		"an activity of one who is done is asked for with another text": {append(life(activity, ledger.Sent, ledger.Refused), done, again(activity)), true, false},
+	} {
 		l := s.fresh(t, begin("ann", []string{"email a"}, "email a"))
-		do(t, l.Append(life(of("ann", "", "client"), ledger.Refused)...))
-		do(t, l.Append(corrected))
-		do(t, l.Append(life(of("ann", "", "client"), ledger.Done)...))
-		do(t, l.Append(begin("eve", []string{"email a"}, "email a")))
-		if _, taken := errors.AsType[ledger.Taken](l.Append(begin("eva", []string{"email b"}, "email b"))); !taken {
-			t.Error("the address with which she was created is free")
+		do(t, l.Append(test.then...))
+		for address, want := range map[string]bool{"email a": test.taken, "email b": test.other} {
+			if _, taken := errors.AsType[ledger.Taken](l.Append(begin("eve by "+address, []string{address}, address))); taken != want {
+				t.Errorf("%s: %s is taken: %t", name, address, taken)
+			}
 		}
-	})
-	t.Run("asked for with another after look-ups have not found her", func(t *testing.T) {
-		corrected := begin("ann", []string{"email b"}, "email b")
-		corrected.Data = []byte(`{"corrected": true}`)
-		l := s.fresh(t, begin("ann", []string{"email a"}, "email a"))
-		absent := life(of("ann", "", "client"), ledger.Uncertain)[0]
-		absent.NotFound = true
-		do(t, l.Append(absent))
-		do(t, l.Append(corrected))
-		do(t, l.Append(life(of("ann", "", "client"), ledger.Done)...))
-		do(t, l.Append(begin("eve", []string{"email a"}, "email a")))
-	})
-	t.Run("an activity is asked for with other data", func(t *testing.T) { // after it was certainly not created
-		l := s.fresh(t, begin("ann", []string{"email a"}, "email a"))
-		activity := of("ann", "loans", "activity/details@client")
-		do(t, l.Append(life(of("ann", "", "client"), ledger.Done)...))
-		do(t, l.Append(life(activity, ledger.Sent, ledger.Refused)...))
-		corrected := life(activity, ledger.Sent)[0]
-		corrected.Data = []byte(`{"corrected": true}`)
-		do(t, l.Append(corrected))
-		if _, taken := errors.AsType[ledger.Taken](l.Append(begin("eve", []string{"email a"}, "email a"))); !taken {
-			t.Error("the address of a client who is done is free")
-		}
-	})
+	}
 }
 
-// testAnyText: ids come back byte for byte, whatever the service has made of them, and urls as
+// AnyText: ids come back byte for byte, whatever the service has made of them, and urls as
 // text, and are still found to be taken; so do long ones.
-func (s store) testAnyText(t *testing.T) {
+func (s store) AnyText(t *testing.T) {
 	l := s.fresh(t)
 	for i, text := range []string{"a\x00b", "\x1a00", "\x1a", "caf\xe9", "é\n\t“”", strings.Repeat("long-", 4000), "?1 $1 %", "'; DROP TABLE steps; --"} {
 		id := jane("loans", fmt.Sprint("claim/loan/", i))

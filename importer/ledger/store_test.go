@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"path/filepath"
+	"reflect"
 	"testing"
 
 	"claimsheet/importer/ledger"
@@ -24,41 +25,13 @@ func TestStore(t *testing.T) {
 	}.test(t)
 }
 
-// test holds a store to what all promise.
+// test holds a store to what all promise, which its exported methods say.
 func (s store) test(t *testing.T) {
-	for name, test := range map[string]func(*testing.T){
-		"StepFollowsFromEvents":  s.testStepFollowsFromEvents,
-		"LookUpKeepsTheAnswer":   s.testLookUpKeepsTheAnswer,
-		"Interrupted":            s.testInterrupted,
-		"Uncertain":              s.testUncertain,
-		"EveryTransition":        s.testEveryTransition,
-		"NotFound":               s.testNotFound,
-		"CallersAtOnce":          s.testCallersAtOnce,
-		"Taken":                  s.testTaken,
-		"TakenURLIsDropped":      s.testTakenURLIsDropped,
-		"AddressTaken":           s.testAddressTaken,
-		"AnyText":                s.testAnyText,
-		"ClaimedElsewhere":       s.testClaimedElsewhere,
-		"Lookups":                s.testLookups,
-		"StepsOfClientsAreSteps": s.testStepsOfClientsAreSteps,
-		"AnswersReadBy":          s.testAnswersReadBy,
-		"Definitions":            s.testDefinitions,
-		"Settings":               s.testSettings,
-		"Run":                    s.testRun,
-		"Outputs":                s.testOutputs,
-		"DropInputs":             s.testDropInputs,
-		"ReadOnlyAndClosed":      s.testReadOnlyAndClosed,
-		"Purge":                  s.testPurge,
-		"Forget":                 s.testForget,
-		"Transfer":               s.testTransfer,
-		"TrackedStep":            s.testTrackedStep,
-		"TrackedCase":            s.testTrackedCase,
-		"TrackedAgain":           s.testTrackedAgain,
-		"TrackedAndErasures":     s.testTrackedAndErasures,
-	} {
-		t.Run(name, func(t *testing.T) {
+	promises := reflect.ValueOf(s)
+	for i := range promises.NumMethod() {
+		t.Run(promises.Type().Method(i).Name, func(t *testing.T) {
 			t.Parallel()
-			test(t)
+			promises.Method(i).Interface().(func(*testing.T))(t)
 		})
 	}
 }

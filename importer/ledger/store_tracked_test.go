@@ -46,49 +46,49 @@ func addTracked(t *testing.T, l *ledger.Ledger, events ...ledger.Tracked) ledger
 	return n
 }
 
-// testTrackedStep: an event belongs to the narrowest thing that its ids and the name of
+// TrackedStep: an event belongs to the narrowest thing that its ids and the name of
 // the activity leave no doubt about.
-func (s store) testTrackedStep(t *testing.T) {
-	for _, test := range []struct {
-		name  string
+func (s store) TrackedStep(t *testing.T) {
+	l, unknown, got, want := s.tracking(t), 0, map[string]string{}, map[string]string{}
+	var events []ledger.Tracked
+	for name, test := range map[string]struct {
 		event ledger.Tracked
 		want  string // the client and the step; "" for none
 	}{
-		{"an activity's id", ledger.Tracked{ActivityID: "a1", ClientID: "c1"}, "jane@example.com activity/sign"},
-		{"an unknown activity of a client", ledger.Tracked{ActivityID: "x", ClientID: "c1"}, "jane@example.com client"},
-		{"a client's activity by its name", ledger.Tracked{ClientID: "c1", Activity: "Sign"}, "jane@example.com activity/sign"},
-		{"a name that two activities have", ledger.Tracked{ClientID: "c1", Activity: "Agreement"}, "jane@example.com client"},
-		{"a claim's activity by its name", ledger.Tracked{ClaimID: "k2", Activity: "Agreement"}, "jane@example.com activity/agreement@loan/2"},
-		{"a client's activity with a claim", ledger.Tracked{ClaimID: "k2", Activity: "Sign"}, "jane@example.com claim/loan/2"},
-		{"a claim", ledger.Tracked{ClaimID: "k1"}, "jane@example.com claim/loan/1"},
-		{"a client", ledger.Tracked{ClientID: "c2"}, "joe@example.com client"},
-		{"nobody", ledger.Tracked{ClientID: "c3", ClaimID: "k3", ActivityID: "a3"}, ""},
-		{"a claim's id as a client's", ledger.Tracked{ClientID: "k1"}, ""},
+		"an activity's id":                 {ledger.Tracked{ActivityID: "a1", ClientID: "c1"}, "jane@example.com activity/sign"},
+		"an unknown activity of a client":  {ledger.Tracked{ActivityID: "x", ClientID: "c1"}, "jane@example.com client"},
+		"a client's activity by its name":  {ledger.Tracked{ClientID: "c1", Activity: "Sign"}, "jane@example.com activity/sign"},
+		"a name that two activities have":  {ledger.Tracked{ClientID: "c1", Activity: "Agreement"}, "jane@example.com client"},
+		"a claim's activity by its name":   {ledger.Tracked{ClaimID: "k2", Activity: "Agreement"}, "jane@example.com activity/agreement@loan/2"},
+		"a client's activity with a claim": {ledger.Tracked{ClaimID: "k2", Activity: "Sign"}, "jane@example.com claim/loan/2"},
+		"a claim":                          {ledger.Tracked{ClaimID: "k1"}, "jane@example.com claim/loan/1"},
+		"a client":                         {ledger.Tracked{ClientID: "c2"}, "joe@example.com client"},
+		"nobody":                           {ledger.Tracked{ClientID: "c3", ClaimID: "k3", ActivityID: "a3"}, ""},
+		"a claim's id as a client's":       {ledger.Tracked{ClientID: "k1"}, ""},
 	} {
-		l := s.tracking(t)
-		test.event.Key = "e"
-		want := ledger.TrackedCounts{Found: 1}
-		if test.want == "" {
-			want = ledger.TrackedCounts{Unknown: 1}
+		test.event.Key = name
+		if events = append(events, test.event); test.want != "" {
+			want[name] = test.want
+		} else {
+			unknown++
 		}
-		same(t, test.name, addTracked(t, l, test.event), want)
-		got := ""
-		for _, owner := range []ledger.StepID{jane("", ""), joe} {
-			for _, e := range must(l.TrackedOfClient(t.Context(), owner.ClientKey))(t) {
-				got += owner.Client + " " + e.Of.Step
-			}
+	}
+	same(t, "counted", addTracked(t, l, events...), ledger.TrackedCounts{Found: len(want), Unknown: unknown})
+	for _, owner := range []ledger.StepID{jane("", ""), joe} {
+		for _, e := range must(l.TrackedOfClient(t.Context(), owner.ClientKey))(t) {
+			got[e.Key] = owner.Client + " " + e.Of.Step
 		}
-		same(t, test.name, got, test.want)
-		// Nothing that the service says changes a step.
-		if step := must(l.Steps(t.Context(), joe.ClientKey, "m"))(t)[joe.Step]; step.To != ledger.Done || step.Attempts != 1 {
-			t.Errorf("the step has become %+v", step)
-		}
+	}
+	same(t, "of whom the events are", got, want)
+	// Nothing that the service says changes a step.
+	if step := must(l.Steps(t.Context(), joe.ClientKey, "m"))(t)[joe.Step]; step.To != ledger.Done || step.Attempts != 1 {
+		t.Errorf("the step has become %+v", step)
 	}
 }
 
-// testTrackedCase: a UUID is the same in upper and in lower case, also where its step is
+// TrackedCase: a UUID is the same in upper and in lower case, also where its step is
 // created after the event has arrived.
-func (s store) testTrackedCase(t *testing.T) {
+func (s store) TrackedCase(t *testing.T) {
 	const low, high = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11", "8D0C0F3E-2F0E-4C53-9D25-0D4B9A0F7A11"
 	l := s.fresh(t)
 	events := []ledger.Tracked{{Key: "1", ClientID: strings.ToUpper(low)}, {Key: "2", ClientID: low}, {Key: "3", ClientID: strings.ToLower(high)}, {Key: "4", ClientID: high},
@@ -104,9 +104,9 @@ func (s store) testTrackedCase(t *testing.T) {
 	same(t, "after", addTracked(t, l, events...), ledger.TrackedCounts{Found: 4, Unknown: 2})
 }
 
-// testTrackedAgain: what arrives again or in another order changes nothing, and an
+// TrackedAgain: what arrives again or in another order changes nothing, and an
 // event of a client that is created later finds that client.
-func (s store) testTrackedAgain(t *testing.T) {
+func (s store) TrackedAgain(t *testing.T) {
 	l := s.tracking(t)
 	first, second := ledger.Tracked{Key: "1", ClientID: "c2", Status: "Open"}, ledger.Tracked{Key: "2", ClientID: "c2", Status: "Done"}
 	later := ledger.Tracked{Key: "3", ClientID: "c3"}
@@ -125,9 +125,9 @@ func (s store) testTrackedAgain(t *testing.T) {
 	}
 }
 
-// testTrackedAndErasures: an erased client leaves no events, those from before the client was
+// TrackedAndErasures: an erased client leaves no events, those from before the client was
 // known among them, and gets no new ones.
-func (s store) testTrackedAndErasures(t *testing.T) {
+func (s store) TrackedAndErasures(t *testing.T) {
 	l := s.tracking(t)
 	event, early := ledger.Tracked{Key: "1", ClientID: "c2"}, ledger.Tracked{Key: "0", ClientID: "c3", Activity: "Sign"}
 	addTracked(t, l, event, early)

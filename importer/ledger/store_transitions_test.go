@@ -36,9 +36,9 @@ var roads = map[ledger.State][]ledger.Event{
 //go:embed testdata/transitions.golden
 var transitions string
 
-// testEveryTransition tries every pair of states with every Via and kind of step. A refusal names
+// EveryTransition tries every pair of states with every Via and kind of step. A refusal names
 // neither client nor step.
-func (s store) testEveryTransition(t *testing.T) {
+func (s store) EveryTransition(t *testing.T) {
 	l := s.fresh(t)
 	var table strings.Builder
 	for _, from := range append([]ledger.State{"planned", "left"}, states[:]...) {
@@ -55,9 +55,9 @@ func (s store) testEveryTransition(t *testing.T) {
 	}
 }
 
-// testNotFound: a run sends again what is uncertain only where it is a client whom a look-up has
+// NotFound: a run sends again what is uncertain only where it is a client whom a look-up has
 // not found, and who was not found or sent since.
-func (s store) testNotFound(t *testing.T) {
+func (s store) NotFound(t *testing.T) {
 	l := s.fresh(t)
 	append := func(step, kind string, to ledger.State, notFound bool) error {
 		return l.Append(ledger.Event{StepID: jane("m", step), Kind: kind, At: noon, To: to, NotFound: notFound})
@@ -89,19 +89,15 @@ func (s store) testNotFound(t *testing.T) {
 // goes, and for which kinds where not for all.
 func allowed(t *testing.T, l *ledger.Ledger, from, to ledger.State) []string {
 	t.Helper()
-	var there []ledger.Event
 	var verdicts [len(vias)][len(kinds)]error
 	var tries sync.WaitGroup
-	for _, via := range vias {
-		for _, kind := range kinds {
-			there = append(there, road(from, ledger.Event{To: to, Via: via, Kind: kind})...)
-		}
-	}
-	do(t, l.Append(there...))
 	for v, via := range vias {
 		for k, kind := range kinds {
-			last := ofTry(from, ledger.Event{To: to, Via: via, Kind: kind})
-			tries.Go(func() { verdicts[v][k] = l.Append(last) })
+			events := append(slices.Clone(roads[from]), ledger.Event{To: to, Via: via})
+			for i := range events {
+				events[i].StepID, events[i].At, events[i].Kind = jane("m", fmt.Sprint(from, to, via, kind)), noon, kind
+			}
+			tries.Go(func() { verdicts[v][k] = l.Append(events...) })
 		}
 	}
 	tries.Wait()
@@ -124,20 +120,4 @@ func allowed(t *testing.T, l *ledger.Ledger, from, to ledger.State) []string {
 		}
 	}
 	return by
-}
-
-// road brings the step of a try to a state.
-func road(from ledger.State, last ledger.Event) []ledger.Event {
-	events := slices.Clone(roads[from])
-	for i, e := range events {
-		events[i] = ofTry(from, last)
-		events[i].To, events[i].Via, events[i].Run = e.To, e.Via, e.Run
-	}
-	return events
-}
-
-// ofTry is the last event of a try, given to a step of its own.
-func ofTry(from ledger.State, last ledger.Event) ledger.Event {
-	last.StepID, last.At = jane("m", fmt.Sprint("jane/", from, last.To, last.Via, last.Kind)), noon
-	return last
 }
