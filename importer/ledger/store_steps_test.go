@@ -192,6 +192,18 @@ func (s store) Taken(t *testing.T) {
 	}
 }
 
+// TakenURLIsDropped: a step whose earlier answer had a url that another client's step has by now
+// becomes done without it.
+func (s store) TakenURLIsDropped(t *testing.T) {
+	ann := of("ann", "", "client")
+	events := life(ann, ledger.Sent, ledger.Uncertain)
+	events[1].Status, events[1].Answer, events[1].URL = 201, []byte("{}"), "https://go/1"
+	l := s.fresh(t, append(events, finished(of("bob", "", "client"), "x1", "https://go/1")...)...)
+	do(t, l.Append(ledger.Event{StepID: ann, To: ledger.Done, At: noon, Via: ledger.ViaByHand, ID: "x2"}))
+	step := must(l.Steps(t.Context(), ann.ClientKey, ""))(t)["client"]
+	same(t, "the id and the url", []string{step.ID, step.URL}, []string{"x2", ""})
+}
+
 // AddressTaken: a client who is looked up by an address of another client is not begun,
 // unless that one was certainly not created.
 func (s store) AddressTaken(t *testing.T) {

@@ -112,25 +112,6 @@ func TestConnectionCut(t *testing.T) {
 	}
 }
 
-// TestReaderCut: when a connection that reads is cut, the error says what cannot be read.
-func TestReaderCut(t *testing.T) {
-	t.Parallel()
-	testform.OnlyLong(t)
-	server := pgtest.Own(t)
-	a, _ := address(t, server)
-	do(t, open(t, a).Close())
-	l, err := postgres.OpenReadOnly(t.Context(), a)
-	do(t, err)
-	defer l.Close()
-	server.Stop()
-	for range 2 { // by a connection that was open, and by a new one
-		_, err = l.Steps(t.Context(), claim(1).ClientKey, "m")
-		if !errors.Is(err, ledger.ErrServer) || !strings.HasPrefix(err.Error(), "the ledger cannot be read: ") {
-			t.Errorf("got %v, want ErrServer", err)
-		}
-	}
-}
-
 // TestServerHangs: a server that does not answer any more ends what waits for it, and
 // stops the ledger.
 func TestServerHangs(t *testing.T) {
@@ -208,6 +189,11 @@ func TestDurable(t *testing.T) {
 		}
 	}
 	stopped("while the server is away", l.Append(intent(1002)))
+	for range 2 { // by a connection that was open, and by a new one
+		if _, err := l.Steps(t.Context(), claim(1).ClientKey, "m"); !errors.Is(err, ledger.ErrServer) || !strings.HasPrefix(err.Error(), "the ledger cannot be read: ") {
+			t.Errorf("got %v, want ErrServer", err)
+		}
+	}
 	_, err := postgres.Open(t.Context(), a)
 	stopped("opened while the server is away", err)
 	do(t, server.Start())
@@ -227,49 +213,26 @@ func TestDurable(t *testing.T) {
 	}
 }
 
-// TestRefused: what is not a ledger of this version is refused with a reason.
+// TestRefused: a ledger that another process has, and one of another version, are refused with a reason.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Shared(t)
-	for name, test := range map[string]struct{ statement, want string }{
-		"a newer ledger":       {"UPDATE S.ledger SET version = 99", "version 99, and version 6 is expected"},
-		"a senseless version":  {"UPDATE S.ledger SET version = 0", "version 0, and version 6 is expected"},
-		"another's connection": {"", "another run holds the ledger (claimsheet, process"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			a, schema := address(t, server)
-			l := open(t, a)
-			if test.statement != "" {
-				do(t, l.Close())
-				server.Exec(t, strings.ReplaceAll(test.statement, "S.", schema+"."))
-			}
-			_, err := postgres.Open(t.Context(), a)
-			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %v, want “%s”", err, test.want)
-			}
-			if test.statement == "" {
-				return
-			}
-			if _, err := postgres.OpenReadOnly(t.Context(), a); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("for reading: got %v, want “%s”", err, test.want)
-			}
-		})
-	}
-}
-
-// TestDamage: rows that point to others which are not there are found by Check.
-func TestDamage(t *testing.T) {
-	t.Parallel()
-	testform.OnlyLong(t)
-	server := pgtest.Shared(t)
 	a, schema := address(t, server)
 	l := open(t, a)
-	do(t, l.Append(intent(1)))
-	server.Exec(t, "DELETE FROM "+schema+".clients")
-	if err := l.Check(t.Context()); problem.ClassOf(err) != problem.Stopped {
-		t.Errorf("Check: got %v, want ledger-damaged", err)
+	refused := func(want string, err error) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want “%s”", err, want)
+		}
 	}
+	_, err := postgres.Open(t.Context(), a)
+	refused("another run holds the ledger (claimsheet, process", err)
+	do(t, l.Close())
+	server.Exec(t, "UPDATE "+schema+".ledger SET version = 99")
+	_, err = postgres.Open(t.Context(), a)
+	refused("version 99, and version 6 is expected", err)
+	_, err = postgres.OpenReadOnly(t.Context(), a)
+	refused("version 99, and version 6 is expected", err)
 }
 
 // TestRights: a user without rights is told which; one with those of docs/scale.md can
