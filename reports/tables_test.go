@@ -113,21 +113,6 @@ func ground(t *testing.T, f *excelize.File, sheet, ref string) string {
 	return strings.Join(styleOf(t, f, sheet, ref).Fill.Color, " ")
 }
 
-// Rows that failed or are uncertain are on the sheet Problems too.
-func TestFailedRowsAreProblems(t *testing.T) {
-	t.Parallel()
-	b := invalidWorkbook(3)
-	b.Problems = nil
-	b.Summary = result.Summary{Rows: result.Counts{Total: 3, Done: 1, Failed: 1, Uncertain: 1}}
-	b.Rows = counted(3, func(n int) result.Row {
-		return result.Row{Row: n + 1, Status: []result.Status{result.Done, result.Uncertain, result.Failed}[n-1], Error: "refused", Advice: "correct it"}
-	})
-	_, f := written(t, b)
-	got := must(f.GetRows("Problems"))(t)
-	want := [][]string{{"'Jo''s leads'!3", "refused", "", "correct it", "uncertain"}, {"'Jo''s leads'!4", "refused", "", "correct it", "failed"}}
-	same(t, "rows", want, got[1:])
-}
-
 // What is wrong, and what to do about it, can be read when the workbook is opened: the
 // texts wrap, and the rows are high enough for them.
 func TestLongTextsAreReadable(t *testing.T) {

@@ -44,17 +44,6 @@ func TestWriteSummary(t *testing.T) {
 	golden(t, "summary.golden", b.String())
 }
 
-// P-9 of docs/security.md: a file's name begins no line and moves no cursor.
-func TestP9_FileNamesInSummaries(t *testing.T) {
-	t.Parallel()
-	var b strings.Builder
-	s := result.Summary{Environment: "uat", Results: "a\nStopped: \x1b[2Jforged\u0085.xlsx", Rows: result.Counts{Total: 1, Failed: 1}}
-	noError(t, reports.WriteSummary(&b, s, reports.NextSteps{Rerun: []string{"claimsheet", "rerun"}}))
-	if text := b.String(); strings.Contains(text, "\nStopped") || strings.ContainsAny(text, "\x1b\u0085") || !strings.Contains(text, "forged") {
-		t.Errorf("the summary is %q", text)
-	}
-}
-
 // An object is one line; a program reads from it the text that was written, though no character of it moves a terminal's cursor.
 func TestWriteObject(t *testing.T) {
 	t.Parallel()

@@ -84,20 +84,6 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// The file is named as the user named it, wherever its copy is.
-func TestAs(t *testing.T) {
-	path := sheettest.Save(t, "0123.copy", []byte("a,b\n1,2\n"))
-	r, err := sheet.Open(path, sheet.Options{As: "nightly/leads.csv"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	want := cell.Sheet{File: "nightly/leads.csv", Name: "leads.csv", HeaderRow: 1, Header: []string{"a", "b"}}
-	if diff := cmp.Diff(want, r.Sheet()); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // A sheet is chosen by its name, or is the first visible one. Its header has no trailing columns without a name.
 func TestChooseSheet(t *testing.T) {
 	t.Parallel()

@@ -26,7 +26,7 @@ func TestCells(t *testing.T) {
 		{"bools", `<row r="2"><c r="A2" t="b"><v>1</v></c><c r="B2" t="b"><v>0</v></c></row>`, `2 | A bool "1" "TRUE" | B bool "0" "FALSE"`},
 		{"error", `<row r="2"><c r="A2" t="e"><v>#N/A</v></c></row>`, `2 | A error "#N/A"`},
 		{"ISO date", `<row r="2"><c r="A2" t="d"><v>2026-05-01T00:00:00</v></c></row>`, `2 | A date "46143" "2026-05-01T00:00:00" {yyyy-mm-dd hh:mm:ss}`},
-		{"formula with value", `<row r="2"><c r="A2"><f>1+1</f><v>2</v></c><c r="B2" t="str"><f>"a"</f><v>a</v></c></row>`, `2 | A number "2" | B text "a"`},
+		{"X-6: a formula with a value, which is read as it is", `<row r="2"><c r="A2"><f>1+1</f><v>2</v></c><c r="B2" t="str"><f>"a"</f><v>a</v></c></row>`, `2 | A number "2" | B text "a"`},
 		{"formula without value", `<row r="2"><c r="A2"><f>1+1</f></c><c r="B2"><f>1+1</f><v></v></c><c r="C2" t="str"><f>1</f></c></row>`, `2 | A uncomputed | B uncomputed | C uncomputed`},
 		{"formula giving nothing", `<row r="2"><c r="A2" t="str"><f>""</f><v></v></c><c r="B2"><v>1</v></c></row>`, `2 | B number "1"`},
 		{"quotes and order", "<row spans='1:2' r='2'><c t = 'inlineStr'\n r=\"A2\"><is><t>x</t></is></c></row>", `2 | A text "x"`},

@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
-	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"claimsheet/importer/sheet/sheettest"
@@ -74,24 +71,5 @@ func TestX2_Bombs(t *testing.T) {
 		if got := code(t, err); got != "workbook-too-large" {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-// X-6: a formula is its stored value; nothing is computed, and nothing that a
-// workbook links to is fetched.
-func TestX6_FormulasAreNotEvaluated(t *testing.T) {
-	t.Parallel()
-	var hits atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
-	defer server.Close()
-	xml := `<row r="2"><c r="A2" t="str"><f>WEBSERVICE("` + server.URL + `")</f><v>kept</v></c><c r="B2"><f>1+1</f><v>7</v></c></row>`
-	link := `<?xml version="1.0"?><externalLink><externalBook><sheetNames/></externalBook><a href="` + server.URL + `"/></externalLink>`
-	book := sheettest.Workbook(sheettest.Rows(xml)).With("xl/externalLinks/externalLink1.xml", link)
-	_, got, err := read(book.Zip(), options{})
-	if err != nil || len(got) != 1 || got[0].Cell(0).Shown != "kept" || got[0].Cell(1).Shown != "7" {
-		t.Errorf("%v, %v", got, err)
-	}
-	if hits.Load() != 0 {
-		t.Errorf("%d requests were sent", hits.Load())
 	}
 }
