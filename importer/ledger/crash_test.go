@@ -3,7 +3,6 @@ package ledger_test
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,25 +13,6 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/testform"
 )
-
-// children are what this binary does as the other process of a test.
-var children = map[string]func(path string){
-	"append": appendForever,
-	"lock":   lockForever,
-}
-
-// start runs this binary as another process. Its output is read from out.
-func start(t testing.TB, what, path string) (child *exec.Cmd, out *bufio.Scanner) {
-	t.Helper()
-	child = exec.Command(os.Args[0])
-	child.Env = append(os.Environ(), "LEDGER_CHILD="+what, "LEDGER_PATH="+path)
-	child.Stderr = os.Stderr
-	pipe, err := child.StdoutPipe()
-	do(t, err)
-	do(t, child.Start())
-	t.Cleanup(func() { _ = child.Process.Kill(); _ = child.Wait() })
-	return child, bufio.NewScanner(pipe)
-}
 
 const workers = 8
 
@@ -76,7 +56,12 @@ func TestKilledWhileAppending(t *testing.T) {
 	kills := testform.LongOr(15, 3)
 	left := 0
 	for kill := range kills {
-		child, out := start(t, "append", path)
+		child := exec.Command(os.Args[0])
+		child.Env, child.Stderr = append(os.Environ(), "LEDGER_APPEND="+path), os.Stderr
+		pipe, err := child.StdoutPipe()
+		do(t, err)
+		do(t, child.Start())
+		out := bufio.NewScanner(pipe)
 		for seen := 0; out.Scan(); seen++ {
 			if seen == 10+4*kill {
 				do(t, child.Process.Kill())
@@ -128,15 +113,4 @@ func copyLedger(t testing.TB, from, to string, names ...string) {
 		do(t, err)
 		do(t, os.WriteFile(filepath.Join(to, name), text, 0o600))
 	}
-}
-
-// lockForever holds the lock until it is killed.
-func lockForever(path string) {
-	if _, err := ledger.Lock(path); err != nil {
-		fmt.Println("error", err)
-		os.Exit(1)
-	}
-	fmt.Println("locked")
-	_, _ = io.Copy(io.Discard, os.Stdin)
-	select {}
 }

@@ -15,10 +15,10 @@ import (
 	"claimsheet/importer/testform"
 )
 
-// TestMain lets this binary be the other process of a test.
+// TestMain lets this binary be the process that TestKilledWhileAppending kills.
 func TestMain(m *testing.M) {
-	if child, ok := children[os.Getenv("LEDGER_CHILD")]; ok {
-		child(os.Getenv("LEDGER_PATH"))
+	if path := os.Getenv("LEDGER_APPEND"); path != "" {
+		appendForever(path)
 	}
 	os.Exit(testform.Run(m))
 }

@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,26 +13,15 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-func TestLockEndsWithItsProcess(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state", "ledger.db")
-	child, out := start(t, "lock", path)
-	if !out.Scan() || out.Text() != "locked" {
-		t.Fatalf("the other process says %q", out.Text())
-	}
-	_, err := ledger.Lock(path)
-	if problem.ClassOf(err) != problem.Locked {
-		t.Fatalf("got %v, want a problem of the class Locked", err)
-	}
-	var p problem.Problem
-	if !errors.As(err, &p) || p.Hint == "" || !strings.Contains(err.Error(), fmt.Sprintf("process %d, since 20", child.Process.Pid)) {
-		t.Errorf("got %v, want a problem that names process %d", err, child.Process.Pid)
-	}
-	do(t, child.Process.Kill())
-	_ = child.Wait()
+// TestLock: one has the lock, and another is told which process. It ends with its process, as cli's tests show, which kill runs.
+func TestLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
 	release, err := ledger.Lock(path)
 	do(t, err)
-	if _, err := ledger.Lock(path); problem.ClassOf(err) != problem.Locked {
-		t.Errorf("twice in one process: got %v, want a problem of the class Locked", err)
+	_, err = ledger.Lock(path)
+	p, ok := errors.AsType[problem.Problem](err)
+	if problem.ClassOf(err) != problem.Locked || !ok || p.Hint == "" || !strings.Contains(err.Error(), fmt.Sprintf("process %d, since 20", os.Getpid())) {
+		t.Errorf("got %v, want a problem of the class Locked that names process %d", err, os.Getpid())
 	}
 	release()
 	release()                                                                             // more than once is harmless
