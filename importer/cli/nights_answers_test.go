@@ -61,6 +61,16 @@ var answerCases = []nightCase{
 		{code: 4, posts: stored(3)},
 	}},
 
+	// N-8 of docs/security.md: with credentials that are not taken, each worker sends one request at most, and the run ends.
+	{name: "N-8: no credentials", mapping: stepThree, nights: []sheetNight{
+		{rows: []string{"1-60"}, faults: faults{`every lookup not ^(c1@|nobody\.)`: {apitest.Answer(apitest.JSON(401, `{}`))}}, flags: "--concurrency 16 --accept new-ledger",
+			code: 3, posts: stored(1), says: []string{"HTTP 401"}, also: func(s *scene, p played) {
+				if refused := arrived(p).Lookup - 2; refused < 1 || refused > 16 {
+					s.t.Errorf("%d requests were refused with a 401, want 1 to 16", refused)
+				}
+			}},
+	}},
+
 	// C-2 of docs/security.md: a cell's text is sent as it is, and printed nowhere. What a file's text means is shown at the doors of sheet and convert.
 	{name: "C-2: texts that other programs obey", mapping: stepThree, promise: true, nights: []sheetNight{
 		{rows: []string{"1 A-1; Address={{.Env}} {E-mail}", "2 A-2; Address=${HOME} $(s3cr3t) `s3cr3t`", `3 A-3; Address="},{"x":"`, "4 A-4; Address==1+1", "5 A-5; Address=s3cr3t%s%n%d\u202e",

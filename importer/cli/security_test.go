@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
@@ -12,7 +11,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/xuri/excelize/v2"
@@ -192,28 +190,6 @@ func TestP3_Canaries(t *testing.T) {
 				t.Error("the workbook lacks the service's words")
 			}
 		})
-	}
-}
-
-// N-8: with credentials that are not taken, each worker sends one request at most, and the run ends.
-func TestN8_OneRefusalEach(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, stepThree, leads(60))
-	var refusals atomic.Int64
-	s.service.Play(func(c apitest.Call) apitest.Fault {
-		if c.Kind == "templates" || c.Client == "c1@example.com" || strings.Contains(c.Path, "nobody.") {
-			return apitest.Fault{}
-		}
-		refusals.Add(1)
-		return apitest.Answer(apitest.JSON(401, `{}`))
-	})
-	const workers = 16
-	p := s.mustRun(3, "--concurrency", fmt.Sprint(workers), "--accept", "new-ledger")
-	if n := refusals.Load(); n < 1 || n > workers {
-		t.Errorf("%d requests were refused with a 401, want 1 to %d", n, workers)
-	}
-	if !strings.Contains(p.err, "HTTP 401") {
-		t.Errorf("the reason is not told:\n%s", p.err)
 	}
 }
 

@@ -13,71 +13,45 @@ import (
 	"claimsheet/importer/testform"
 )
 
-// fill appends steps until the ledger refuses, and returns those of which each
-// event was acknowledged. The ledger must have stopped then, for good.
-func fill(t *testing.T, l *ledger.Ledger, first int) (intents, done []ledger.StepID) {
-	t.Helper()
-	body := []byte(strings.Repeat("x", 700))
-	for i := first; i < first+2000; i++ {
-		id := jane("m", fmt.Sprint("claim/c/", i))
-		err := l.Append(ledger.Event{StepID: id, To: ledger.Sent, At: noon, Kind: "claim", Data: body})
-		if err == nil {
-			intents = append(intents, id)
-			err = l.Append(ledger.Event{StepID: id, To: ledger.Done, Via: ledger.ViaAnswer, At: noon, ID: id.Step, Answer: body})
-		}
-		if err == nil {
-			done = append(done, id)
-			continue
-		}
-		next := jane("m", fmt.Sprint("claim/c/", i+1))
-		for what, err := range map[string]error{
-			"the Append that could not be written": err,
-			"the next Append":                      l.Append(ledger.Event{StepID: next, To: ledger.Sent, At: noon, Kind: "claim"}),
-			"Flush":                                l.Flush(),
-		} {
-			if !errors.Is(err, ledger.ErrStopped) {
-				t.Fatalf("%s: got %v, want ErrStopped", what, err)
-			}
-		}
-		return intents, done
-	}
-	t.Fatal("the disk never became full")
-	return nil, nil
-}
-
-// kept opens the ledger again and holds it to what it had acknowledged.
-func kept(t *testing.T, path string, intents, done []ledger.StepID) {
-	t.Helper()
-	l := open(t, path)
-	steps, err := l.Steps(t.Context(), jane("", "").ClientKey, "m")
-	do(t, err)
-	for _, id := range intents {
-		if steps[id.Step].To == "" {
-			t.Errorf("the intent of %s was acknowledged and is lost", id.Step)
-		}
-	}
-	for _, id := range done {
-		if s := steps[id.Step]; s.To != ledger.Done || s.ID != id.Step || len(s.Answer) != 700 {
-			t.Errorf("%s was acknowledged as done and is %q with id %q", id.Step, s.To, s.ID)
-		}
-	}
-	// With room again, the ledger goes on.
-	do(t, l.Append(ledger.Event{StepID: jane("m", "link"), To: ledger.Sent, At: noon, Kind: "link"}))
-	do(t, l.Close())
-}
-
-// TestFullAfterSoManyPages lets SQLite run out of room at each of the first pages.
+// TestFullAfterSoManyPages lets SQLite run out of room at each of the first pages. The ledger stops then, for good; opened again
+// it has all that it had acknowledged, and with room it goes on.
 func TestFullAfterSoManyPages(t *testing.T) {
 	t.Parallel()
+	body := []byte(strings.Repeat("x", 700))
 	for n := range testform.LongOr(40, 10) {
 		path := filepath.Join(t.TempDir(), "ledger.db")
 		l := open(t, path)
 		do(t, l.LimitPages(n+1))
-		intents, done := fill(t, l, 0)
-		if err := l.Close(); !errors.Is(err, ledger.ErrStopped) {
-			t.Errorf("Close: got %v, want ErrStopped", err)
+		acknowledged := map[string]ledger.State{}
+		var err error
+		for i := 0; err == nil; i++ {
+			for _, e := range finished(jane("m", fmt.Sprint("claim/c/", i)), fmt.Sprint(i), "") {
+				if e.To == ledger.Sent {
+					e.Data = body
+				} else {
+					e.Answer = body
+				}
+				if err = l.Append(e); err != nil {
+					break
+				}
+				acknowledged[e.StepID.Step] = e.To
+			}
 		}
-		kept(t, path, intents, done)
+		next := life(jane("m", "link"), ledger.Sent)
+		for what, err := range map[string]error{"the Append that could not be written": err, "the next Append": l.Append(next...), "Flush": l.Flush(), "Close": l.Close()} {
+			if !errors.Is(err, ledger.ErrStopped) {
+				t.Fatalf("%s: got %v, want ErrStopped", what, err)
+			}
+		}
+		l = open(t, path)
+		steps := must(l.Steps(t.Context(), jane("", "").ClientKey, "m"))(t)
+		for step, state := range acknowledged {
+			if s := steps[step]; s.To == "" || state == ledger.Done && (s.To != ledger.Done || step != "claim/c/"+s.ID || len(s.Answer) != len(body)) {
+				t.Errorf("%s was acknowledged as %s and is %q with id %q", step, state, s.To, s.ID)
+			}
+		}
+		do(t, l.Append(next...))
+		do(t, l.Close())
 	}
 }
 
