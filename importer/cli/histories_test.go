@@ -35,9 +35,6 @@ func TestHistories(t *testing.T) {
 		onlyLong(t)
 	}
 	most := uint64(cmp.Or(*histories, 200))
-	if underRace {
-		most = min(most, 20)
-	}
 	seeds, first := slices.Clone(failedBefore), uint64(1) // the same each time: what fails then is of the change at hand; -histories goes through new ones
 	switch {
 	case *historySeed != 0:

@@ -517,11 +517,11 @@ func onlyLong(t *testing.T) {
 type suite struct{ *testing.M }
 
 // Run runs the tests. Most of them wait for a disk or a service: more than there are processors run side by side,
-// unless -parallel is given or the race detector keeps the processors busy.
+// unless -parallel is given.
 func (s suite) Run() int {
 	flag.Parse()
 	parallel := flag.Lookup("test.parallel")
-	if parallel.Value.String() == parallel.DefValue && !underRace {
+	if parallel.Value.String() == parallel.DefValue {
 		err := parallel.Value.Set(strconv.Itoa(4 * runtime.GOMAXPROCS(0)))
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -1,6 +1,0 @@
-//go:build race
-
-package cli_test
-
-// underRace reports whether the tests run under the race detector.
-const underRace = true
