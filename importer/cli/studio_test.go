@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -221,37 +220,4 @@ func (s *scene) onlyGETs() {
 			s.t.Errorf("%s %s was sent to the service", call.Method, call.Path)
 		}
 	}
-}
-
-// No job sends anything to a service, whatever the mapping and the environments file say.
-func TestStudioSendsNothing(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	const text = "name: x\napi: v2\nclient: {key: E-mail, existing: create, fields: {email: E-mail}}\n"
-	s := newScene(t, text, leads(2))
-	entry := "{base_url: " + s.url + ", case_id: " + caseID + "}"
-	for name, c := range map[string]struct {
-		mapping, environments string
-		exit                  int // of the run into the sandbox
-	}{
-		"the default is real":          {text, "default: real\nenvironments:\n  real: " + entry + "\n", 0},
-		"the sandbox has a url":        {text, "environments:\n  sandbox: " + entry + "\n", 2},
-		"the mapping names one":        {"environment: real\n" + text, "environments:\n  real: " + entry + "\n", 2},
-		"the default is the sandbox's": {text, "default: sandbox\nenvironments:\n  real: " + entry + "\n", 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			mapping, environments := filepath.Join(dir, "mapping.yaml"), filepath.Join(dir, "environments.yaml")
-			write(t, mapping, text)
-			write(t, environments, c.environments)
-			p := openStudio(t, "-m", mapping, s.path("leads.xlsx"))
-			p.change(c.mapping)
-			for _, kind := range []string{"dry-run", "sandbox"} {
-				if st := p.job(kind, 2); st.Job.ExitCode != c.exit {
-					t.Errorf("the job %s ends with %d: %v", kind, st.Job.ExitCode, st.Job.Problems)
-				}
-			}
-		})
-	}
-	s.onlyGETs()
 }
