@@ -38,45 +38,41 @@ func database(t testing.TB, path string, statements ...string) {
 }
 
 func TestOpenRefuses(t *testing.T) {
+	files := func(texts ...string) func(*testing.T, string) { // of the ledger, and of its log
+		return func(t *testing.T, path string) {
+			for i, text := range texts {
+				do(t, os.WriteFile(path+[]string{"", "-wal"}[i], []byte(text), 0o600))
+			}
+		}
+	}
+	closed := func(change func(t *testing.T, path string)) func(*testing.T, string) {
+		return func(t *testing.T, path string) {
+			do(t, os.Rename(closedLedger(t), path))
+			change(t, path)
+		}
+	}
 	tests := []struct {
 		name    string
 		make    func(t *testing.T, path string)
 		damaged bool
 		says    string
 	}{
-		{"garbage", func(t *testing.T, path string) {
-			do(t, os.WriteFile(path, []byte(strings.Repeat("garbage ", 1000)), 0o600))
-		}, true, "not a ledger"},
-		{"a few bytes", func(t *testing.T, path string) { do(t, os.WriteFile(path, []byte("SQLite format 3\x00"), 0o600)) }, true, "not a ledger"},
-		{"an empty file", func(t *testing.T, path string) { do(t, os.WriteFile(path, nil, 0o600)) }, true, "0 bytes"},
-		{"an empty file beside a log", func(t *testing.T, path string) {
-			do(t, os.WriteFile(path, nil, 0o600))
-			do(t, os.WriteFile(path+"-wal", []byte("log"), 0o600))
-		}, true, "0 bytes"},
-		{"a log without its ledger", func(t *testing.T, path string) {
-			do(t, os.WriteFile(path+"-wal", []byte("log"), 0o600))
-		}, true, "missing"},
-		{"a closed backup beside the log of a killed run", func(t *testing.T, path string) {
-			do(t, os.Rename(closedLedger(t), path))
-			do(t, os.WriteFile(path+"-wal", []byte("log"), 0o600))
-		}, true, "move ledger.db-wal and ledger.db-shm to another folder"},
+		{"garbage", files(strings.Repeat("garbage ", 1000)), true, "not a ledger"},
+		{"a few bytes", files("SQLite format 3\x00"), true, "not a ledger"},
+		{"an empty file", files(""), true, "0 bytes"},
+		{"an empty file beside a log", files("", "log"), true, "0 bytes"},
+		{"a log without its ledger", func(t *testing.T, path string) { do(t, os.WriteFile(path+"-wal", []byte("log"), 0o600)) }, true, "missing"},
+		{"a closed backup beside the log of a killed run", closed(func(t *testing.T, path string) { do(t, os.WriteFile(path+"-wal", []byte("log"), 0o600)) }),
+			true, "move ledger.db-wal and ledger.db-shm to another folder"},
 		{"another program's database", func(t *testing.T, path string) { database(t, path, "CREATE TABLE t (x)") }, true, "not a ledger of Claimsheet"},
-		{"another version", func(t *testing.T, path string) {
-			do(t, os.Rename(closedLedger(t), path))
-			database(t, path, "PRAGMA user_version = 99")
-		}, false, "made by another version of Claimsheet"},
+		{"another version", closed(func(t *testing.T, path string) { database(t, path, "PRAGMA user_version = 99") }), false, "made by another version of Claimsheet"},
 		{"a folder", func(t *testing.T, path string) { do(t, os.Mkdir(path, 0o700)) }, false, "a folder"},
 		{"a symbolic link", func(t *testing.T, path string) {
 			if err := os.Symlink(closedLedger(t), path); err != nil {
 				t.Skip(err)
 			}
 		}, false, "symbolic link"},
-		{"the second half missing", func(t *testing.T, path string) {
-			do(t, os.Rename(closedLedger(t), path))
-			info, err := os.Stat(path)
-			do(t, err)
-			do(t, os.Truncate(path, info.Size()/2))
-		}, true, "ledger"},
+		{"the second half missing", closed(func(t *testing.T, path string) { do(t, os.Truncate(path, must(os.Stat(path))(t).Size()/2)) }), true, "ledger"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -97,8 +97,9 @@ func (s store) CallersAtOnce(t *testing.T) {
 	defer r.Close()
 	const callers, calls = 16, 20
 	var refused atomic.Int32
+	var ended atomic.Bool
 	var writers, readers sync.WaitGroup
-	before, ended := l.Commits(), make(chan struct{})
+	before := l.Commits()
 	for c := range callers {
 		writers.Go(func() {
 			for i := range calls {
@@ -119,11 +120,7 @@ func (s store) CallersAtOnce(t *testing.T) {
 	for _, from := range []*ledger.Ledger{l, r} {
 		readers.Go(func() {
 			for last, open := 0, true; open; {
-				select {
-				case <-ended:
-					open = false
-				default:
-				}
+				open = !ended.Load()
 				steps, err := from.Steps(t.Context(), jane("", "").ClientKey, "m")
 				if err != nil || len(steps)%2 != 0 || len(steps) < last || !open && len(steps) != 2*callers*calls*3/4 {
 					t.Errorf("%d steps after %d, %v", len(steps), last, err)
@@ -134,7 +131,7 @@ func (s store) CallersAtOnce(t *testing.T) {
 		})
 	}
 	writers.Wait()
-	close(ended)
+	ended.Store(true)
 	readers.Wait()
 	same(t, "refused", refused.Load(), int32(callers*calls/4))
 	if commits := l.Commits() - before; commits >= callers*calls*3/4 {
