@@ -248,16 +248,16 @@ func TestRights(t *testing.T) {
 		do(t, err)
 		return a
 	}
-	if _, err := postgres.Open(t.Context(), of("importer")); err == nil || !strings.Contains(err.Error(), "this user lacks rights: permission denied for database") {
+	if _, err := postgres.Open(t.Context(), of("importer")); err == nil || !strings.Contains(err.Error(), "this user lacks rights: ERROR: permission denied for database") {
 		t.Errorf("got %v", err)
 	}
 	server.ExecIn(t, "leads", "CREATE SCHEMA claimsheet AUTHORIZATION importer")
 	l := open(t, of("importer"))
 	do(t, l.Append(intent(1)))
-	if _, err := postgres.OpenReadOnly(t.Context(), of("auditor")); err == nil || !strings.Contains(err.Error(), "this user lacks rights: permission denied for schema") {
+	if _, err := postgres.OpenReadOnly(t.Context(), of("auditor")); err == nil || !strings.Contains(err.Error(), "this user lacks rights: ERROR: permission denied for schema") {
 		t.Errorf("an auditor without rights: got %v", err)
 	}
-	if found := postgres.Examine(t.Context(), of("auditor")); !said(found, "this user lacks rights: permission denied for schema") {
+	if found := postgres.Examine(t.Context(), of("auditor")); !said(found, "this user lacks rights: ERROR: permission denied for schema") {
 		t.Errorf("the doctor says %+v", found)
 	}
 	server.ExecIn(t, "leads", "GRANT USAGE ON SCHEMA claimsheet TO auditor; GRANT SELECT ON ALL TABLES IN SCHEMA claimsheet TO auditor")
@@ -271,7 +271,7 @@ func TestRights(t *testing.T) {
 	limiter := postgres.NewLimiter(of("auditor"), "s")
 	defer limiter.Close()
 	err = limiter.Change(t.Context(), func(state []byte, _ time.Time) []byte { return state })
-	if err == nil || !strings.Contains(err.Error(), "this user lacks rights: permission denied for table pace") || strings.Contains(err.Error(), "auditor") {
+	if err == nil || !strings.Contains(err.Error(), "this user lacks rights: ERROR: permission denied for table pace") || strings.Contains(err.Error(), "auditor") {
 		t.Errorf("an auditor who takes departures: got %v", err)
 	}
 }
