@@ -312,7 +312,7 @@ func BenchmarkStudio(b *testing.B) {
 		resident := watchMemory(cmd.Process.Pid)
 		link, _ := bufio.NewReader(out).ReadString('\n')
 		times := map[string]time.Duration{}
-		visitStudio(b, strings.TrimSpace(link), nil, nil).until("a judgement of all rows", func(st studioState) bool {
+		visitStudio(b, strings.TrimSpace(link), nil, nil).until(func(st studioState) bool {
 			if times["state"] == 0 {
 				times["state"] = time.Since(began)
 			}

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"claimsheet/apiclient/apitest"
 )
 
@@ -56,27 +54,25 @@ func disagreements(s *apitest.Server, said map[string]saidStep) (list []string) 
 func TestDisagreements(t *testing.T) {
 	t.Parallel()
 	s := apitest.New()
-	create := func() string {
-		r := httptest.NewRequest("POST", "/funnel/v2/contacts", strings.NewReader(`{"email":"a@b.test"}`))
-		s.ServeHTTP(httptest.NewRecorder(), r)
-		return s.Created()["client a@b.test"][0].ID
+	create := func() {
+		s.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("POST", "/funnel/v2/contacts", strings.NewReader(`{"email":"a@b.test"}`)))
 	}
-	type words = map[string]saidStep
-	check := func(want string, said words) {
+	create()
+	const who, link = "client a@b.test", "link a@b.test"
+	done := saidStep{state: "done", id: s.Created()[who][0].ID}
+	check := func(want string, said map[string]saidStep) {
 		t.Helper()
-		if diff := cmp.Diff(want, strings.Join(disagreements(s, said), ", ")); diff != "" {
-			t.Errorf("%+v (-want +got):\n%s", said, diff)
+		if got := strings.Join(disagreements(s, said), ", "); got != want {
+			t.Errorf("%+v: got %q, want %q", said, got, want)
 		}
 	}
-	const who = "client a@b.test"
-	id := create()
-	check("", words{who: {state: "done", id: id}})
-	check("", words{who: {state: "uncertain"}})
+	for want, word := range map[string]saidStep{"created, but not said: " + who: {state: "done"}, "another id or url: " + who: {state: "done", id: "x"},
+		"created, but called refused: " + who: {state: "refused"}, "": {state: "uncertain"}} {
+		check(want, map[string]saidStep{who: word})
+	}
+	check("", map[string]saidStep{who: done})
 	check("created, but not said: "+who, nil)
-	check("created, but not said: "+who, words{who: {state: "done"}})
-	check("another id or url: "+who, words{who: {state: "done", id: "x"}})
-	check("created, but called refused: "+who, words{who: {state: "refused"}})
-	check("never created: link a@b.test", words{who: {state: "done", id: id}, "link a@b.test": {state: "done", url: "x"}})
+	check("never created: "+link, map[string]saidStep{who: done, link: {state: "done", url: "x"}})
 	create()
-	check("created twice: "+who, words{who: {state: "done", id: id}})
+	check("created twice: "+who, map[string]saidStep{who: done})
 }

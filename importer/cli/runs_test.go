@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -105,26 +104,6 @@ func readText(t testing.TB, path string) string {
 	data, err := os.ReadFile(path)
 	must(t, err)
 	return string(data)
-}
-
-var (
-	runID    = regexp.MustCompile(`[ {,]"?run"?[=:]"?[0-9a-f]{8}-[0-9a-f-]{27}"?[ ,}\n]`)
-	textLine = regexp.MustCompile(`^time=\S+ level=(INFO|WARN|ERROR) msg=(\S+|".*") run=`)
-)
-
-// checkLines checks that a log is one record a line, each with the run's id, and that it ends with the exit code.
-func checkLines(t *testing.T, format, log string, code int) {
-	t.Helper()
-	lines := slices.Collect(strings.Lines(log))
-	for _, line := range lines {
-		if !runID.MatchString(line) || format == "json" && !json.Valid([]byte(line)) || format == "text" && !textLine.MatchString(line) {
-			t.Errorf("this is no line of %s, or has no run id: %s", format, line)
-		}
-	}
-	want := map[string]string{"text": fmt.Sprintf("exitCode=%d ", code), "json": fmt.Sprintf(`"exitCode":%d,`, code)}[format]
-	if last := append([]string{""}, lines...)[len(lines)]; !strings.Contains(last, "run ended") || !strings.Contains(last, want) {
-		t.Errorf("the log does not end with %s: %s", want, last)
-	}
 }
 
 // TestTraceOfARun: every request of a run is a line that leads to the row and to the service's own log. TestP3_Canaries

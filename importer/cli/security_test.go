@@ -75,14 +75,14 @@ func (s *scene) searchAll(printed string) {
 			return
 		}
 		personal, links := allowed(path)
-		if c := find(text, secretCanaries); c != "" {
-			i := bytes.Index(text, []byte(c))
-			s.t.Errorf("the secret %q is in %s: %q", c, path, text[max(0, i-300):min(len(text), i+200)])
+		found := []string{find(text, secretCanaries)}
+		if !links {
+			found = append(found, find(text, linkCanaries))
 		}
-		if c := find(text, linkCanaries); c != "" && !links {
-			s.t.Errorf("the link %q is in %s", c, path)
+		if !personal {
+			found = append(found, find(text, personalCanaries))
 		}
-		if c := find(text, personalCanaries); c != "" && !personal {
+		if c := strings.Join(found, " "); strings.TrimSpace(c) != "" {
 			s.t.Errorf("%q is in %s", c, path)
 		}
 	})
@@ -174,12 +174,9 @@ func TestP3_Canaries(t *testing.T) {
 			var printed strings.Builder
 			temp := s.path("temp")
 			must(t, os.Mkdir(temp, 0o700))
-			for n, args := range [][]string{s.args("--dry-run", "--trace", s.path("trace-1")), s.args("--trace", s.path("trace-2"), "--log-format", format, "--log-file", s.path("log")),
+			for _, args := range [][]string{s.args("--dry-run", "--trace", s.path("trace-1")), s.args("--trace", s.path("trace-2"), "--log-format", format, "--log-file", s.path("log")),
 				s.args("--json", "--log-format", format), {"doctor", "-m", s.path("mapping.yaml"), "--trace", s.path("trace-3")}} {
-				code, out := child(programName, args, "TMPDIR="+temp, "TMP="+temp, "CANARY=canary-oauth").end(t)
-				if n == 1 {
-					checkLines(t, format, readText(t, s.path("log")), code)
-				}
+				_, out := child(programName, args, "TMPDIR="+temp, "TMP="+temp, "CANARY=canary-oauth").end(t)
 				printed.WriteString(out)
 			}
 			s.searchAll(printed.String())
