@@ -157,7 +157,7 @@ func TestTracking(t *testing.T) {
 
 	b := inBackground(t, s.pace, "listen", "-m", s.path("mapping.yaml"), "--addr", "127.0.0.1:0")
 	hook := b.line(&b.out, "")
-	for _, e := range [][3]string{{"1", ann, "10"}, {"1", ann, "10"}, {"0", ann, "09"}, {"2", "unknown", "10"}} { // twice, out of order, of nobody
+	for _, e := range [][3]string{{"1", ann, "10"}, {"1", ann, "10"}, {"0", ann, "09"}, {"2", "unknown", "10"}} { // twice, out of order, of an unknown client
 		body := fmt.Sprintf(`{"id":%q,"type":"completed","contact":%q,"activity":"Sign your claim","at":"2026-04-01T%s:00:00Z","name":"Ann"}`, e[0], e[1], e[2])
 		r, err := http.NewRequest(http.MethodPost, hook, strings.NewReader(body))
 		must(t, err)
