@@ -63,7 +63,7 @@ func (s store) TrackedStep(t *testing.T) {
 		"a client's activity with a claim": {ledger.Tracked{ClaimID: "k2", Activity: "Sign"}, "jane@example.com claim/loan/2"},
 		"a claim":                          {ledger.Tracked{ClaimID: "k1"}, "jane@example.com claim/loan/1"},
 		"a client":                         {ledger.Tracked{ClientID: "c2"}, "joe@example.com client"},
-		"nobody":                           {ledger.Tracked{ClientID: "c3", ClaimID: "k3", ActivityID: "a3"}, ""},
+		"unknown ids":                      {ledger.Tracked{ClientID: "c3", ClaimID: "k3", ActivityID: "a3"}, ""},
 		"a claim's id as a client's":       {ledger.Tracked{ClientID: "k1"}, ""},
 	} {
 		test.event.Key = name
@@ -79,7 +79,7 @@ func (s store) TrackedStep(t *testing.T) {
 			got[e.Key] = owner.Client + " " + e.Of.Step
 		}
 	}
-	same(t, "of whom the events are", got, want)
+	same(t, "the clients and steps of the events", got, want)
 	// Nothing that the service says changes a step.
 	if step := must(l.Steps(t.Context(), joe.ClientKey, "m"))(t)[joe.Step]; step.To != ledger.Done || step.Attempts != 1 {
 		t.Errorf("the step has become %+v", step)

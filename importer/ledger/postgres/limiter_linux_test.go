@@ -17,7 +17,7 @@ import (
 	"claimsheet/importer/testform"
 )
 
-// theService is a service that records when requests arrive from several processes. What it has recorded is read when none is under way.
+// theService is a service that records when requests arrive from several processes. What it has recorded is read while no request is under way.
 type theService struct {
 	mu sync.Mutex
 	at []time.Time
