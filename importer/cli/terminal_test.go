@@ -105,25 +105,20 @@ func TestTerminal(t *testing.T) {
 func TestFirstRunAsks(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
-	const question = "It creates up to 6 clients at http://"
 	s := newScene(t, stepThree, leads(6))
-	for answer, code := range map[string]int{"no\n": 3, "\x03": 130} {
-		printed, got := typing(t, [][2]string{{"Type yes: ", answer}}, s.args()...)
-		if got != code || !strings.Contains(printed, question) {
-			t.Errorf("%q: exit code %d, want %d\n%s", answer, got, code, printed)
+	try := func(s *scene, answer string, want int, asks bool, flags ...string) {
+		t.Helper()
+		printed, code := typing(t, [][2]string{{"Type yes: ", answer}}, s.args(flags...)...)
+		if asked := strings.Contains(printed, "It creates up to 6 clients at http://"); code != want || asked != asks || asked != strings.Contains(printed, "Type yes") {
+			t.Errorf("%q: exit code %d, want %d; it asks: %v\n%s", answer, code, want, asked, printed)
 		}
-		s.onlyGETs()
 	}
-	if printed, code := typing(t, [][2]string{{"Type yes: ", "yes\n"}}, s.args()...); code != 0 || !strings.Contains(printed, question) {
-		t.Errorf("yes: exit code %d\n%s", code, printed)
-	}
-	if printed, code := typing(t, nil, s.args()...); code != 0 || strings.Contains(printed, "Type yes") {
-		t.Errorf("again: exit code %d\n%s", code, printed)
-	}
-	other := newScene(t, stepThree, leads(6))
-	if printed, code := typing(t, nil, other.args("--yes")...); code != 0 || strings.Contains(printed, "Type yes") {
-		t.Errorf("--yes: exit code %d\n%s", code, printed)
-	}
+	try(s, "no\n", 3, true)
+	try(s, "\x03", 130, true)
+	s.onlyGETs()
+	try(s, "yes\n", 0, true)
+	try(s, "", 0, false)
+	try(newScene(t, stepThree, leads(6)), "", 0, false, "--yes")
 	s.checkPromise()
 }
 
