@@ -605,23 +605,20 @@ func (c nightCase) variants() (all []variant) {
 // answer that says nothing to a request that created nothing. While the program runs, look-ups find nobody.
 func (v variant) doubt(s *scene, step string) {
 	s.t.Helper()
-	switch v.way {
-	case "answered 500":
-		s.inDoubt(step, apitest.CreateThen(apitest.JSON(500, `{}`)))
-		s.mustRun(4, v.flags()...)
-	case "late":
+	if v.way == "killed" {
+		s.killWhenMade(step, v.flags()...)
+	} else {
+		fault, known := map[string]apitest.Fault{"answered 500": created500, "late": apitest.CreateLate(0), "not created": failed500}[v.way]
+		if !known {
+			s.t.Fatalf("no way of doubt is %q", v.way)
+		}
 		entry := s.entry
-		s.environment(entry + "\nlimits: {timeout: 1s}")
-		s.inDoubt(step, apitest.CreateLate(0))
+		if v.way == "late" {
+			s.environment(entry + "\nlimits: {timeout: 1s}")
+		}
+		s.inDoubt(step, fault)
 		s.mustRun(4, v.flags()...)
 		s.environment(entry)
-	case "not created":
-		s.inDoubt(step, apitest.Answer(apitest.JSON(500, `{}`)))
-		s.mustRun(4, v.flags()...)
-	case "killed":
-		s.killWhenMade(step, v.flags()...)
-	default:
-		s.t.Fatalf("no way of doubt is %q", v.way)
 	}
 	s.settleDown()
 	s.service.Play(nil)
