@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"claimsheet/importer/ledger"
@@ -19,28 +18,25 @@ const workers = 8
 // appendForever sends steps from several goroutines until it is killed, and
 // prints every event when the ledger has taken it.
 func appendForever(path string) {
-	l, err := ledger.Open(path)
-	if err != nil {
-		fmt.Println("error", err)
-		os.Exit(1)
-	}
-	var print sync.Mutex
-	said := func(to ledger.State, key string, err error) {
-		print.Lock()
-		defer print.Unlock()
+	failed := func(err error) {
 		if err != nil {
 			fmt.Println("error", err)
 			os.Exit(1)
 		}
-		fmt.Println(to, key)
 	}
+	l, err := ledger.Open(path)
+	failed(err)
 	for w := range workers {
 		go func() {
 			for i := 0; ; i++ {
 				key := fmt.Sprintf("claim/c/%d-%d-%d", os.Getpid(), w, i)
-				id := jane("m", key)
-				said(ledger.Sent, key, l.Append(ledger.Event{StepID: id, To: ledger.Sent, At: noon, Kind: "claim", Data: []byte(key)}))
-				said(ledger.Done, key, l.Append(ledger.Event{StepID: id, To: ledger.Done, Via: ledger.ViaAnswer, At: noon, ID: key}))
+				for _, e := range finished(jane("m", key), key, "") {
+					if e.To == ledger.Sent {
+						e.Data = []byte(key)
+					}
+					failed(l.Append(e))
+					fmt.Println(e.To, key)
+				}
 			}
 		}()
 	}
