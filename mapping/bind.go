@@ -33,9 +33,7 @@ type Binding struct {
 
 	empty      map[string]bool  // the texts of cells that count as empty
 	when       *expr.Expression // which rows are taken; nil takes every row
-	client     boundPerson
-	contacts   []boundPerson
-	claims     []boundClaim
+	parts      []*boundPart     // the client, the contacts and the claims entries
 	activities []boundActivity
 	resume     struct {
 		isSet  bool
@@ -47,12 +45,29 @@ type Binding struct {
 
 // boundPart is the client, an entry of contacts or claims, or an activity on one of these.
 type boundPart struct {
-	id         string           // of the entry
+	kind       StepKind         // of what creates it; "" for an activity
+	id         string           // of the entry; ClientRole for the client
 	when       *expr.Expression // which rows have it; nil for all
 	key        []int            // the columns that identify it
+	keyName    string           // what messages call the key
 	values     []*boundValue    // what the rows say of it, as it is read; of an activity two for its workflow, then the attributes
 	known      *boundValue      // of the values; nil without a known_id
 	activities []*boundPart     // by the mapping's activities; nil for those that are not on it
+
+	// Of the client and of contacts.
+	space            string
+	email, phone     *boundValue // how it is looked up; nil for not
+	mode             string
+	fields           []*boundValue
+	notAdministrator bool
+
+	// Of claims.
+	columns         map[string]yamltree.Scalar // the aliases
+	name            *boundValue
+	isFirst         bool   // created before all activities
+	administrator   int    // among the parts; -1 for the environment's contact
+	administratorID string // of the environment's contact; "" where administrator says who it is
+	claimants       []int  // as administrator
 }
 
 // add adds a value.
@@ -70,33 +85,9 @@ func (p *boundPart) knownID(values []fieldValue) string {
 	return values[p.known.slot].value.Literal
 }
 
-// boundPerson is the client, or an entry of contacts.
-type boundPerson struct {
-	boundPart
-	space         string
-	email, phone  *boundValue // how it is looked up; nil for not
-	mode          string
-	fields        []*boundValue
-	administrator bool
-}
-
-// boundClaim is a claims entry.
-type boundClaim struct {
-	boundPart
-	name  *boundValue
-	first bool // created before all activities
-
-	administrator   int    // the entry of contacts, or noContact
-	administratorID string // of the environment's contact; "" where administrator says who it is
-	claimants       []int  // as administrator
-}
-
-// noContact is the index of the client among the contacts.
-const noContact = -1
-
 // isUsual reports whether the client is the claim's administrator and its only claimant.
-func (c *boundClaim) isUsual() bool {
-	return c.administratorID == "" && c.administrator == noContact && slices.Equal(c.claimants, []int{noContact})
+func (p *boundPart) isUsual() bool {
+	return p.administratorID == "" && p.administrator == 0 && slices.Equal(p.claimants, []int{0})
 }
 
 // boundActivity is an activity of the mapping's list.
@@ -151,7 +142,7 @@ type binder struct {
 	keyColumns  map[int]bool
 	usedAliases map[yamltree.Place]bool    // by the place of the column that they stand for
 	aliases     map[string]yamltree.Scalar // of the claims entry for which something is bound; nil for none
-	entries     []int                      // the claims entries that the activity being bound is on
+	entries     []*boundPart               // the claims entries that the activity being bound is on
 }
 
 // Bind finds every name of m in the sheet and the service and settles every
@@ -173,12 +164,8 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 	}
 	b.columns(m.Sheet.FillDown)
 	b.bindKeys()
-	b.client = b.bindPerson(&m.Client.PersonRule, m.Client.KnownID, m.Name.Text, "client")
-	for i := range m.Contacts {
-		c := &m.Contacts[i]
-		contact := b.bindPerson(&c.PersonRule, yamltree.Scalar{}, m.Name.Text+":"+c.ID.Text, "contacts", strconv.Itoa(i))
-		contact.id, contact.when = c.ID.Text, b.condition(c.When)
-		b.contacts = append(b.contacts, contact)
+	for i, rule := range m.people() {
+		b.bindPerson(i, rule)
 	}
 	for i := range m.Claims {
 		b.bindClaim(i)
@@ -253,9 +240,8 @@ func (b *binder) bindKeys() {
 			b.keyColumns[c] = true
 		}
 	}
-	note(b.mapping.Client.Key)
-	for _, c := range b.mapping.Contacts {
-		note(c.Key)
+	for _, p := range b.mapping.people() {
+		note(p.Key)
 	}
 	for _, c := range b.mapping.Claims {
 		b.aliases = c.Columns
@@ -280,11 +266,18 @@ func (b *binder) target(v *boundValue, path ...string) {
 	}
 }
 
-// bindPerson binds the client, or an entry of contacts.
-func (b *binder) bindPerson(rule *PersonRule, knownID yamltree.Scalar, ownSpace string, path ...string) boundPerson {
+// bindPerson binds the client, whose place among the people is 0, or an entry of contacts.
+func (b *binder) bindPerson(i int, rule *PersonRule) {
+	p := b.part(ClientStep, ClientRole, rule.Key, rule.When)
+	path, ownSpace := []string{"client"}, b.mapping.Name.Text
+	p.keyName = "the client key"
+	if i > 0 {
+		p.kind, p.id, p.keyName = ContactStep, rule.ID.Text, "the key of the contact “"+rule.ID.Text+"”"
+		path, ownSpace = []string{"contacts", strconv.Itoa(i - 1)}, ownSpace+":"+rule.ID.Text
+	}
 	path = slices.Clip(path)
-	p := boundPerson{boundPart: b.part(rule.Key, yamltree.Scalar{}), administrator: rule.Administrator, mode: rule.Lookup.Mode}
-	b.bindKnownID(&p.boundPart, "known_id", knownID, append(path, "known_id")...)
+	p.notAdministrator, p.mode = !rule.Administrator, rule.Lookup.Mode
+	b.bindKnownID(p, "known_id", rule.KnownID, append(path, "known_id")...)
 	lookup := func(name string, rule *ValueRule, typ convert.Type) *boundValue {
 		if rule == nil {
 			return nil
@@ -324,12 +317,13 @@ func (b *binder) bindPerson(rule *PersonRule, knownID yamltree.Scalar, ownSpace 
 	case isKey(p.phone):
 		p.space = PhoneSpace
 	}
-	return p
 }
 
-// part begins what is bound of the client, or of an entry.
-func (b *binder) part(key []yamltree.Scalar, when yamltree.Scalar) boundPart {
-	return boundPart{key: b.columns(key), when: b.condition(when), activities: make([]*boundPart, len(b.mapping.Activities))}
+// part adds the client, or an entry of contacts or claims.
+func (b *binder) part(kind StepKind, id string, key []yamltree.Scalar, when yamltree.Scalar) *boundPart {
+	p := &boundPart{kind: kind, id: id, key: b.columns(key), when: b.condition(when), activities: make([]*boundPart, len(b.mapping.Activities))}
+	b.parts = append(b.parts, p)
+	return p
 }
 
 // checkSent warns of a look-up whose value is none of the fields that are sent.
@@ -352,7 +346,6 @@ func (b *binder) bindKnownID(p *boundPart, label string, column yamltree.Scalar,
 func (b *binder) bindClaim(i int) {
 	c := &b.mapping.Claims[i]
 	if c.isLeftOut {
-		b.claims = append(b.claims, boundClaim{})
 		return
 	}
 	for _, w := range c.Columns { // an unused alias must not hide a missing column
@@ -360,20 +353,19 @@ func (b *binder) bindClaim(i int) {
 	}
 	b.aliases = c.Columns
 	defer func() { b.aliases = nil }()
-	claim := boundClaim{boundPart: b.part(c.Key, c.When), first: c.Create == "first"}
-	claim.id = c.ID.Text
+	claim := b.part(ClaimStep, c.ID.Text, c.Key, c.When)
+	claim.keyName, claim.columns, claim.isFirst = "the claim key", c.Columns, c.Create == "first"
 	claim.name = claim.add(b.value("the claim's name", &ValueRule{At: c.Name.At, Text: c.Name, Required: true}, convert.Text))
 	claim.name.table = c.NameValues
 	b.target(claim.name, "claims", strconv.Itoa(i), "name")
-	b.bindKnownID(&claim.boundPart, "the claim's known_id", c.KnownID, "claims", strconv.Itoa(i), "known_id")
-	claim.administrator = b.mapping.contactIndex(c.Administrator.Text) // of what is not known Parse has said so
+	b.bindKnownID(claim, "the claim's known_id", c.KnownID, "claims", strconv.Itoa(i), "known_id")
+	claim.administrator = b.mapping.person(c.Administrator.Text) // of what is not known Parse has said so
 	if ref := c.AdministratorID; ref.Text != "" && b.service != nil {
 		claim.administratorID = b.service.ContactIDs[ref.Text]
 	}
 	for _, role := range c.Claimants {
-		claim.claimants = append(claim.claimants, b.mapping.contactIndex(role.Text))
+		claim.claimants = append(claim.claimants, b.mapping.person(role.Text))
 	}
-	b.claims = append(b.claims, claim)
 }
 
 // checkAliases warns of aliases that nothing uses.
@@ -428,30 +420,22 @@ func (b *binder) bindActivities() {
 				Hint = "add attributes, or give it the status Open"
 		}
 		types := b.attributes(rule, a.template, known)
-		if contact := b.mapping.contactIndex(rule.On.Text); rule.On.Text == ClientRole {
-			b.client.activities[i] = b.activityOn(i, types)
-		} else if contact >= 0 {
-			b.contacts[contact].activities[i] = b.activityOn(i, types)
-		} else {
-			b.claimPayloads(i, types)
+		var on []*boundPart
+		for _, p := range b.parts {
+			if p.id == rule.On.Text || p.kind == ClaimStep && rule.On.Text == "claim" {
+				on = append(on, p)
+			}
 		}
+		if len(on) > 0 && on[0].kind == ClaimStep {
+			b.entries = on
+		}
+		for _, p := range on {
+			b.aliases = p.columns
+			p.activities[i] = b.activityOn(i, types)
+		}
+		b.entries, b.aliases = nil, nil
 		b.activities = append(b.activities, a)
 	}
-}
-
-// claimPayloads binds what an activity holds on each of the claims entries that it is on.
-func (b *binder) claimPayloads(activity int, types []attributeType) {
-	on := b.mapping.Activities[activity].On.Text
-	for i, c := range b.mapping.Claims {
-		if (on == "claim" || on == c.ID.Text) && !c.isLeftOut {
-			b.entries = append(b.entries, i)
-		}
-	}
-	for _, entry := range b.entries {
-		b.aliases = b.mapping.Claims[entry].Columns
-		b.claims[entry].activities[activity] = b.activityOn(activity, types)
-	}
-	b.entries, b.aliases = nil, nil
 }
 
 // activityOn binds what an activity holds on one of those that it is on. The aliases of a claims

@@ -33,14 +33,12 @@ func (p *checker) warnAt(at yamltree.Place, code, format string, args ...any) *p
 // does not have.
 func (p *checker) check(m *Mapping) {
 	p.checkKeySpace(m.Name)
-	p.checkClient(m)
-	if m.V1() {
+	p.checkPeople(m)
+	switch m.API.Text {
+	case "v1":
 		p.checkV1(m)
-	} else {
-		if m.API.Text == "v2" {
-			p.checkV2(m)
-		}
-		p.checkContacts(m)
+	case "v2":
+		p.checkV2(m)
 	}
 	p.checkClaims(m)
 	p.checkActivities(m)
@@ -69,24 +67,44 @@ func (p *checker) isRepeated(seen map[string]yamltree.Place, id yamltree.Scalar,
 	return true
 }
 
-func (p *checker) checkClient(m *Mapping) {
-	c := &m.Client
-	p.checkPerson(&c.PersonRule)
-	isKnown := len(c.Key) == 1 && c.KnownID.Text != "" && c.Key[0].Text == c.KnownID.Text // then the key is the client's id
-	if !c.Lookup.isGiven() && c.Existing != Create && !isKnown && c.At.IsSet() {
-		p.wrongAt(c.Lookup.At.Or(c.At), "no-lookup", "client.lookup needs email or phone: without one, a client that the service already knows is not found").
-			Hint = "name the column, e.g. lookup: {email: E-mail}; or write existing: create to create every client without asking"
+// checkPeople reports what is wrong with the client and the contacts.
+func (p *checker) checkPeople(m *Mapping) {
+	people, ids := m.people(), map[string]yamltree.Place{}
+	if m.V1() {
+		people = people[:1]
+	}
+	for i, c := range people {
+		id, name, isContact := c.ID.Text, "the client", i > 0
+		hint := "name the column, e.g. lookup: {email: E-mail}; or write existing: create to create every client without asking"
+		if isContact {
+			name, hint = "the contact “"+id+"”", "name the column, e.g. lookup: {email: Partner e-mail}"
+		}
+		p.checkKeySpace(c.KeySpace)
+		l := c.Lookup
+		if asksByBoth(l.Mode) && l.isGiven() && (l.Email == nil || l.Phone == nil) {
+			p.wrongAt(l.At, "no-lookup", "lookup has mode: %s, which asks by e-mail and by phone; both must be given", l.Mode)
+		}
+		if id == "" || !c.At.IsSet() { // reported as missing
+			continue
+		}
+		if isContact && !p.isRepeated(ids, c.ID, "contacts") && (id == ClientRole || strings.ContainsAny(id, "/@")) {
+			p.wrongAt(c.ID.At, "bad-id", "a contact cannot have the id “%s”: client is taken, and / and @ separate the parts of a step's name", id)
+		}
+		isKnown := len(c.Key) == 1 && c.KnownID.Text != "" && c.Key[0].Text == c.KnownID.Text // then the key is the client's id
+		isCreated := !isContact && m.Client.Existing == Create
+		isReported := slices.ContainsFunc(p.problems, func(q problem.Problem) bool { return q.Where == l.At.In(p.file) })
+		if !l.isGiven() && !isCreated && !isKnown && !isReported {
+			p.wrongAt(l.At.Or(c.At), "no-lookup", "%s needs lookup with email or phone: without one, a person whom the service already knows is not found", name).
+				Hint = hint
+		}
+		if !c.Administrator && !m.V1() && m.administers(id) {
+			p.wrongAt(c.AdministratorAt, "no-administrator", "%s administers claims, and a contact made with administrator: false cannot", name).
+				Hint = "leave administrator out, or name another administrator for the claims"
+		}
 	}
 }
 
 func (l *LookupRule) isGiven() bool { return l.Email != nil || l.Phone != nil }
-
-func (p *checker) checkPerson(r *PersonRule) {
-	p.checkKeySpace(r.KeySpace)
-	if l := r.Lookup; asksByBoth(l.Mode) && l.isGiven() && (l.Email == nil || l.Phone == nil) {
-		p.wrongAt(l.At, "no-lookup", "lookup has mode: %s, which asks by e-mail and by phone; both must be given", l.Mode)
-	}
-}
 
 func (p *checker) checkV1(m *Mapping) {
 	refuse := func(at yamltree.Place, what string) {
@@ -116,10 +134,6 @@ func (p *checker) checkV1(m *Mapping) {
 }
 
 func (p *checker) checkV2(m *Mapping) {
-	if c := &m.Client; !c.Administrator && c.AdministratorAt.IsSet() && m.administers(ClientRole) {
-		p.wrongAt(c.AdministratorAt, "no-administrator", "the contact administers its claims, and one made with administrator: false cannot").
-			Hint = "leave administrator out, or the claims; or name another contact as the claims' administrator"
-	}
 	for _, a := range m.Activities {
 		if m.Workflow.Name.Text == "" && a.Workflow.Name.Text == "" && a.Template.Text != "" {
 			p.wrongAt(a.Template.At, "no-workflow", "“%s” has no workflow name, which every activity of version 2 carries", a.Template.Text).
@@ -131,32 +145,6 @@ func (p *checker) checkV2(m *Mapping) {
 // administers reports whether some claim has a contact as its administrator.
 func (m *Mapping) administers(role string) bool {
 	return slices.ContainsFunc(m.Claims, func(c ClaimRule) bool { return c.Administrator.Text == role })
-}
-
-func (p *checker) checkContacts(m *Mapping) {
-	ids := map[string]yamltree.Place{}
-	for i := range m.Contacts {
-		c := &m.Contacts[i]
-		p.checkPerson(&c.PersonRule)
-		id := c.ID.Text
-		if id == "" { // reported as missing
-			continue
-		}
-		if !p.isRepeated(ids, c.ID, "contacts") && (id == ClientRole || strings.ContainsAny(id, "/@")) {
-			p.wrongAt(c.ID.At, "bad-id", "a contact cannot have the id “%s”: client is taken, and / and @ separate the parts of a step's name", id)
-		}
-		if isReported := slices.ContainsFunc(p.problems, func(q problem.Problem) bool { return q.Where == c.Lookup.At.In(p.file) }); !c.Lookup.isGiven() && !isReported {
-			p.wrongAt(c.Lookup.At.Or(c.At), "no-lookup", "the contact “%s” needs lookup with email or phone: without one, a person whom the service already knows is not found", id).
-				Hint = "name the column, e.g. lookup: {email: Partner e-mail}"
-		}
-		if !c.Administrator && m.administers(id) {
-			p.wrongAt(c.AdministratorAt, "no-administrator", "the contact “%s” administers claims, and one made with administrator: false cannot", id).
-				Hint = "leave administrator out, or name another administrator for the claims"
-		}
-	}
-	for i := range m.Claims {
-		p.checkRoles(m, &m.Claims[i])
-	}
 }
 
 // checkRoles reports contacts that a claims entry names and the mapping does not have.
@@ -178,8 +166,8 @@ func (p *checker) checkRoles(m *Mapping, c *ClaimRule) {
 // roles returns the names of the people whom claims and activities may name; it is not
 // complete where an entry of contacts has no id, which may be the one that is meant.
 func (m *Mapping) roles() (names []string, isComplete bool) {
-	names, isComplete = []string{ClientRole}, true
-	for _, c := range m.Contacts {
+	isComplete = true
+	for _, c := range m.people() {
 		if isComplete = isComplete && c.ID.Text != ""; c.ID.Text != "" && !slices.Contains(names, c.ID.Text) {
 			names = append(names, c.ID.Text)
 		}
@@ -208,6 +196,9 @@ func (p *checker) checkClaims(m *Mapping) {
 	first := map[string]*ClaimRule{}
 	for i := range m.Claims {
 		c := &m.Claims[i]
+		if !m.V1() {
+			p.checkRoles(m, c)
+		}
 		id, at, same := c.ID.Text, c.ID.At.Or(c.At), first[c.ID.Text]
 		switch {
 		case same != nil && (len(same.Columns) == 0 || len(c.Columns) == 0):
@@ -272,7 +263,7 @@ func (p *checker) checkActivities(m *Mapping) {
 }
 
 func (p *checker) checkOn(m *Mapping, a *ActivityRule) {
-	on, ids, isContact := a.On.Text, m.claimIDs(), m.contactIndex(a.On.Text) >= 0
+	on, ids, isContact := a.On.Text, m.claimIDs(), m.person(a.On.Text) > 0
 	var ofClaims []string
 	if len(ids) > 0 {
 		ofClaims = append([]string{"claim"}, slices.DeleteFunc(ids, func(id string) bool { return id == "claim" })...)

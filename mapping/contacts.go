@@ -34,26 +34,6 @@ func ContactOf(step string) (who Identity, own string, ok bool) {
 	return Identity{strings.NewReplacer("%25", "%", "%2F", "/").Replace(space), key}, own, true
 }
 
-// contacts collects the further contacts that the rows name.
-func (p *planner) contacts() []*planned {
-	contacts := p.collect(func(row *ConvertedRow) []rowPart { return row.contacts }, func(part *rowPart) planned {
-		if part.who == (Identity{}) {
-			return planned{}
-		}
-		b, key := &p.b.contacts[part.entry], ContactStepKey(part.who)
-		return planned{bound: &b.boundPart, on: key, plan: &Plan{Number: p.plan.Number, Client: part.who, Role: b.id},
-			step: Step{Key: key, Kind: ContactStep, Title: b.id, NotAdministrator: !b.administrator}}
-	})
-	for _, c := range contacts {
-		p.person(c, &p.b.contacts[c.entry()])
-		own := c.step
-		own.Key, own.Kind = string(ClientStep), ClientStep
-		c.plan.Rows, c.plan.Steps, c.step.Contact = own.Rows, []Step{own}, c.plan
-	}
-	p.refuseShared(contacts)
-	return contacts
-}
-
 // refuseShared refuses a contact with the key, or a looked up address, of the client or of
 // another of the client's contacts: the service would have one contact for both.
 func (p *planner) refuseShared(contacts []*planned) {
@@ -73,7 +53,7 @@ func (p *planner) refuseShared(contacts []*planned) {
 
 // contactCell is the place of the cell that identifies a contact in a row, and its column's name.
 func (p *planner) contactCell(part *rowPart, row cell.Row) (at problem.Where, label string) {
-	column := first(p.b.table(row.Table()).contacts[part.entry].key)
+	column := first(p.b.table(row.Table()).parts[part.entry].key)
 	return p.b.At(column, row), p.b.header(column, row)
 }
 
@@ -105,12 +85,12 @@ func (l Lookup) AsksByPhone() bool { return l.Phone != "" && (l.Email == "" || a
 // roles settles who administers a claim and who claims, by the rows that ask for
 // it. The rows agree on each contact; a row that names none agrees with any.
 func (p *planner) roles(c *planned, contacts []*planned) {
-	b := &p.b.claims[c.entry()]
+	b := c.bound
 	if b.isUsual() {
 		return
 	}
 	step := func(role int) string {
-		if role == noContact {
+		if role == 0 {
 			return string(ClientStep)
 		}
 		who := p.contactOf(c, role, contacts)
@@ -128,7 +108,7 @@ func (p *planner) roles(c *planned, contacts []*planned) {
 	}
 	if c.step.AdministratorID = b.administratorID; b.administratorID == "" {
 		if c.step.Administrator = step(b.administrator); c.step.Administrator == "" && !p.names(c, b.administrator) {
-			refuse("no-administrator", "the claim “%s” has no administrator: the contact “%s” is left out", b.id, p.b.contacts[b.administrator].id)
+			refuse("no-administrator", "the claim “%s” has no administrator: the contact “%s” is left out", b.id, p.b.parts[b.administrator].id)
 		}
 	}
 	for _, role := range b.claimants {
@@ -144,7 +124,7 @@ func (p *planner) roles(c *planned, contacts []*planned) {
 
 // names reports whether one of the claim's rows has a contact of an entry, also one whose key was refused.
 func (p *planner) names(c *planned, role int) bool {
-	return slices.ContainsFunc(c.rows, func(row *ConvertedRow) bool { return row.contact(role) != nil })
+	return slices.ContainsFunc(c.rows, func(row *ConvertedRow) bool { return row.part(role) != nil })
 }
 
 // contactOf returns the contact of an entry that a claim's rows name; nil when they name
@@ -153,7 +133,7 @@ func (p *planner) contactOf(c *planned, entry int, contacts []*planned) (found *
 	var cells []problem.Where
 	label := ""
 	for _, row := range c.rows {
-		part := row.contact(entry)
+		part := row.part(entry)
 		if part == nil || part.who == (Identity{}) {
 			continue
 		}
@@ -167,16 +147,16 @@ func (p *planner) contactOf(c *planned, entry int, contacts []*planned) (found *
 		}
 	}
 	if len(cells) > 1 {
-		p.differ([]string{label}, "the rows of one claim must agree on the contact “"+p.b.contacts[entry].id+"”", "make the cells the same, or leave all but one empty", cells)
+		p.differ([]string{label}, "the rows of one claim must agree on the contact “"+p.b.parts[entry].id+"”", "make the cells the same, or leave all but one empty", cells)
 	}
 	return found
 }
 
-// contact returns what the row says of a contacts entry; nil for nothing.
-func (r *ConvertedRow) contact(entry int) *rowPart {
-	for i := range r.contacts {
-		if r.contacts[i].entry == entry {
-			return &r.contacts[i]
+// part returns what the row says of a part of the Binding; nil for nothing.
+func (r *ConvertedRow) part(entry int) *rowPart {
+	for i := range r.parts {
+		if r.parts[i].entry == entry {
+			return &r.parts[i]
 		}
 	}
 	return nil
@@ -187,20 +167,20 @@ func (r *ConvertedRow) contact(entry int) *rowPart {
 // fingerprints, so that what is kept of a claim says nothing about other people.
 func (p *planner) roleSource(c *planned) *Source {
 	src := &Source{Row: c.step.Rows[0]}
-	b, rule := &p.b.claims[c.entry()], p.b.mapping
-	for i, role := range append([]int{b.administrator}, b.claimants...) { // of the environment's contact it is noContact
-		if role == noContact || i > 0 && role == b.administrator {
+	people := p.b.mapping.people()
+	for i, role := range append([]int{c.bound.administrator}, c.bound.claimants...) {
+		if role <= 0 || i > 0 && role == c.bound.administrator { // the client, or the environment's contact
 			continue
 		}
 		text := ""
 		for _, who := range c.contacts {
-			if who.entry() == role {
+			if who.bound == p.b.parts[role] {
 				text = fingerprintOf(who.step.Key)
 			}
 		}
-		for k, column := range p.b.table(src.Row.Table()).contacts[role].key {
+		for k, column := range p.b.table(src.Row.Table()).parts[role].key {
 			src.Columns = append(src.Columns, column)
-			src.Names = append(src.Names, foldHeaders(rule.Contacts[role].Key[k].Text)...)
+			src.Names = append(src.Names, foldHeaders(people[role].Key[k].Text)...)
 			src.Texts = append(src.Texts, text)
 		}
 	}

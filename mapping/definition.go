@@ -121,7 +121,17 @@ func recordedDefinition(recorded string) (d definition) {
 
 func (b *Binding) definition() definition {
 	m := b.mapping
-	d := definition{definedKey: definedPerson("", m.Client.Key, &b.client)}
+	var d definition
+	for i, rule := range m.people() {
+		p := b.parts[i]
+		person := definedKey{Key: scalarTexts(rule.Key), Space: p.space, Verbatim: p.space == PhoneSpace && p.phone.conv.IsVerbatim()}
+		if i == 0 {
+			d.definedKey = person
+			continue
+		}
+		person.ID = p.id
+		d.Contacts = append(d.Contacts, person)
+	}
 	for _, c := range m.Claims {
 		key := scalarTexts(c.Key)
 		for i, name := range key {
@@ -131,21 +141,14 @@ func (b *Binding) definition() definition {
 		}
 		d.Claims = append(d.Claims, definedKey{ID: c.ID.Text, Key: key})
 	}
-	for i, c := range b.contacts {
-		d.Contacts = append(d.Contacts, definedPerson(c.id, m.Contacts[i].Key, &c))
-	}
 	for _, a := range b.activities {
 		on := a.rule.On.Text
-		if m.contactIndex(on) >= 0 {
+		if m.person(on) > 0 {
 			on = onContact
 		}
 		d.Activities = append(d.Activities, definedActivity{ID: a.rule.ID.Text, On: on, Template: a.rule.Template.Text, TemplateID: a.template.ID})
 	}
 	return d
-}
-
-func definedPerson(id string, key []yamltree.Scalar, p *boundPerson) definedKey {
-	return definedKey{id, scalarTexts(key), p.space, p.space == PhoneSpace && p.phone.conv.IsVerbatim()}
 }
 
 // Redefined says in words which keys differ from a recorded definition; nil

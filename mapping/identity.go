@@ -24,17 +24,17 @@ const (
 )
 
 // KeySpace is the Space of every Identity that the binding makes.
-func (b *Binding) KeySpace() string { return b.client.space }
+func (b *Binding) KeySpace() string { return b.parts[0].space }
 
-// identity reads the key cells of a client or of a further contact; what names the key in messages.
-func (r *rowConverter) identity(p *boundPerson, part *rowPart, what string) Identity {
+// identity reads the key cells of a client or of a further contact.
+func (r *rowConverter) identity(p *boundPart, part *rowPart) Identity {
 	it := part.value(p.email)
 	switch p.space {
 	case EmailSpace:
 	case PhoneSpace:
 		it = part.value(p.phone)
 	default:
-		if key, ok := r.key(p.key, what); ok {
+		if key, ok := r.key(p); ok {
 			return Identity{p.space, key}
 		}
 		return Identity{}
@@ -43,7 +43,7 @@ func (r *rowConverter) identity(p *boundPerson, part *rowPart, what string) Iden
 		return addressIdentity(it.of.conv.Type, it)
 	}
 	if column := p.key[0]; r.record.Cell(column).IsEmpty() {
-		r.refuse(column, convert.CellError{Code: "empty-key", Message: "is empty; it is " + what, Hint: "fill the cell, or delete the row"})
+		r.refuse(column, convert.CellError{Code: "empty-key", Message: "is empty; it is " + p.keyName, Hint: "fill the cell, or delete the row"})
 	}
 	return Identity{}
 }
@@ -64,13 +64,14 @@ func addressIdentity(t convert.Type, it *fieldValue) Identity {
 
 // Identity returns the client with a key, written as in the sheet or as a workbook shows it.
 func (b *Binding) Identity(key string) Identity {
-	who := Identity{b.client.space, convert.FoldKey(key)}
+	client := b.parts[0]
+	who := Identity{client.space, convert.FoldKey(key)}
 	var v *boundValue
 	switch who.Space {
 	case EmailSpace:
-		v, who.Key = b.client.email, strings.ToLower(who.Key)
+		v, who.Key = client.email, strings.ToLower(who.Key)
 	case PhoneSpace:
-		v = b.client.phone
+		v = client.phone
 	default:
 		return who
 	}
@@ -85,20 +86,20 @@ var escapeKeyPart = strings.NewReplacer(`\`, `\\`, `|`, `\|`)
 
 // key joins key cells. The parts of a composite key are escaped, so that two
 // different keys never join to the same text.
-func (r *rowConverter) key(columns []int, what string) (string, bool) {
-	parts := make([]string, len(columns))
+func (r *rowConverter) key(p *boundPart) (string, bool) {
+	parts := make([]string, len(p.key))
 	ok := true
-	for i, c := range columns {
+	for i, c := range p.key {
 		part, refusal := convert.Key(r.record.Cell(c))
 		if refusal == nil && part == "" {
-			refusal = &convert.CellError{Code: "empty-key", Message: "is empty; it is part of " + what,
+			refusal = &convert.CellError{Code: "empty-key", Message: "is empty; it is part of " + p.keyName,
 				Hint: "fill the cell, or leave such rows or claims out with when"}
 		}
 		if refusal != nil {
 			r.refuse(c, *refusal)
 			ok = false
 		}
-		if len(columns) > 1 {
+		if len(p.key) > 1 {
 			part = escapeKeyPart.Replace(part)
 		}
 		parts[i] = part
@@ -115,22 +116,21 @@ type Person struct {
 
 // People returns the client of a row and the further contacts that it names, also where cells of the row are wrong.
 func (b *Binding) People(row ConvertedRow) []Person {
-	people := []Person{b.client.person(&row.client)}
-	for i := range row.contacts {
-		people = append(people, b.contacts[row.contacts[i].entry].person(&row.contacts[i]))
+	if row.Skipped != "" {
+		return make([]Person, 1)
+	}
+	var people []Person
+	for i := range row.parts {
+		if part := &row.parts[i]; b.parts[part.entry].kind != ClaimStep {
+			p := b.parts[part.entry]
+			people = append(people, Person{part.who, p.addresses(part.values), p.lookup(part.values).Asked()})
+		}
 	}
 	return people
 }
 
-func (p *boundPerson) person(part *rowPart) Person {
-	if part.values == nil { // of a row that is skipped
-		return Person{}
-	}
-	return Person{part.who, p.addresses(part.values), p.lookup(part.values).Asked()}
-}
-
 // addresses returns the addresses among a person's values, each once.
-func (p *boundPerson) addresses(values []fieldValue) (list []Identity) {
+func (p *boundPart) addresses(values []fieldValue) (list []Identity) {
 	for i, v := range p.values {
 		if who := addressIdentity(v.conv.Type, &values[i]); who != (Identity{}) && !slices.Contains(list, who) {
 			list = append(list, who)
@@ -140,7 +140,7 @@ func (p *boundPerson) addresses(values []fieldValue) (list []Identity) {
 }
 
 // lookup returns how the service is asked for a person with these values.
-func (p *boundPerson) lookup(values []fieldValue) Lookup {
+func (p *boundPart) lookup(values []fieldValue) Lookup {
 	l := Lookup{Mode: p.mode}
 	if p.email != nil {
 		it := &values[p.email.slot]

@@ -26,7 +26,7 @@ type Mapping struct {
 	ClaimType  yamltree.Scalar // "" for none
 	Sheet      SheetRule
 	Client     ClientRule
-	Contacts   []ContactRule
+	Contacts   []PersonRule
 	Claims     []ClaimRule
 	Workflow   WorkflowRule
 	Link       string         // which clients get a magic link; "" is LinkOnce
@@ -42,7 +42,7 @@ func mappingKeys(k *yamltree.Keys, m *Mapping) {
 	yamltree.To(k, "sheet", &m.Sheet, yamltree.Object(sheetKeys), "how the sheet is laid out")
 	yamltree.To(k, "client", &m.Client, clientRule.Placed(func(c *ClientRule) *yamltree.Place { return &c.At }),
 		"which rows make one client, and what it is made of").Required()
-	yamltree.To(k, "contacts", &m.Contacts, yamltree.List(yamltree.Object(contactKeys).Placed(func(c *ContactRule) *yamltree.Place { return &c.At })),
+	yamltree.To(k, "contacts", &m.Contacts, yamltree.List(yamltree.Object(contactKeys).Placed(func(c *PersonRule) *yamltree.Place { return &c.At })),
 		"further people of a client's claims, such as a partner or a broker (v2); their ids are in the results' column contacts")
 	yamltree.To(k, "claims", &m.Claims, yamltree.List(yamltree.Object(claimKeys).Placed(func(c *ClaimRule) *yamltree.Place { return &c.At })),
 		"the claims that each row of a client yields (v2)")
@@ -93,9 +93,18 @@ var version = yamltree.InPlace(yamltree.OneOf("v1", "v2")).Then(func(_ *yamltree
 // V1 reports whether the mapping is for version 1 of the interface.
 func (m *Mapping) V1() bool { return m.API.Text == "v1" }
 
-// contactIndex returns the index of the contacts entry with an id; -1 for none.
-func (m *Mapping) contactIndex(id string) int {
-	return slices.IndexFunc(m.Contacts, func(c ContactRule) bool { return c.ID.Text == id })
+// people returns the client and the contacts. In a Binding they are the first parts.
+func (m *Mapping) people() []*PersonRule {
+	list := []*PersonRule{&m.Client.PersonRule}
+	for i := range m.Contacts {
+		list = append(list, &m.Contacts[i])
+	}
+	return list
+}
+
+// person returns the index among the people of the one with an id; -1 for none.
+func (m *Mapping) person(id string) int {
+	return slices.IndexFunc(m.people(), func(p *PersonRule) bool { return p.ID.Text == id })
 }
 
 // ContactReferences are the places from which the claims take the ids of contacts that the environment has, each once.
@@ -116,14 +125,12 @@ func (m *Mapping) InventPhone() func() string {
 	if m == nil {
 		return nil
 	}
-	phone := m.Client.Lookup.Phone
-	for i := 0; i < len(m.Contacts) && phone == nil; i++ {
-		phone = m.Contacts[i].Lookup.Phone
+	for _, p := range m.people() {
+		if phone := p.Lookup.Phone; phone != nil {
+			return func() string { return convert.InventPhone(phone.format().Text, phone.Region.Text) }
+		}
 	}
-	if phone == nil {
-		return nil
-	}
-	return func() string { return convert.InventPhone(phone.format().Text, phone.Region.Text) }
+	return nil
 }
 
 // FillDown returns the columns whose empty cells take the one above.
@@ -219,12 +226,15 @@ func checkNumbers(r *yamltree.Reader, n *yamltree.Node, s *convert.Numbers) {
 	}
 }
 
-// PersonRule says which rows make one client or further contact, how it is looked up, and
-// what its create payload holds.
+// PersonRule is the client, or an entry of contacts, a further person of a client's claims: which
+// rows make one, how it is looked up, and what its create payload holds.
 type PersonRule struct {
 	At              yamltree.Place
+	ID              yamltree.Scalar // ClientRole for the client
+	When            yamltree.Scalar // an expression; "" takes every row, as for the client
 	Key             []yamltree.Scalar
 	KeySpace        yamltree.Scalar
+	KnownID         yamltree.Scalar // of the client: the column with an id known from elsewhere; "" for none
 	Lookup          LookupRule
 	Administrator   bool           // v2: isAdministrator=true
 	AdministratorAt yamltree.Place // zero when the mapping leaves the key out
@@ -262,8 +272,7 @@ var payloadFields = fields.Then(func(r *yamltree.Reader, n *yamltree.Node, list 
 // ClientRule is the client.
 type ClientRule struct {
 	PersonRule
-	KnownID  yamltree.Scalar // the column with an id known from elsewhere; "" for none
-	Existing string          // what to do with a client that the service already has: Reuse, Skip, Fail or Create
+	Existing string // what to do with a client that the service already has: Reuse, Skip, Fail or Create
 	// ExistingActivities is “skip” when a client who was found, not created, gets no activities that are on the client.
 	ExistingActivities string
 }
@@ -390,19 +399,12 @@ var contactReference = text.Then(func(r *yamltree.Reader, n *yamltree.Node, s *y
 	}
 })
 
-// ContactRule is one entry of contacts: a further person of a client's claims.
-type ContactRule struct {
-	PersonRule
-	ID   yamltree.Scalar
-	When yamltree.Scalar // an expression; "" takes every row
-}
-
-func contactKeys(k *yamltree.Keys, c *ContactRule) {
+func contactKeys(k *yamltree.Keys, c *PersonRule) {
 	c.Administrator = true
 	yamltree.To(k, "id", &c.ID, text, "a short name, which claims use in administrator and claimants").Required()
 	yamltree.To(k, "when", &c.When, expressionText, "an expression that says which rows have such a contact")
 	yamltree.To(k, "key", &c.Key, texts, "the column or columns that identify the contact, also in rows of different clients").Required()
-	personKeys(k, &c.PersonRule)
+	personKeys(k, c)
 }
 
 // WorkflowRule is the pair of fields that v2 activities carry.

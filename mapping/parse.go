@@ -26,7 +26,7 @@ func Parse(file string, data []byte) (*Mapping, problem.List) {
 	m := &Mapping{File: file, Digest: hex.EncodeToString(sum[:])}
 	m.Sheet.HeaderRow = 1
 	m.Sheet.Numbers = convert.Numbers{Decimal: ".", Group: ","}
-	m.Client.Existing = Reuse
+	m.Client.ID.Text, m.Client.Existing = ClientRole, Reuse
 	m.Client.Administrator = true
 	if len(data) > MaxSize {
 		return m, problem.List{problem.At(yamltree.Place{Line: 1, Column: 1}.In(file), "too-large",
@@ -152,7 +152,7 @@ func (m *Mapping) setDefaults() {
 		if a.On.Text == "" {
 			a.On.Text = ClientRole
 		}
-		if m.contactIndex(a.On.Text) >= 0 {
+		if m.person(a.On.Text) > 0 {
 			a.Assigned = true // the order and the resume point are the client's
 		}
 		if a.Status == "" && !a.StatusAt.IsSet() { // else it is an unknown one

@@ -96,7 +96,7 @@ func (m *Mapping) leaveOut(path []string) {
 	case section == "client" && path[1] == "key":
 		c.Key = nil
 	case section == "client":
-		*c = ClientRule{PersonRule: PersonRule{At: c.At, Key: c.Key, Administrator: true, Fields: c.Fields}, Existing: c.Existing}
+		*c = ClientRule{PersonRule: PersonRule{At: c.At, ID: c.ID, Key: c.Key, Administrator: true, Fields: c.Fields}, Existing: c.Existing}
 	case len(path) == 4:
 		a := &m.Activities[entry]
 		a.Attributes = slices.DeleteFunc(slices.Clone(a.Attributes), func(attr FieldRule) bool { return attr.Name.Text == path[3] })

@@ -22,7 +22,7 @@ type planned struct {
 	bound *boundPart
 	step  Step   // that creates it
 	on    string // stands for it in the keys of its activities
-	plan  *Plan  // of the client; of a contact, its own
+	plan  *Plan  // the client's; of a contact, its own
 	rows  []*ConvertedRow
 	parts []*rowPart // what each row says of it
 
@@ -31,37 +31,71 @@ type planned struct {
 	isOrdered     bool // it is among the plan's steps
 }
 
-// entry is the index of the claims or contacts entry.
-func (g *planned) entry() int { return g.parts[0].entry }
-
-// add adds what a row says.
-func (g *planned) add(row *ConvertedRow, part *rowPart) {
-	if n := len(g.rows); n == 0 || g.rows[n-1] != row {
-		g.rows, g.step.Rows = append(g.rows, row), append(g.step.Rows, row.Row)
-	}
-	g.parts = append(g.parts, part)
-}
-
-// collect returns what the rows have of a list, in the order of their first row. begin makes what
-// the step of a part says; a part without a key is left out.
-func (p *planner) collect(list func(*ConvertedRow) []rowPart, begin func(*rowPart) planned) (found []*planned) {
+// collect returns the clients, contacts or claims that the rows have, in the order of their first row, with the
+// steps that create them. It leaves out a contact whose key cannot be read.
+func (p *planner) collect(kind StepKind) (found []*planned) {
 	for i := range p.rows {
 		row := &p.rows[i]
-		parts := list(row)
-		for k := range parts {
-			g := begin(&parts[k])
-			if g.step.Key == "" {
+		for k := range row.parts {
+			part := &row.parts[k]
+			bound := p.b.parts[part.entry]
+			if bound.kind != kind {
 				continue
 			}
-			at := slices.IndexFunc(found, func(o *planned) bool { return o.step.Key == g.step.Key && o.step.Title == g.step.Title })
+			key := p.b.step(part)
+			if key == "" {
+				continue
+			}
+			at := slices.IndexFunc(found, func(o *planned) bool { return o.step.Key == key && o.step.Title == bound.id })
 			if at < 0 {
 				at = len(found)
-				found = append(found, &g)
+				found = append(found, p.begin(bound, key, part))
 			}
-			found[at].add(row, &parts[k])
+			g := found[at]
+			if n := len(g.rows); n == 0 || g.rows[n-1] != row {
+				g.rows, g.step.Rows = append(g.rows, row), append(g.step.Rows, row.Row)
+			}
+			g.parts = append(g.parts, part)
 		}
 	}
+	for _, g := range found {
+		p.settle(g)
+	}
 	return found
+}
+
+// begin returns a client, contact or claim without its rows.
+func (p *planner) begin(bound *boundPart, key string, part *rowPart) *planned {
+	g := &planned{bound: bound, on: key, plan: p.plan, step: Step{Key: key, Kind: bound.kind, Title: bound.id, NotAdministrator: bound.notAdministrator}}
+	switch bound.kind {
+	case ClaimStep:
+		g.on, g.step.Claim = key[len(claimPrefix):], key
+	case ContactStep:
+		g.plan = &Plan{Number: p.plan.Number, Client: part.who, Role: bound.id}
+	}
+	return g
+}
+
+// settle merges what the rows say, for the step that creates a client, contact or claim, and for the look-up of a person.
+func (p *planner) settle(g *planned) {
+	bound, step := g.bound, &g.step
+	values := p.mergeAll(g.parts, bound.values)
+	step.KnownID = bound.knownID(values)
+	if bound.kind == ClaimStep {
+		name := &values[bound.name.slot]
+		step.Name = name.value.Literal
+		if source := name.source(); source.Row != 0 {
+			step.NameSource = &source
+		}
+		return
+	}
+	g.plan.Lookup, g.plan.Addresses = bound.lookup(values), bound.addresses(values)
+	step.Fields = sent(bound.fields, values)
+	if bound.kind == ContactStep {
+		own := *step
+		own.Key, own.Kind = string(ClientStep), ClientStep
+		g.plan.Rows, g.plan.Steps, step.Contact = own.Rows, []Step{own}, g.plan
+	}
 }
 
 // Plan makes the plan of a client from all its rows, in sheet order, and may change them. number
@@ -76,14 +110,10 @@ func (b *Binding) Plan(number int, rows []ConvertedRow) Plan {
 	if plan.Skipped = rows[0].Skipped; plan.Skipped != "" {
 		return plan
 	}
-	p.client = &planned{plan: p.plan, on: ClientRole, bound: &b.client.boundPart,
-		step: Step{Key: string(ClientStep), Kind: ClientStep, Title: ClientRole, NotAdministrator: !b.client.administrator}}
-	for i := range rows {
-		p.client.add(&rows[i], &rows[i].client)
-	}
-	p.person(p.client, &b.client)
-	contacts := p.contacts()
-	claims := p.claims()
+	p.client = p.collect(ClientStep)[0]
+	contacts := p.collect(ContactStep)
+	p.refuseShared(contacts)
+	claims := p.collect(ClaimStep)
 	for _, c := range claims {
 		p.roles(c, contacts)
 	}
@@ -152,32 +182,6 @@ func sent(values []*boundValue, merged []fieldValue) []Value {
 		list[i] = Value{v.label, v.templateID, it.value, it.source()}
 	}
 	return list
-}
-
-// person settles how a client or a further contact is looked up, its addresses
-// and the payload of the step that creates it.
-func (p *planner) person(g *planned, bound *boundPerson) {
-	values := p.mergeAll(g.parts, bound.values)
-	g.plan.Lookup, g.plan.Addresses = bound.lookup(values), bound.addresses(values)
-	g.step.Fields, g.step.KnownID = sent(bound.fields, values), g.bound.knownID(values)
-}
-
-// claims collects the claims that the rows ask for.
-func (p *planner) claims() []*planned {
-	claims := p.collect(func(row *ConvertedRow) []rowPart { return row.claims }, func(part *rowPart) planned {
-		key, b := p.b.claimStep(part), &p.b.claims[part.entry]
-		return planned{bound: &b.boundPart, on: key[len("claim/"):], step: Step{Key: key, Kind: ClaimStep, Claim: key, Title: b.id}}
-	})
-	for _, c := range claims {
-		values := p.mergeAll(c.parts, c.bound.values)
-		name := &values[p.b.claims[c.entry()].name.slot]
-		c.step.Name = name.value.Literal
-		if source := name.source(); source.Row != 0 {
-			c.step.NameSource = &source
-		}
-		c.step.KnownID = c.bound.knownID(values)
-	}
-	return claims
 }
 
 // plannedActivity is the step of an activity and what the order of the steps depends on.
@@ -295,7 +299,7 @@ func (p *planner) orderV2(claims []*planned, acts []plannedActivity) []Step {
 	}
 	create(p.client)
 	for _, c := range claims {
-		if !c.hasActivities || p.b.claims[c.entry()].first {
+		if !c.hasActivities || c.bound.isFirst {
 			create(c)
 		}
 	}

@@ -22,11 +22,9 @@ type ConvertedRow struct {
 	Notes    []CellNote // cells that make the mapping doubtful
 	Readings []Reading  // what the row gives for the Targets, in their order; of a Part only
 
-	client     rowPart
-	contacts   []rowPart // further contacts that the row has
-	claims     []rowPart
-	resume     int    // the order of the activity to resume at; -1 when the cell does not say
-	resumeCell string // the text of the cell that says it
+	parts      []rowPart // what it says of the client, then of the contacts and the claims that it has; nil when it is skipped
+	resume     int       // the order of the activity to resume at; -1 when the cell does not say
+	resumeCell string    // the text of the cell that says it
 }
 
 // Reading is what one row gives for a target. A row has none for what it does not ask for,
@@ -39,9 +37,9 @@ type Reading struct {
 	Wrong  *problem.Problem
 }
 
-// rowPart is what one record says of its client, of one entry of claims or contacts, or of an activity on one of these.
+// rowPart is what one record says of a part of the Binding, or of an activity on one of these.
 type rowPart struct {
-	entry      int          // of the claims or contacts, or of the activities
+	entry      int          // among the parts, or the activities
 	who        Identity     // of a client or contact; zero when the key cells cannot be read
 	key        string       // of a claim
 	values     []fieldValue // those of its boundPart, in their order; of an Open activity without the attributes
@@ -87,23 +85,39 @@ func (b *Binding) convert(record cell.Record, people bool) ConvertedRow {
 
 func (r *rowConverter) convert() {
 	row, b := r.row, r.b
-	if !r.accept() {
+	switch {
+	case blank(r.own):
+		row.Skipped = BlankRow
+	case !r.holds(b.when, b.parts[0].key):
+		row.Skipped = NotWhen
+	}
+	if row.Skipped != "" {
 		return
 	}
-	row.contacts = r.contacts()
 	row.resume = r.resume()
-	row.client.activities = r.activities(&b.client.boundPart)
-	for entry := range b.claims {
-		if c, ok := r.claim(entry); ok {
-			row.claims = append(row.claims, c)
+	row.parts = make([]rowPart, 0, len(b.parts))
+	for entry, p := range b.parts {
+		if !r.holds(p.when, p.key) {
+			continue
+		}
+		part, ok := rowPart{entry: entry, values: r.values(p.values), activities: r.activities(p)}, true
+		if p.kind == ClaimStep {
+			part.key, ok = r.key(p)
+		} else {
+			part.who = r.identity(p, &part)
+		}
+		if ok {
+			row.parts = append(row.parts, part)
 		}
 	}
+	row.Client = row.parts[0].who
 	row.Problems = row.Problems.Unique()                 // a column may be mapped more than once
 	if label, isTotals := TotalsLabel(r.own); isTotals { // sent, it would create a client of that name
 		row.Problems = nil // what the row lacks as a lead's says nothing
 		r.refuse(label, convert.CellError{Code: totalsCode, Message: "labels a row of totals, not a lead",
 			Hint: "delete the row, or let sheet.when leave such rows out"})
-		row.client.activities, row.claims = nil, nil
+		row.parts = row.parts[:1]
+		row.parts[0].activities = nil
 	}
 	slices.SortStableFunc(row.Readings, func(a, b Reading) int { return a.Target - b.Target })
 }
@@ -164,21 +178,6 @@ func (r *rowConverter) makeTexts(n int) []string {
 	return piece
 }
 
-// contacts converts the further contacts of a record.
-func (r *rowConverter) contacts() []rowPart {
-	var list []rowPart
-	for i := range r.b.contacts {
-		c := &r.b.contacts[i]
-		if !r.holds(c.when, c.key) {
-			continue
-		}
-		part := rowPart{entry: i, values: r.values(c.values), activities: r.activities(&c.boundPart)}
-		part.who = r.identity(c, &part, "the key of the contact “"+c.id+"”")
-		list = append(list, part)
-	}
-	return list
-}
-
 // clear returns a record without the cells that count as empty. What counts is
 // what a person reads, of any kind of cell, so that a workbook and its CSV
 // export mean the same.
@@ -198,24 +197,6 @@ func (b *Binding) clear(record cell.Record) cell.Record {
 		record.Cells[i] = cell.Cell{}
 	}
 	return record
-}
-
-// accept reads which client the row belongs to. It reports false for a row that is skipped.
-func (r *rowConverter) accept() bool {
-	b, row := r.b, r.row
-	switch {
-	case blank(r.own):
-		row.Skipped = BlankRow
-	case !r.holds(b.when, b.client.key):
-		row.Skipped = NotWhen
-	}
-	if row.Skipped != "" {
-		return false
-	}
-	row.client.values = r.values(b.client.values)
-	row.Client = r.identity(&b.client, &row.client, "the client key")
-	row.client.who = row.Client
-	return true
 }
 
 // blank reports whether a person sees nothing in a row.
@@ -264,16 +245,27 @@ func (r *rowConverter) resume() int {
 	return order
 }
 
-// claimStep returns the key of the step that creates a claim.
-func (b *Binding) claimStep(c *rowPart) string {
-	return "claim/" + b.claims[c.entry].id + "/" + c.key
+// step returns the key of the step that creates what a row speaks of; "" for a contact whose key cannot be read.
+func (b *Binding) step(part *rowPart) string {
+	switch p := b.parts[part.entry]; {
+	case p.kind == ClaimStep:
+		return claimPrefix + p.id + "/" + part.key
+	case p.kind == ClientStep:
+		return string(ClientStep)
+	case part.who == (Identity{}):
+		return ""
+	}
+	return ContactStepKey(part.who)
 }
 
+const claimPrefix = string(ClaimStep) + "/"
+
 // ClaimSteps returns the keys of the claim steps that a row asks for. It leaves out a claim whose key cannot be read.
-func (b *Binding) ClaimSteps(l ConvertedRow) []string {
-	keys := make([]string, len(l.claims))
-	for i := range l.claims {
-		keys[i] = b.claimStep(&l.claims[i])
+func (b *Binding) ClaimSteps(row ConvertedRow) (keys []string) {
+	for i := range row.parts {
+		if part := &row.parts[i]; b.parts[part.entry].kind == ClaimStep {
+			keys = append(keys, b.step(part))
+		}
 	}
 	return keys
 }
@@ -287,14 +279,12 @@ type KnownID struct {
 }
 
 // KnownIDsOf returns the ids that a row gives.
-func (b *Binding) KnownIDsOf(l ConvertedRow) []KnownID {
-	var ids []KnownID
-	if it := l.client.value(b.client.known); !it.value.IsZero() {
-		ids = append(ids, KnownID{string(ClientStep), ClientStep, it.value.Literal, first(it.of.columns)})
-	}
-	for i := range l.claims {
-		if it := l.claims[i].value(b.claims[l.claims[i].entry].known); !it.value.IsZero() {
-			ids = append(ids, KnownID{b.claimStep(&l.claims[i]), ClaimStep, it.value.Literal, first(it.of.columns)})
+func (b *Binding) KnownIDsOf(row ConvertedRow) (ids []KnownID) {
+	for i := range row.parts {
+		part := &row.parts[i]
+		p := b.parts[part.entry]
+		if it := part.value(p.known); !it.value.IsZero() {
+			ids = append(ids, KnownID{b.step(part), p.kind, it.value.Literal, first(it.of.columns)})
 		}
 	}
 	return ids
@@ -309,7 +299,7 @@ func (r *rowConverter) activities(of *boundPart) []rowPart {
 			continue
 		}
 		resumes := status == Open && r.b.activities[i].rule.Status != Open // it becomes Open, whatever its when says
-		if !resumes && !r.holds(a.when, r.b.client.key) {
+		if !resumes && !r.holds(a.when, r.b.parts[0].key) {
 			continue
 		}
 		values := a.values
@@ -321,15 +311,6 @@ func (r *rowConverter) activities(of *boundPart) []rowPart {
 		}
 	}
 	return acts
-}
-
-func (r *rowConverter) claim(entry int) (part rowPart, ok bool) {
-	c := &r.b.claims[entry]
-	if len(c.key) == 0 || !r.holds(c.when, c.key) { // without a key it is left out of a Part
-		return part, false
-	}
-	key, ok := r.key(c.key, "the claim key")
-	return rowPart{entry: entry, key: key, values: r.values(c.values), activities: r.activities(&c.boundPart)}, ok
 }
 
 // totals are the words for a sum of the rows above, in the languages of the exports.

@@ -326,7 +326,7 @@ func (b *binder) column(w yamltree.Scalar) (int, bool) {
 func (b *binder) bypassed(column string) (alias string, at yamltree.Place) {
 	has := 0
 	for _, entry := range b.entries {
-		for name, target := range b.mapping.Claims[entry].Columns {
+		for name, target := range entry.columns {
 			if convert.FoldHeader(target.Text) == convert.FoldHeader(column) {
 				has++
 				alias, at = name, target.At

@@ -132,7 +132,7 @@ func (l *lister) activities() {
 	for i := range l.a.mapping.Activities {
 		rule := &l.a.mapping.Activities[i]
 		of, on, name := "activities/"+strconv.Itoa(i), "claim", rule.Template.Text
-		isContact := func(c mapping.ContactRule) bool { return c.ID.Text == rule.On.Text }
+		isContact := func(c mapping.PersonRule) bool { return c.ID.Text == rule.On.Text }
 		if rule.On.Text == "client" || slices.ContainsFunc(l.a.mapping.Contacts, isContact) {
 			on = rule.On.Text
 		}
