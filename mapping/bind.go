@@ -485,7 +485,7 @@ func (b *binder) workflowText(label string, w yamltree.Scalar) boundValue {
 	v := boundValue{label: label, required: true, conv: convert.Converter{Type: convert.Text}}
 	b.bindTemplate(&v, w, map[string]string{"sheet": cmp.Or(b.sheet.Origin, b.sheet.Name), "run.date": b.runDate})
 	if len(v.columns) == 0 {
-		v.constant = &cell.Value{Field: cell.StringValue, Literal: v.text.fill(func(int) string { return "" })}
+		v.constant = &cell.Value{Field: cell.StringValue, Literal: v.text.fill(nil)}
 	}
 	return v
 }

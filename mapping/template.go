@@ -3,6 +3,7 @@ package mapping
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"claimsheet/mapping/convert"
@@ -12,12 +13,8 @@ import (
 // templateText is a text with places for cells: "{Lender} {Agreement no}".
 type templateText []textPart
 
-// textPart is a literal, or a name in braces with its column.
-type textPart struct {
-	literal string
-	name    string
-	column  int // set when the text is bound
-}
+// textPart is a literal, or a name in braces.
+type textPart struct{ literal, name string }
 
 // braces matches what a brace begins.
 var braces = regexp.MustCompile(`\{\{|\}\}|\{([^}]*)\}|[{}]`)
@@ -62,19 +59,17 @@ func (t templateText) names() []string {
 
 // fill replaces the names by the texts of their columns. When all of them are empty the
 // result is empty: "Loan {Agreement no}" without a number says nothing.
-func (t templateText) fill(text func(column int) string) string {
-	var b strings.Builder
-	hasPlaces, isFilled := false, false
-	for _, part := range t {
-		s := part.literal
-		if part.name != "" {
-			s = text(part.column)
-			hasPlaces, isFilled = true, isFilled || s != ""
-		}
-		b.WriteString(s)
-	}
-	if hasPlaces && !isFilled {
+func (t templateText) fill(texts []string) string {
+	isFilled := func(text string) bool { return text != "" }
+	if len(texts) > 0 && !slices.ContainsFunc(texts, isFilled) {
 		return ""
+	}
+	var b strings.Builder
+	for _, part := range t {
+		if part.name != "" {
+			part.literal, texts = texts[0], texts[1:]
+		}
+		b.WriteString(part.literal)
 	}
 	lines := strings.Split(b.String(), "\n")
 	for i, line := range lines {

@@ -154,37 +154,29 @@ var asText = convert.Converter{Type: convert.Text}
 // compose fills the places of a text from a row's cells, or joins their texts. A
 // cell that cannot be read as text is refused with its column.
 func (v *boundValue) compose(r cell.Record) (cell.Cell, int, *convert.CellError) {
-	var refusal *convert.CellError
-	at := first(v.columns)
-	read := func(c int) string {
-		if r.Cell(c).IsEmpty() {
-			return ""
+	var room [8]string
+	texts := room[:0]
+	for _, c := range v.columns {
+		value, refusal := asText.Convert(r.Cell(c))
+		if refusal != nil {
+			return cell.Cell{}, c, refusal
 		}
-		value, no := asText.Convert(r.Cell(c))
-		if no != nil && refusal == nil {
-			refusal, at = no, c
+		text, isListed := v.table[value.Literal]
+		if !isListed {
+			text = value.Literal
 		}
-		if to, ok := v.table[value.Literal]; ok {
-			return to
-		}
-		return value.Literal
+		texts = append(texts, text)
 	}
 	s := ""
-	if v.glue != nil {
-		var filled []string
-		for _, c := range v.columns {
-			if part := strings.TrimSpace(read(c)); part != "" {
-				filled = append(filled, part)
-			}
-		}
-		s = strings.Join(filled, *v.glue)
+	if v.glue == nil {
+		s = v.text.fill(texts)
 	} else {
-		s = v.text.fill(read)
+		s = strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), *v.glue)
 	}
 	if s == "" {
-		return cell.Cell{}, at, refusal
+		return cell.Cell{}, first(v.columns), nil
 	}
-	return textCell(s), at, refusal
+	return textCell(s), first(v.columns), nil
 }
 
 // textCell is a cell that holds a text.
@@ -364,14 +356,17 @@ func (b *binder) aliasElsewhere(w yamltree.Scalar) bool {
 func (b *binder) bindTemplate(v *boundValue, w yamltree.Scalar, known map[string]string) {
 	v.text, _ = parseTemplate(w.Text)
 	for i, part := range v.text {
-		if s, isKnown := known[part.name]; isKnown {
-			v.text[i] = textPart{literal: s}
-		} else if part.name != "" {
+		if part.name == "" {
+			continue
+		}
+		s, isKnown := known[part.name]
+		if !isKnown {
 			if c, ok := b.column(yamltree.Scalar{Text: part.name, At: w.At}); ok {
-				v.text[i].column = c
 				v.columns, v.names = append(v.columns, c), append(v.names, convert.FoldHeader(part.name))
+				continue
 			}
 		}
+		v.text[i] = textPart{literal: s}
 	}
 }
 
