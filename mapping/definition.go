@@ -11,69 +11,57 @@ import (
 // definition is what the keys of steps are made from: the client key, the claim keys
 // and the activities. The ledger keeps it for each mapping, as JSON.
 type definition struct {
-	definedKey
-	Claims     []definedKey      `json:"claims,omitempty"`
-	Contacts   []definedKey      `json:"contacts,omitempty"`
-	Activities []definedActivity `json:"activities,omitempty"`
+	definedPart
+	Claims     []definedPart `json:"claims,omitempty"`
+	Contacts   []definedPart `json:"contacts,omitempty"`
+	Activities []definedPart `json:"activities,omitempty"`
 }
 
-// definedKey is how clients, or the claims or contacts of an entry, are told apart. Several entries of claims may have one id.
-type definedKey struct {
+// definedPart is how clients, or the claims or contacts of an entry, are told apart, or an
+// activity whose id is part of steps' keys. Several entries of claims may have one id.
+type definedPart struct {
 	ID       string   `json:"id,omitempty"`
-	Key      []string `json:"key"`
+	Key      []string `json:"key,omitempty"`
 	Space    string   `json:"space,omitempty"`    // of people; claims have the id of their entry in its place
 	Verbatim bool     `json:"verbatim,omitempty"` // phone numbers are compared as texts
-}
 
-// definedActivity is an activity whose id is part of steps' keys.
-type definedActivity struct {
-	ID string `json:"id"`
-	On string `json:"on"`
+	On string `json:"on,omitempty"` // of an activity; "" for the others
 	// Template and TemplateID are the template's name and its id in the environment: the
 	// service's operator may rename a template, or delete it and create it again.
-	Template   string `json:"template"`
-	TemplateID string `json:"templateId"`
-	Gone       bool   `json:"gone,omitempty"` // no longer in the mapping
+	Template   string `json:"template,omitempty"`
+	TemplateID string `json:"templateId,omitempty"`
+	Gone       bool   `json:"gone,omitempty"` // an activity that is no longer in the mapping
 }
 
-// onContact is definedActivity.On of an activity on any entry of contacts.
+// onContact is definedPart.On of an activity on any entry of contacts.
 const onContact = "contact"
 
-// makesSameSteps reports whether the keys of two entries give people or claims the same names.
-func (k definedKey) makesSameSteps(other definedKey) bool {
-	return slices.Equal(k.Key, other.Key) && k.Space == other.Space && k.Verbatim == other.Verbatim && (k.Space != "" || k.ID == other.ID)
+// makesSameSteps reports whether two parts give people, claims or activities the same names.
+func (p definedPart) makesSameSteps(other definedPart) bool {
+	if p.On != "" {
+		return p.ID == other.ID && p.overlaps(other) && p.isForSame(other)
+	}
+	return slices.Equal(p.Key, other.Key) && p.Space == other.Space && p.Verbatim == other.Verbatim && (p.Space != "" || p.ID == other.ID)
 }
 
-// isForSame reports whether two entries are for the same people or claims.
-func (k definedKey) isForSame(other definedKey) bool {
-	return k.ID == other.ID || slices.Equal(k.Key, other.Key)
+// isForSame reports whether two entries are for the same people or claims, or two activities have the same template, and
+// the same scope or id: an activity that moves to another scope is sent again.
+func (p definedPart) isForSame(other definedPart) bool {
+	if p.On != "" {
+		return (p.ID == other.ID || p.overlaps(other)) && (p.Template == other.Template || p.TemplateID != "" && p.TemplateID == other.TemplateID)
+	}
+	return p.ID == other.ID || slices.Equal(p.Key, other.Key)
 }
 
 // overlaps reports whether two activities can be on the same client, claim or contact.
-func (a definedActivity) overlaps(b definedActivity) bool {
+func (p definedPart) overlaps(other definedPart) bool {
 	ofClaims := func(on string) bool { return on != ClientRole && on != onContact }
-	return a.On == b.On || ofClaims(a.On) && ofClaims(b.On) && (a.On == "claim" || b.On == "claim")
-}
-
-// isForSame reports whether two activities have the same template, and the same scope or id: one that
-// moves to another scope is sent again.
-func (a definedActivity) isForSame(b definedActivity) bool {
-	return (a.ID == b.ID || a.overlaps(b)) && (a.Template == b.Template || a.TemplateID != "" && a.TemplateID == b.TemplateID)
-}
-
-func (a definedActivity) makesSameSteps(b definedActivity) bool {
-	return a.ID == b.ID && a.overlaps(b) && a.isForSame(b)
-}
-
-// defined is a part of a definition: an entry of claims or contacts, or an activity.
-type defined[T any] interface {
-	makesSameSteps(T) bool
-	isForSame(T) bool
+	return p.On == other.On || ofClaims(p.On) && ofClaims(other.On) && (p.On == "claim" || other.On == "claim")
 }
 
 // replacements returns the indexes of the parts that are new for what a part that is gone was
 // for: they would do again, under new names, what is done.
-func replacements[T defined[T]](then, now []T) (pairs [][2]int) {
+func replacements(then, now []definedPart) (pairs [][2]int) {
 	for n, is := range now {
 		for t, was := range then {
 			if is.isForSame(was) && !slices.ContainsFunc(then, is.makesSameSteps) && !slices.ContainsFunc(now, was.makesSameSteps) {
@@ -85,7 +73,7 @@ func replacements[T defined[T]](then, now []T) (pairs [][2]int) {
 }
 
 // gone returns the parts that are no longer in a definition and are not replaced.
-func gone[T defined[T]](then, now []T) (list []T) {
+func gone(then, now []definedPart) (list []definedPart) {
 	replaced := replacements(then, now)
 	for t, was := range then {
 		if !slices.ContainsFunc(now, was.makesSameSteps) && !slices.ContainsFunc(replaced, func(pair [2]int) bool { return pair[0] == t }) {
@@ -124,9 +112,9 @@ func (b *Binding) definition() definition {
 	var d definition
 	for i, rule := range m.people() {
 		p := b.parts[i]
-		person := definedKey{Key: scalarTexts(rule.Key), Space: p.space, Verbatim: p.space == PhoneSpace && p.phone.conv.IsVerbatim()}
+		person := definedPart{Key: scalarTexts(rule.Key), Space: p.space, Verbatim: p.space == PhoneSpace && p.phone.conv.IsVerbatim()}
 		if i == 0 {
-			d.definedKey = person
+			d.definedPart = person
 			continue
 		}
 		person.ID = p.id
@@ -139,14 +127,14 @@ func (b *Binding) definition() definition {
 				key[i] = alias.Text
 			}
 		}
-		d.Claims = append(d.Claims, definedKey{ID: c.ID.Text, Key: key})
+		d.Claims = append(d.Claims, definedPart{ID: c.ID.Text, Key: key})
 	}
 	for _, a := range b.activities {
 		on := a.rule.On.Text
 		if m.person(on) > 0 {
 			on = onContact
 		}
-		d.Activities = append(d.Activities, definedActivity{ID: a.rule.ID.Text, On: on, Template: a.rule.Template.Text, TemplateID: a.template.ID})
+		d.Activities = append(d.Activities, definedPart{ID: a.rule.ID.Text, On: on, Template: a.rule.Template.Text, TemplateID: a.template.ID})
 	}
 	return d
 }
@@ -183,24 +171,24 @@ func (b *Binding) SameAs(recorded, name string) (space string, same bool) {
 	if then.Space == name && now.Space == b.mapping.Name.Text {
 		then.Space = now.Space
 	}
-	activities := slices.DeleteFunc(then.Activities, func(a definedActivity) bool { return a.Gone })
-	return space, then.makesSameSteps(now.definedKey) && within(then.Claims, now.Claims) && within(activities, now.Activities)
+	activities := slices.DeleteFunc(then.Activities, func(a definedPart) bool { return a.Gone })
+	return space, then.makesSameSteps(now.definedPart) && within(then.Claims, now.Claims) && within(activities, now.Activities)
 }
 
 // within reports whether one of two lists has all parts of the other. An empty list is within another empty one only.
-func within[T defined[T]](a, b []T) bool {
-	hasAll := func(in, of []T) bool {
-		return !slices.ContainsFunc(of, func(part T) bool { return !slices.ContainsFunc(in, part.makesSameSteps) })
+func within(a, b []definedPart) bool {
+	hasAll := func(in, of []definedPart) bool {
+		return !slices.ContainsFunc(of, func(part definedPart) bool { return !slices.ContainsFunc(in, part.makesSameSteps) })
 	}
 	return (len(a) == 0) == (len(b) == 0) && (hasAll(a, b) || hasAll(b, a))
 }
 
 // steps is how the keys of an activity's steps begin.
-func (a definedActivity) steps() string {
-	if a.On == ClientRole || a.On == onContact {
-		return "activity/" + a.ID + "@" + a.On
+func (p definedPart) steps() string {
+	if p.On == ClientRole || p.On == onContact {
+		return "activity/" + p.ID + "@" + p.On
 	}
-	return "activity/" + a.ID + "@"
+	return "activity/" + p.ID + "@"
 }
 
 // ActivityChange is an activity that is not as it was in a recorded definition.
@@ -228,7 +216,7 @@ func (b *Binding) Grown(recorded string) []ActivityChange {
 	then := recordedDefinition(recorded)
 	var list []ActivityChange
 	for i, is := range b.definition().Activities {
-		if !slices.ContainsFunc(then.Activities, func(was definedActivity) bool { return was.ID == is.ID && was.On == is.On && !was.Gone }) {
+		if !slices.ContainsFunc(then.Activities, func(was definedPart) bool { return was.ID == is.ID && was.On == is.On && !was.Gone }) {
 			list = append(list, ActivityChange{"", is.ID, is.steps(), b.activities[i].rule.Template.At})
 		}
 	}
