@@ -178,7 +178,7 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 	if b.problems = b.problems.Unique(); len(b.problems) > 0 {
 		return nil, b.problems
 	}
-	b.Binding.warnings = b.checker.warnings
+	b.Binding.warnings = b.checker.warnings.Unique()
 	return b.Binding, nil
 }
 
@@ -419,7 +419,6 @@ func (b *binder) bindActivities() {
 			b.wrongAt(rule.Template.At, "no-attributes", "“%s” is back-filled (%s) without attributes, and its template has some", rule.Template.Text, rule.Status).
 				Hint = "add attributes, or give it the status Open"
 		}
-		types := b.attributes(rule, a.template, known)
 		var on []*boundPart
 		for _, p := range b.parts {
 			if p.id == rule.On.Text || p.kind == ClaimStep && rule.On.Text == "claim" {
@@ -431,7 +430,7 @@ func (b *binder) bindActivities() {
 		}
 		for _, p := range on {
 			b.aliases = p.columns
-			p.activities[i] = b.activityOn(i, types)
+			p.activities[i] = b.activityOn(i, a.template, known)
 		}
 		b.entries, b.aliases = nil, nil
 		b.activities = append(b.activities, a)
@@ -439,8 +438,8 @@ func (b *binder) bindActivities() {
 }
 
 // activityOn binds what an activity holds on one of those that it is on. The aliases of a claims
-// entry can make the same attribute another column.
-func (b *binder) activityOn(activity int, types []attributeType) *boundPart {
+// entry can make the same attribute another column. known reports whether the template is.
+func (b *binder) activityOn(activity int, template Template, known bool) *boundPart {
 	rule := &b.mapping.Activities[activity]
 	p := &boundPart{when: b.condition(rule.When)}
 	var name, identifier boundValue
@@ -452,15 +451,29 @@ func (b *binder) activityOn(activity int, types []attributeType) *boundPart {
 	}
 	p.add(name)
 	p.add(identifier)
+	unfilled := slices.Clone(template.Attributes)
 	for i := range rule.Attributes {
-		attr, t := &rule.Attributes[i], types[i]
-		v := p.add(b.value(attr.Name.Text, &attr.Value, t.typ))
+		attr, found := &rule.Attributes[i], AttributeTemplate{}
+		typ, isUntyped := attr.Value.likelyType(), false
+		if known {
+			found, typ, isUntyped = b.attribute(template, attr, typ)
+		}
+		unfilled = slices.DeleteFunc(unfilled, func(a AttributeTemplate) bool { return a.ID == found.ID })
+		v := p.add(b.value(attr.Name.Text, &attr.Value, typ))
 		b.target(v, "activities", strconv.Itoa(activity), "attributes", attr.Name.Text)
 		b.noteParts(v, &attr.Value)
-		if v.isUntyped = t.isUntyped; v.isUntyped {
+		if v.isUntyped = isUntyped; isUntyped {
 			v.rule = &attr.Value
 		}
-		v.templateID = t.template.ID
+		v.templateID = found.ID
+	}
+	if len(unfilled) > 0 && len(unfilled) < len(template.Attributes) && rule.Status != Open {
+		names := make([]string, len(unfilled))
+		for i, a := range unfilled {
+			names[i] = "“" + a.Name + "”"
+		}
+		b.warnAt(rule.Template.At, "unfilled-attributes", "no key fills the %s of the template “%s”", named("attribute", names), rule.Template.Text).
+			Hint = "add keys for what the sheet knows; clients fill in the rest"
 	}
 	return p
 }

@@ -355,7 +355,7 @@ type ClaimRule struct {
 }
 
 func claimKeys(k *yamltree.Keys, c *ClaimRule) {
-	c.ID.Text, c.Claimants = "claim", []yamltree.Scalar{{Text: ClientRole}}
+	c.ID.Text, c.Administrator.Text, c.Claimants = "claim", ClientRole, []yamltree.Scalar{{Text: ClientRole}}
 	yamltree.To(k, "id", &c.ID, text, "a short name for the entry; default claim")
 	yamltree.To(k, "key", &c.Key, texts, "the column or columns that identify a claim of a client").Required()
 	yamltree.To(k, "known_id", &c.KnownID, text,
@@ -383,6 +383,7 @@ func nameKeys(k *yamltree.Keys, c *ClaimRule) {
 }
 
 func administratorKeys(k *yamltree.Keys, c *ClaimRule) {
+	c.Administrator.Text = ""
 	yamltree.To(k, "id", &c.AdministratorID, contactReference, "where the contact's id stands, a UUID: env:NAME or file:PATH").Required()
 }
 

@@ -132,11 +132,6 @@ func (m *Mapping) setDefaults() {
 	for i := range m.Sheet.Empty {
 		m.Sheet.Empty[i].Text = convert.Trim(m.Sheet.Empty[i].Text)
 	}
-	for i := range m.Claims {
-		if c := &m.Claims[i]; c.Administrator.Text == "" && !c.AdministratorID.At.IsSet() {
-			c.Administrator.Text = ClientRole
-		}
-	}
 	if r := m.ResumeAt; r != nil {
 		r.Template.Text = convert.Composed(r.Template.Text)
 	}

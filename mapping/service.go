@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"slices"
 	"strings"
 
 	"claimsheet/mapping/convert"
@@ -90,62 +91,31 @@ func (b *binder) template(name yamltree.Scalar) (Template, bool) {
 		func(t *Template) (string, string) { return t.ID, t.Name }, name, name.Text)
 }
 
-// attribute finds an attribute template by its name.
-func (b *binder) attribute(t Template, name yamltree.Scalar) (AttributeTemplate, bool) {
-	return findNamed(b, unknownAttributeCode, "the template “"+t.Name+"”", "attribute", t.Attributes,
-		func(a *AttributeTemplate) (string, string) { return a.ID, a.Name }, name, convert.Composed(t.Name)+"/"+name.Text)
-}
-
-// attributeType is an attribute of an activity with its type settled: the template's if it
-// has one, else the mapping's, else Text.
-type attributeType struct {
-	template  AttributeTemplate
-	typ       convert.Type // where it is not known, that which its options are for
-	isUntyped bool         // neither the service nor the mapping gives the type
-}
-
-// attributes finds the attributes of an activity and settles their types; a contradiction is
-// a problem. It warns of the template's attributes that no key fills.
-func (b *binder) attributes(rule *ActivityRule, template Template, known bool) []attributeType {
-	list := make([]attributeType, len(rule.Attributes))
-	filled := map[string]bool{}
-	for i := range rule.Attributes {
-		attr, wanted := &rule.Attributes[i], rule.Attributes[i].Value.Type
-		list[i].typ = attr.Value.likelyType()
-		if !known {
-			continue
+// attribute finds the template of an attribute and settles its type: the template's if it has one, else
+// the mapping's, else Text; likely is the one that the attribute's options are for. A contradiction is a problem.
+// isUntyped reports that neither the service nor the mapping gives the type.
+func (b *binder) attribute(t Template, attr *FieldRule, likely convert.Type) (found AttributeTemplate, typ convert.Type, isUntyped bool) {
+	wanted := attr.Value.Type
+	found, ok := findNamed(b, unknownAttributeCode, "the template “"+t.Name+"”", "attribute", t.Attributes,
+		func(a *AttributeTemplate) (string, string) { return a.ID, a.Name }, attr.Name, convert.Composed(t.Name)+"/"+attr.Name.Text)
+	switch {
+	case !ok:
+		return AttributeTemplate{}, likely, false
+	case found.Type != "":
+		if wanted.Text != "" && wanted.Text != string(found.Type) {
+			b.wrongAt(wanted.At, "wrong-type", "the service says that “%s” of “%s” is a %s, not a %s", found.Name, t.Name, found.Type, wanted.Text).
+				Hint = "leave type out, or write type: " + string(found.Type)
 		}
-		a, ok := b.attribute(template, attr.Name)
-		if !ok {
-			continue
-		}
-		filled[a.ID] = true
-		list[i].template = a
-		switch {
-		case a.Type != "" && wanted.Text != "" && wanted.Text != string(a.Type):
-			b.wrongAt(wanted.At, "wrong-type", "the service says that “%s” of “%s” is a %s, not a %s", a.Name, template.Name, a.Type, wanted.Text).
-				Hint = "leave type out, or write type: " + string(a.Type)
-			list[i].typ = a.Type
-		case a.Type != "":
-			list[i].typ = a.Type
-		case wanted.Text == "":
-			u := untypedAttribute{template.Name, attr}
-			b.untyped, list[i].isUntyped = append(b.untyped, u), true
-			if t := attr.Value.likelyType(); t != convert.Text {
-				b.wrongAt(attr.Value.optionsAt(), "untyped", "%s, and it has an option of another type than Text", u.says()).
-					Hint = u.cure(t, orText)
-			}
-		}
+		return found, found.Type, false
+	case wanted.Text != "":
+		return found, likely, false
 	}
-	var unfilled []string
-	for _, a := range template.Attributes {
-		if !filled[a.ID] {
-			unfilled = append(unfilled, "“"+a.Name+"”")
-		}
+	u := untypedAttribute{t.Name, attr}
+	if !slices.Contains(b.untyped, u) { // it may be on several claims entries
+		b.untyped = append(b.untyped, u)
 	}
-	if len(filled) > 0 && len(unfilled) > 0 && rule.Status != Open {
-		b.warnAt(rule.Template.At, "unfilled-attributes", "no key fills the %s of the template “%s”", named("attribute", unfilled), rule.Template.Text).
-			Hint = "add keys for what the sheet knows; clients fill in the rest"
+	if likely != convert.Text {
+		b.wrongAt(attr.Value.optionsAt(), "untyped", "%s, and it has an option of another type than Text", u.says()).Hint = u.cure(likely, orText)
 	}
-	return list
+	return found, likely, true
 }
