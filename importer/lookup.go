@@ -99,7 +99,7 @@ func waysOf(l mapping.Lookup) (ways []apiclient.By) {
 // a look-up finds.
 func fieldsOf(plan mapping.Plan) map[string]string {
 	texts := map[string]string{}
-	for _, step := range plan.Steps {
+	for _, step := range plan.Steps[:min(1, len(plan.Steps))] { // its contacts have steps of their own
 		for _, f := range step.Fields {
 			if !f.Value.IsZero() {
 				texts[f.Name] = f.Value.Literal

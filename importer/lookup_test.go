@@ -174,3 +174,15 @@ func TestPrefetch(t *testing.T) {
 		t.Errorf("asked for %q", s.asked)
 	}
 }
+
+// A client who is found is compared with its own fields, not with those of its contacts.
+func TestFieldsOfThePlansClient(t *testing.T) {
+	t.Parallel()
+	surname := func(kind mapping.StepKind, name string) mapping.Step {
+		return mapping.Step{Kind: kind, Fields: []mapping.Value{{Name: "lastName", Value: textOf(name)}}}
+	}
+	plan := mapping.Plan{Steps: []mapping.Step{surname(mapping.ClientStep, "Doe"), surname(mapping.ContactStep, "Roe")}}
+	if got := fieldsOf(plan)["lastName"]; got != "Doe" {
+		t.Errorf("the client's surname is %s", got)
+	}
+}
