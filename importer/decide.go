@@ -528,9 +528,7 @@ func takenNames(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Bind
 		}
 		p := problem.At(nameAt(b, step), "claim-name", "the claim has the same name as %s, and the names of one client's claims must differ", other).
 			Hinted("correct the cell; or add a column of the claim's key to its name, for example {Agreement no}")
-		if step.NameSource != nil {
-			p.Seen = strings.Join(step.NameSource.Texts, " ")
-		}
+		p.Seen = strings.Join(step.Fields[0].Source.Texts, " ")
 		found = append(found, p)
 	}
 	return found
@@ -539,7 +537,7 @@ func takenNames(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Bind
 // nameAt returns the place of the first cell of a claim's name; of a name without
 // cells, that of the claim's first row.
 func nameAt(b *mapping.Binding, step *mapping.Step) problem.Where {
-	if src := step.NameSource; src != nil && len(src.Columns) > 0 {
+	if src := step.Fields[0].Source; len(src.Columns) > 0 {
 		return b.At(src.Columns[0], src.Row)
 	}
 	return b.AtRow(step.Rows[0])

@@ -64,8 +64,8 @@ func clientStep(email string) mapping.Step {
 }
 
 func claimStep(key, name string) mapping.Step {
-	source := cellAt(2, "No", name)
-	return mapping.Step{Key: key, Kind: mapping.ClaimStep, Claim: key, Name: name, NameSource: &source}
+	return mapping.Step{Key: key, Kind: mapping.ClaimStep, Claim: key, Name: name,
+		Fields: []mapping.Value{{Name: mapping.ClaimName, Value: textOf(name), Source: cellAt(2, "No", name)}}}
 }
 
 func activityStep(key, claim string, status string) mapping.Step {

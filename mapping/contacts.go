@@ -119,7 +119,7 @@ func (p *planner) roles(c *planned, contacts []*planned) {
 	if len(c.step.Claimants) == 0 && !slices.ContainsFunc(b.claimants, func(role int) bool { return p.names(c, role) }) {
 		refuse("no-claimants", "the claim “%s” has no claimants: every contact that the mapping names is left out", b.id)
 	}
-	c.step.RoleSource = p.roleSource(c)
+	c.step.Fields = append(c.step.Fields, p.roleFields(c)...)
 }
 
 // names reports whether one of the claim's rows has a contact of an entry, also one whose key was refused.
@@ -162,11 +162,11 @@ func (r *ConvertedRow) part(entry int) *rowPart {
 	return nil
 }
 
-// roleSource is where a claim's contacts come from: the key columns of the
-// contacts that its entry can have. Instead of the cells' texts it holds
-// fingerprints, so that what is kept of a claim says nothing about other people.
-func (p *planner) roleSource(c *planned) *Source {
-	src := &Source{Row: c.step.Rows[0]}
+// roleFields returns the contacts of a claim as its fields. They come from the key columns of
+// the contacts that its entry can have. Instead of the contacts' keys and the cells' texts they
+// hold fingerprints, so that what is kept of a claim says nothing about other people.
+func (p *planner) roleFields(c *planned) []Value {
+	src := Source{Row: c.step.Rows[0]}
 	people := p.b.mapping.people()
 	for i, role := range append([]int{c.bound.administrator}, c.bound.claimants...) {
 		if role <= 0 || i > 0 && role == c.bound.administrator { // the client, or the environment's contact
@@ -184,7 +184,19 @@ func (p *planner) roleSource(c *planned) *Source {
 			src.Texts = append(src.Texts, text)
 		}
 	}
-	return src
+	field := func(name string, keys ...string) Value {
+		for i, key := range keys {
+			if key != string(ClientStep) {
+				keys[i] = fingerprintOf(key)
+			}
+		}
+		return Value{Name: name, Value: cell.Value{Field: cell.StringValue, Literal: strings.Join(keys, ", ")}, Source: src}
+	}
+	administrator := field(ClaimAdministrator, c.step.Administrator)
+	if c.step.AdministratorID != "" {
+		administrator.Value.Literal = c.step.AdministratorID
+	}
+	return []Value{administrator, field(ClaimClaimants, slices.Clone(c.step.Claimants)...)}
 }
 
 // fingerprintOf stands for a contact where its key must not be.

@@ -158,7 +158,7 @@ func outline(p mapping.Plan) []string {
 			}
 		case s.Kind == mapping.ClaimStep:
 			line += " " + s.Name
-			if s.RoleSource != nil {
+			if len(s.Fields) > 1 {
 				line += fmt.Sprintf(" by %s%s for %v", s.Administrator, s.AdministratorID, s.Claimants)
 			}
 		case s.Activity != nil:

@@ -1,7 +1,6 @@
 package mapping
 
 import (
-	"slices"
 	"strings"
 
 	"claimsheet/mapping/cell"
@@ -90,20 +89,20 @@ type Step struct {
 	On    string
 	Title string // says what is created, without personal data: the template's name, or the claims id
 
-	KnownID          string    // client, claim: its id, where the sheet gives one: it is taken over and never created
-	Fields           []Value   `json:",omitzero"` // client, contact: the fields of the create payload
+	KnownID string // client, claim: its id, where the sheet gives one: it is taken over and never created
+	// Fields are the values of the create payload of a client, contact or claim, without those of Activity. Those of a claim
+	// are its name and, unless the client is the administrator and the only claimant, its contacts.
+	Fields           []Value   `json:",omitzero"`
 	NotAdministrator bool      // client, contact (v2): it is not created as an administrator
 	Contact          *Plan     `json:",omitzero"` // contact: its own plan, of which this step is made
 	Name             string    // claim: claimName
-	NameSource       *Source   `json:",omitzero"` // claim: the cells of the name; nil for a constant
 	Activity         *Activity `json:",omitzero"` // activity
 
 	// Administrator and Claimants are the contacts of a claim, as keys of the plan's
-	// steps, and RoleSource is where they come from; all are zero when the client is the
-	// administrator and the only claimant. AdministratorID is of the environment's contact.
+	// steps; both are zero when the client is the administrator and the only claimant.
+	// AdministratorID is of the environment's contact.
 	Administrator, AdministratorID string
 	Claimants                      []string `json:",omitzero"`
-	RoleSource                     *Source  `json:",omitzero"`
 }
 
 // LinkStepOf returns the step with this key that asks for a magic link of a client with these rows.
@@ -117,7 +116,7 @@ func FreshLinkKey(claim string) string {
 	return string(LinkStep) + strings.TrimPrefix(claim, string(ClaimStep))
 }
 
-// Value is one value that a step sends: a field, an attribute, or what Payload says of a claim.
+// Value is one value that a step sends: a field or an attribute.
 type Value struct {
 	Name       string     // the field's name, with dots where objects are nested; the attribute's; ClaimName and the like
 	TemplateID string     // of an attribute
@@ -125,53 +124,20 @@ type Value struct {
 	Source     Source
 }
 
-// ClaimName is the Name of the payload value that a claim's name is.
-const ClaimName = "claimName"
-
-// The Names of the payload values that a claim's contacts are. A value is “client”, the
-// Fingerprint of a further contact or, of an administrator, an id; the claimants are
-// separated by a comma and a space.
+// The Names of a claim's fields. Of its contacts a value is “client”, the fingerprint of a
+// further contact or, of an administrator, an id; the claimants are separated by a comma and a space.
 const (
+	ClaimName          = "claimName"
 	ClaimAdministrator = "administratorId"
 	ClaimClaimants     = "claimants"
 )
 
-// Payload returns the values that a step asks for, in the mapping's order: of a client its
-// fields, of a claim its name and its contacts, of an activity its attributes.
+// Payload returns the values that a step asks for, in the mapping's order: the attributes of an activity, or the Fields.
 func (s *Step) Payload() []Value {
-	switch {
-	case s.Kind == ClaimStep:
-		name := Value{Name: ClaimName, Value: cell.Value{Field: cell.StringValue, Literal: s.Name}}
-		if s.NameSource != nil {
-			name.Source = *s.NameSource
-		}
-		return append([]Value{name}, s.roles()...)
-	case s.Activity != nil:
+	if s.Activity != nil {
 		return s.Activity.Attributes
 	}
 	return s.Fields
-}
-
-// roles are the contacts of a claim that is not the client's alone. Others have
-// none, so that a claim of an earlier version does not differ.
-func (s *Step) roles() []Value {
-	if s.RoleSource == nil {
-		return nil
-	}
-	value := func(keys ...string) cell.Value {
-		for i, key := range keys {
-			if key != string(ClientStep) {
-				keys[i] = fingerprintOf(key)
-			}
-		}
-		return cell.Value{Field: cell.StringValue, Literal: strings.Join(keys, ", ")}
-	}
-	administrator := value(s.Administrator)
-	if s.AdministratorID != "" {
-		administrator.Literal = s.AdministratorID
-	}
-	return []Value{{Name: ClaimAdministrator, Value: administrator, Source: *s.RoleSource},
-		{Name: ClaimClaimants, Value: value(slices.Clone(s.Claimants)...), Source: *s.RoleSource}}
 }
 
 // Activity is the payload of an activity without the ids that only the run knows.

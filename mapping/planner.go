@@ -84,9 +84,7 @@ func (p *planner) settle(g *planned) {
 	if bound.kind == ClaimStep {
 		name := &values[bound.name.slot]
 		step.Name = name.value.Literal
-		if source := name.source(); source.Row != 0 {
-			step.NameSource = &source
-		}
+		step.Fields = []Value{{Name: ClaimName, Value: name.value, Source: name.source()}}
 		return
 	}
 	g.plan.Lookup, g.plan.Addresses = bound.lookup(values), bound.addresses(values)

@@ -68,9 +68,10 @@ func (p *prober) plan(binding *mapping.Binding) mapping.Plan {
 	plan.Addresses = []mapping.Identity{plan.Client}
 	plan.Steps[0].Fields = p.fields()
 	add := func(s mapping.Step) { s.Rows = plan.Rows; plan.Steps = append(plan.Steps, s) }
-	const claim = "claim/claim/probe"
+	const claim, probeName = "claim/claim/probe", "Claimsheet probe"
 	if p.API == apiclient.V2 {
-		add(mapping.Step{Key: claim, Kind: mapping.ClaimStep, Claim: claim, Title: "claim", Name: "Claimsheet probe"})
+		add(mapping.Step{Key: claim, Kind: mapping.ClaimStep, Claim: claim, Title: "claim", Name: probeName,
+			Fields: []mapping.Value{{Name: mapping.ClaimName, Value: textValue(probeName)}}})
 	}
 	switch {
 	case len(p.templates) == 0:

@@ -101,9 +101,12 @@ func (v view) values(step *mapping.Step, body json.RawMessage) []map[string]any 
 		Claimants       []string `json:"claimants"`
 	}
 	if step.Kind == mapping.ClaimStep && json.Unmarshal(body, &claim) == nil {
-		from := cmp.Or(step.RoleSource, new(mapping.Source))
-		add("Administrator", claim.AdministratorID, *from)
-		add("Claimants", strings.Join(claim.Claimants, ", "), *from)
+		from := step.Fields[len(step.Fields)-1].Source // that of the name where the client is all of them
+		if len(step.Fields) == 1 {
+			from = mapping.Source{}
+		}
+		add("Administrator", claim.AdministratorID, from)
+		add("Claimants", strings.Join(claim.Claimants, ", "), from)
 	}
 	for _, p := range step.Payload() {
 		switch p.Name {
