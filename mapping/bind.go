@@ -38,7 +38,7 @@ type Binding struct {
 	resume     struct {
 		isSet  bool
 		order  int            // of the activity that the mapping names
-		column int            // the column that names the activity; -1 for none
+		next   *boundValue    // of the client: the name of the activity; nil where the mapping names it
 		orders map[string]int // by the template's name
 	}
 }
@@ -510,7 +510,7 @@ func (b *binder) bindResume() {
 		return
 	}
 	r := &b.resume
-	r.isSet, r.column, r.orders = true, -1, map[string]int{}
+	r.isSet, r.orders = true, map[string]int{}
 	for _, a := range b.activities {
 		if _, twice := r.orders[a.rule.Template.Text]; a.order >= 0 && !twice {
 			r.orders[a.rule.Template.Text] = a.order
@@ -518,6 +518,6 @@ func (b *binder) bindResume() {
 	}
 	r.order = r.orders[rule.Template.Text] // checked by Parse
 	if rule.Column.Text != "" {
-		r.column, _ = b.column(rule.Column)
+		r.next = b.parts[0].add(b.value("resume_at", &ValueRule{At: rule.Column.At, Column: rule.Column}, convert.Text))
 	}
 }

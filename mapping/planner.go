@@ -116,7 +116,7 @@ func (b *Binding) Plan(number int, rows []ConvertedRow) Plan {
 		p.roles(c, contacts)
 	}
 	var acts []plannedActivity
-	if p.sameResume() {
+	if !slices.ContainsFunc(rows, func(l ConvertedRow) bool { return l.resume != rows[0].resume }) { // else each row was converted for other activities
 		acts = p.activitySteps(slices.Concat([]*planned{p.client}, claims, contacts))
 	}
 	if len(plan.Problems) > 0 {
@@ -130,26 +130,6 @@ func (b *Binding) Plan(number int, rows []ConvertedRow) Plan {
 		plan.Steps = p.orderV2(claims, acts)
 	}
 	return plan
-}
-
-// sameResume reports whether all rows say where the client resumes, and agree
-// on it. Otherwise each row was converted for other activities, and there is
-// no common list of steps.
-func (p *planner) sameResume() bool {
-	at := func(l ConvertedRow) problem.Where { return p.b.At(p.b.table(l.Row.Table()).resume.column, l.Row) }
-	first, same := p.rows[0], true
-	var others []problem.Where
-	for _, l := range p.rows[1:] {
-		same = same && l.resume == first.resume
-		if l.resume >= 0 && first.resume >= 0 && l.resume != first.resume {
-			others = append(others, at(l))
-		}
-	}
-	if len(others) > 0 {
-		p.differ([]string{p.b.header(p.b.resume.column, first.Row)}, "the rows of one client must agree on where it resumes", "write the same next step into all of them",
-			append([]problem.Where{at(first)}, others...))
-	}
-	return same
 }
 
 // mergeAll merges values over what the rows say. Those of one row stay where they are.
@@ -239,10 +219,8 @@ func (p *planner) activity(a *boundActivity, status string, on *boundPart, g *pl
 	act := step.Activity
 	values := p.mergeAll(acts, on.values[:len(acts[0].values)])
 	act.Workflow = Workflow{values[0].value.Literal, values[1].value.Literal}
-	if p.b.resume.isSet && p.b.resume.column >= 0 && a.order >= 0 { // the rows agree on it
-		row := g.step.Rows[0]
-		act.StatusSource = Source{Row: row, Columns: []int{p.b.table(row.Table()).resume.column},
-			Names: foldHeaders(p.b.mapping.ResumeAt.Column.Text), Texts: []string{p.rows[0].resumeCell}}
+	if a.order >= 0 { // the rows agree on it
+		act.StatusSource = p.rows[0].parts[0].value(p.b.resume.next).source()
 	}
 	if status == Open {
 		return step

@@ -22,9 +22,8 @@ type ConvertedRow struct {
 	Notes    []CellNote // cells that make the mapping doubtful
 	Readings []Reading  // what the row gives for the Targets, in their order; of a Part only
 
-	parts      []rowPart // what it says of the client, then of the contacts and the claims that it has; nil when it is skipped
-	resume     int       // the order of the activity to resume at; -1 when the cell does not say
-	resumeCell string    // the text of the cell that says it
+	parts  []rowPart // what it says of the client, then of the contacts and the claims that it has; nil when it is skipped
+	resume int       // the order of the activity to resume at; -1 when the cell does not say
 }
 
 // Reading is what one row gives for a target. A row has none for what it does not ask for,
@@ -228,18 +227,18 @@ func (r *rowConverter) holds(e *expr.Expression, otherwise []int) bool {
 // resume returns the order of the activity at which the client resumes; -1 when the cell does not say.
 func (r *rowConverter) resume() int {
 	at := r.b.resume
-	if !at.isSet || at.column < 0 {
+	if at.next == nil {
 		return at.order
 	}
-	name := convert.Composed(convert.FoldSpace(r.record.Cell(at.column).Shown))
-	r.row.resumeCell = name
+	column := first(at.next.columns)
+	name := convert.Composed(convert.FoldSpace(r.record.Cell(column).Shown))
 	order, known := at.orders[name]
 	if !known {
 		message := "names no activity of the workflow; the client's next step was expected"
 		if name == "" {
 			message = "is empty; the client's next step was expected"
 		}
-		r.refuse(at.column, convert.CellError{Code: "unknown-activity", Message: message, Hint: problem.Suggestion(name, slices.Sorted(maps.Keys(at.orders)))})
+		r.refuse(column, convert.CellError{Code: "unknown-activity", Message: message, Hint: problem.Suggestion(name, slices.Sorted(maps.Keys(at.orders)))})
 		return -1
 	}
 	return order
