@@ -8,18 +8,6 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Document is a YAML file that was read, for looking its values up by their paths.
-type Document struct{ root *yaml.Node }
-
-// Read reads a file as Apply does. An empty file is an empty object.
-func Read(file []byte) (*Document, error) {
-	t, err := parse(strings.TrimPrefix(string(file), byteOrderMark))
-	if err != nil {
-		return nil, err
-	}
-	return &Document{t.root}, nil
-}
-
 // Value returns a value as JSON; its keys keep their order, and a number that a reader of
 // JSON would not give back as the file writes it, such as 1.50, becomes a text. ok is false
 // for no such value.

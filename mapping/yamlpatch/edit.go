@@ -11,7 +11,7 @@ import (
 
 // edit is one operation on a text.
 type edit struct {
-	*text
+	*Document
 	style           Style
 	token           string     // the last part of the operation's path
 	parent, changed *yaml.Node // the object or list that the rest of it leads to, as it is and as it must be
@@ -20,20 +20,20 @@ type edit struct {
 }
 
 // apply returns the text with an operation applied to it, and changes want, which says the same as the text, accordingly.
-func (t *text) apply(style Style, op Operation, want *yaml.Node) (string, error) {
+func (t *Document) apply(style Style, op Operation, want *yaml.Node) ([]byte, error) {
 	path, err := Path(op.Path)
 	if err == nil && len(path) == 0 {
 		err = errors.New("the whole file is not a value that can be changed")
 	}
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	last := len(path) - 1
-	e := edit{text: t, style: style, token: path[last], parent: t.root, changed: want, holder: unit{last: len(t.lines) - 1}}
+	e := edit{Document: t, style: style, token: path[last], parent: t.root, changed: want, holder: unit{last: len(t.lines) - 1}}
 	for i, token := range path[:last] {
 		at, err := find(e.parent, token)
 		if err != nil {
-			return "", fmt.Errorf("%s: %w", Pointer(path[:i+1]...), err)
+			return nil, fmt.Errorf("%s: %w", Pointer(path[:i+1]...), err)
 		}
 		if e.hasLines() {
 			e.holder, e.held = t.unit(e.parent, at, e.holder.last), e.changed.Content[at]
@@ -41,9 +41,9 @@ func (t *text) apply(style Style, op Operation, want *yaml.Node) (string, error)
 		e.parent, e.changed = e.parent.Content[at], e.changed.Content[at]
 	}
 	if e.parent.Kind == yaml.ScalarNode && !isNull(e.parent) {
-		return "", fmt.Errorf("%s is neither an object nor a list", Pointer(path[:last]...))
+		return nil, fmt.Errorf("%s is neither an object nor a list", Pointer(path[:last]...))
 	}
-	var write func() (string, error) // for a parent whose contents have lines of their own
+	var write func() ([]byte, error) // for a parent whose contents have lines of their own
 	switch op.Op {
 	case "add", "replace":
 		write, err = e.put(op)
@@ -56,7 +56,7 @@ func (t *text) apply(style Style, op Operation, want *yaml.Node) (string, error)
 	}
 	switch {
 	case err != nil:
-		return "", err
+		return nil, err
 	case e.hasLines() && (len(e.changed.Content) > 0 || e.holder.parent == nil):
 		return write()
 	case e.holder.parent != nil:
@@ -64,7 +64,7 @@ func (t *text) apply(style Style, op Operation, want *yaml.Node) (string, error)
 	case len(t.root.Content) == 0:
 		return t.splice(len(t.lines), len(t.lines), style.block(0, e.changed)...), nil
 	}
-	return "", errors.New("the whole file is in braces or brackets")
+	return nil, errors.New("the whole file is in braces or brackets")
 }
 
 // hasLines reports whether the parent's contents have lines of their own.
@@ -73,7 +73,7 @@ func (e *edit) hasLines() bool {
 }
 
 // put replaces a value, or adds a pair to an object or an entry to a list.
-func (e *edit) put(op Operation) (write func() (string, error), err error) {
+func (e *edit) put(op Operation) (write func() ([]byte, error), err error) {
 	value, err := decode(op.Value)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (e *edit) put(op Operation) (write func() (string, error), err error) {
 	switch isList := e.parent.Kind == yaml.SequenceNode; {
 	case missing == nil && (op.Op == "replace" || !isList):
 		e.changed.Content[at] = value
-		return func() (string, error) { return e.set(e.unit(e.parent, at, e.holder.last), value) }, nil
+		return func() ([]byte, error) { return e.set(e.unit(e.parent, at, e.holder.last), value) }, nil
 	case op.Op == "replace":
 		return nil, missing
 	case isList:
@@ -90,12 +90,12 @@ func (e *edit) put(op Operation) (write func() (string, error), err error) {
 			return nil, fmt.Errorf("an entry is added at the end of a list, -, not at %q", e.token)
 		}
 		e.changed.Content = append(e.changed.Content, value)
-		return func() (string, error) { return e.attach(e.style.entry(e.parent.Column-1, value)), nil }, nil
+		return func() ([]byte, error) { return e.attach(e.style.entry(e.parent.Column-1, value)), nil }, nil
 	}
 	key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: e.token}
 	e.changed.Kind, e.changed.Tag, e.changed.Value = yaml.MappingNode, "!!map", ""
 	e.changed.Content = append(e.changed.Content, key, value)
-	return func() (string, error) {
+	return func() ([]byte, error) {
 		indent := len(e.before(e.parent.Content[0]))
 		pair := e.style.pair(indent, key, value)
 		pair[0] = strings.Repeat(" ", indent) + pair[0]
@@ -107,7 +107,7 @@ func (e *edit) put(op Operation) (write func() (string, error), err error) {
 }
 
 // set writes another value into a unit. Comments beside its first line stay, and so does one behind a value that had no lines of its own.
-func (e *edit) set(u unit, value *yaml.Node) (string, error) {
+func (e *edit) set(u unit, value *yaml.Node) ([]byte, error) {
 	old, beside := u.value(), e.comment(u.first)
 	line := strings.TrimRight(e.lines[u.first], "\r\n")
 	head := line[:len(line)-len(beside)]
@@ -119,7 +119,7 @@ func (e *edit) set(u unit, value *yaml.Node) (string, error) {
 	if u.last > u.first && isInline(old) {
 		for l := u.first; l < u.last; l++ {
 			if old.Kind != yaml.ScalarNode && e.comment(l) != "" {
-				return "", fmt.Errorf("the value has comments within its brackets (line %d)", l+1)
+				return nil, fmt.Errorf("the value has comments within its brackets (line %d)", l+1)
 			}
 		}
 		beside += e.comment(u.last)
@@ -139,7 +139,7 @@ func (e *edit) set(u unit, value *yaml.Node) (string, error) {
 }
 
 // attach writes lines behind the last of the parent's contents.
-func (e *edit) attach(lines []string) string {
+func (e *edit) attach(lines []string) []byte {
 	l := e.unit(e.parent, len(e.parent.Content)-1, e.holder.last).last + 1
 	return e.splice(l, l, lines...)
 }
@@ -154,7 +154,7 @@ func (e *edit) isSpread() bool {
 }
 
 // lead returns what stands before a unit in its first line.
-func (t *text) lead(u unit) string {
+func (t *Document) lead(u unit) string {
 	if u.parent.Kind == yaml.SequenceNode {
 		line := t.lines[u.first]
 		return line[:min(u.parent.Column-1, len(line))]
@@ -164,14 +164,14 @@ func (t *text) lead(u unit) string {
 
 // remove takes a pair out of its object, or an entry out of its list. What holds it stays, empty perhaps; a comment beside what is
 // removed goes with it, those above it stay.
-func (e *edit) remove() (write func() (string, error), err error) {
+func (e *edit) remove() (write func() ([]byte, error), err error) {
 	at, err := find(e.parent, e.token)
 	if err != nil {
 		return nil, err
 	}
 	size := step(e.parent)
 	e.changed.Content = slices.Delete(e.changed.Content, at+1-size, at+1)
-	return func() (string, error) {
+	return func() ([]byte, error) {
 		u := e.unit(e.parent, at, e.holder.last)
 		isEmpty := func(l int) bool { return l == len(e.lines) || strings.TrimSpace(e.lines[l]) == "" }
 		switch lead := e.lead(u); {
@@ -189,7 +189,7 @@ func (e *edit) remove() (write func() (string, error), err error) {
 }
 
 // move lets an entry of a list and the one beside it change places, with the comments above them.
-func (e *edit) move(path []string, pointerFrom string) (write func() (string, error), err error) {
+func (e *edit) move(path []string, pointerFrom string) (write func() ([]byte, error), err error) {
 	from, err := Path(pointerFrom)
 	if err != nil {
 		return nil, err
@@ -207,7 +207,7 @@ func (e *edit) move(path []string, pointerFrom string) (write func() (string, er
 	}
 	now := e.changed.Content
 	now[first], now[second] = now[second], now[first]
-	return func() (string, error) {
+	return func() ([]byte, error) {
 		a, b := e.unit(e.parent, first, e.holder.last), e.unit(e.parent, second, e.holder.last)
 		isComment := func(l int) bool { return strings.HasPrefix(strings.TrimSpace(e.lines[l]), "#") }
 		for first > 0 && isComment(a.first-1) {

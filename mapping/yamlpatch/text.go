@@ -14,15 +14,19 @@ import (
 	"claimsheet/mapping/problem/yamltree"
 )
 
-// text is the text of a file with the tree that it says.
-type text struct {
+// Document is the text of a YAML file with the tree that it says, for looking its values up by their paths.
+type Document struct {
+	mark  string   // the byte order mark, "" for none
 	lines []string // with their ends
 	root  *yaml.Node
 }
 
-// parse reads a file. A file without a value is an empty object. One with other line ends than line feeds, with or without
+const byteOrderMark = "\ufeff"
+
+// Read reads a file. A file without a value is an empty object. One with other line ends than line feeds, with or without
 // a carriage return, is refused.
-func parse(data string) (*text, error) {
+func Read(file []byte) (*Document, error) {
+	data := strings.TrimPrefix(string(file), byteOrderMark)
 	if strings.ContainsAny(strings.ReplaceAll(data, "\r\n", "\n"), "\r\u0085\u2028\u2029") { // YAML ends a line at each of these
 		return nil, errors.New("the lines of the file end in different ways")
 	}
@@ -37,7 +41,7 @@ func parse(data string) (*text, error) {
 	case !errors.Is(err, io.EOF):
 		return nil, err
 	}
-	t := &text{strings.SplitAfter(data, "\n"), &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}}
+	t := &Document{string(file[:len(file)-len(data)]), strings.SplitAfter(data, "\n"), &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}}
 	if last := len(t.lines) - 1; t.lines[last] == "" {
 		t.lines = t.lines[:last]
 	}
@@ -68,7 +72,7 @@ func step(parent *yaml.Node) int {
 }
 
 // unit returns the unit of a value. last is the last line of what holds it. Empty lines and comments behind a unit are not part of it.
-func (t *text) unit(parent *yaml.Node, at, last int) unit {
+func (t *Document) unit(parent *yaml.Node, at, last int) unit {
 	u := unit{parent, at, t.firstLine(parent, at), last}
 	if next := at + step(parent); next < len(parent.Content) {
 		u.last = t.firstLine(parent, next) - 1
@@ -80,7 +84,7 @@ func (t *text) unit(parent *yaml.Node, at, last int) unit {
 }
 
 // firstLine returns the line in which a unit begins. That of an entry is the line of its dash, which may stand above its value.
-func (t *text) firstLine(parent *yaml.Node, at int) int {
+func (t *Document) firstLine(parent *yaml.Node, at int) int {
 	n := unit{parent: parent, at: at}.head()
 	l := n.Line - 1
 	if parent.Kind == yaml.SequenceNode && !strings.HasSuffix(strings.TrimRight(t.before(n), " \t"), "-") {
@@ -101,7 +105,7 @@ func isAside(line string) bool {
 func isInline(n *yaml.Node) bool { return n.Style&yaml.FlowStyle != 0 || len(n.Content) == 0 }
 
 // before returns what stands before a node in its line.
-func (t *text) before(n *yaml.Node) string {
+func (t *Document) before(n *yaml.Node) string {
 	line, column := t.lines[n.Line-1], 1
 	for at := range line {
 		if column == n.Column {
@@ -113,13 +117,13 @@ func (t *text) before(n *yaml.Node) string {
 }
 
 // comment returns the comment of a line with the blanks before it. A # begins one if the file says the same without it.
-func (t *text) comment(l int) string {
+func (t *Document) comment(l int) string {
 	line := strings.TrimRight(t.lines[l], "\r\n")
 	for at := range line {
 		if line[at] != '#' || at > 0 && line[at-1] != ' ' && line[at-1] != '\t' {
 			continue
 		}
-		bare, err := parse(t.splice(l, l+1, line[:at]))
+		bare, err := Read(t.splice(l, l+1, line[:at]))
 		if err == nil && same(t.root, bare.root) {
 			return line[len(strings.TrimRight(line[:at], " \t")):]
 		}
@@ -128,7 +132,7 @@ func (t *text) comment(l int) string {
 }
 
 // splice returns the file with new lines, which have no ends, in the place of some.
-func (t *text) splice(from, to int, lines ...string) string {
+func (t *Document) splice(from, to int, lines ...string) []byte {
 	end := "\n"
 	if len(t.lines) > 0 && strings.HasSuffix(t.lines[0], "\r\n") {
 		end = "\r\n"
@@ -140,7 +144,7 @@ func (t *text) splice(from, to int, lines ...string) string {
 	} else if len(lines) > 0 && (from == to || strings.HasSuffix(t.lines[to-1], "\n")) {
 		made += end
 	}
-	return before + made + after
+	return []byte(t.mark + before + made + after)
 }
 
 // flow returns a value on one line, objects in braces and lists in brackets.

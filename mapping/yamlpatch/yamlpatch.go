@@ -39,38 +39,32 @@ type Style []string
 // Apply returns the file with the operations applied one after the other, or the error of
 // the first that cannot be applied. file is not changed. An empty file is an empty object.
 func Apply(file []byte, style Style, operations ...Operation) ([]byte, error) {
-	data, hasMark := strings.CutPrefix(string(file), byteOrderMark)
 	for n, op := range operations {
-		changed, err := apply(data, style, op)
+		changed, err := apply(file, style, op)
 		if err != nil {
 			return nil, fmt.Errorf("operation %d (%s %s): %w", n+1, op.Op, op.Path, err)
 		}
-		data = changed
+		file = changed
 	}
-	if hasMark {
-		data = byteOrderMark + data
-	}
-	return []byte(data), nil
+	return file, nil
 }
 
-const byteOrderMark = "\ufeff"
-
-func apply(data string, style Style, op Operation) (string, error) {
-	before, err := parse(data)
+func apply(file []byte, style Style, op Operation) ([]byte, error) {
+	before, err := Read(file)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	want, _ := parse(data)
+	want, _ := Read(file)
 	made, err := before.apply(style, op, want.root)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	after, err := parse(made)
+	after, err := Read(made)
 	if err == nil && !same(want.root, after.root) {
 		err = errors.New("its lines say something else afterwards")
 	}
 	if err != nil {
-		return "", fmt.Errorf("the text around it cannot be changed without touching more of the file: %w", err)
+		return nil, fmt.Errorf("the text around it cannot be changed without touching more of the file: %w", err)
 	}
 	return made, nil
 }
