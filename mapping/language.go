@@ -47,8 +47,8 @@ func mappingKeys(k *yamltree.Keys, m *Mapping) {
 	yamltree.To(k, "claims", &m.Claims, yamltree.List(yamltree.Object(claimKeys).Placed(func(c *ClaimRule) *yamltree.Place { return &c.At })),
 		"the claims that each row of a client yields (v2)")
 	yamltree.To(k, "workflow", &m.Workflow, yamltree.Object(workflowKeys), "the workflow name and template identifier of the activities (v2)")
-	yamltree.To(k, "link", &m.Link, yamltree.OneOf(LinkOnce, LinkOnNewClaim, LinkNever),
-		"which clients get a magic link (v2): once (default), after everything else; on_new_claim, a fresh one after a new claim too; never").Placed(&m.LinkAt)
+	yamltree.To(k, "link", &m.Link, yamltree.OneOf(LinkOnce, LinkOnNewClaim, LinkNever).Placed(func(*string) *yamltree.Place { return &m.LinkAt }),
+		"which clients get a magic link (v2): once (default), after everything else; on_new_claim, a fresh one after a new claim too; never")
 	yamltree.ToNew(k, "resume_at", &m.ResumeAt, resume, "the activity at which the client resumes, whatever its when says: a template's name, or {column: …}")
 	// An activity without a template is reported where the activity begins.
 	yamltree.To(k, "activities", &m.Activities, yamltree.List(yamltree.Object(activityKeys).Placed(func(a *ActivityRule) *yamltree.Place { return &a.Template.At })),
@@ -245,10 +245,10 @@ type PersonRule struct {
 func personKeys(k *yamltree.Keys, p *PersonRule) {
 	yamltree.To(k, "key_space", &p.KeySpace, text,
 		"the key space, for mappings that share people; default: the mapping's name, for a contact with the entry's id. A key that is a look-up's column is shared anyway")
-	yamltree.To(k, "lookup", &p.Lookup, yamltree.Object(lookupKeys),
-		"how the person is looked up in the service: {email, phone, mode}").Placed(&p.Lookup.At)
-	yamltree.To(k, "administrator", &p.Administrator, yamltree.Bool,
-		"make the contact an administrator (v2); default true. With false, the service may refuse the claims that this person administers in another row").Placed(&p.AdministratorAt)
+	yamltree.To(k, "lookup", &p.Lookup, yamltree.Object(lookupKeys).Placed(func(l *LookupRule) *yamltree.Place { return &l.At }),
+		"how the person is looked up in the service: {email, phone, mode}")
+	yamltree.To(k, "administrator", &p.Administrator, yamltree.Bool.Placed(func(*bool) *yamltree.Place { return &p.AdministratorAt }),
+		"make the contact an administrator (v2); default true. With false, the service may refuse the claims that this person administers in another row")
 	yamltree.To(k, "fields", &p.Fields, payloadFields,
 		"the fields of the create payload; a dotted name makes a nested object (address.postcode). A contact with several roles gets the fields of the first row; rows with other values are changed").Required()
 }
@@ -452,8 +452,8 @@ func activityKeys(k *yamltree.Keys, a *ActivityRule) {
 	yamltree.To(k, "id", &a.ID, text, "a short name for the entry; default: the template's name")
 	yamltree.To(k, "on", &a.On, text,
 		"whose activity it is: client (default), claim (each claim), or the id of an entry of claims or contacts. On a contact it is sent once, and is outside the clients' workflow, as with assigned")
-	yamltree.To(k, "status", &a.Status, yamltree.OneOf(Submitted, Accepted, Open),
-		"Submitted (default), Accepted (v2) or Open").Placed(&a.StatusAt)
+	yamltree.To(k, "status", &a.Status, yamltree.OneOf(Submitted, Accepted, Open).Placed(func(*string) *yamltree.Place { return &a.StatusAt }),
+		"Submitted (default), Accepted (v2) or Open")
 	yamltree.To(k, "assigned", &a.Assigned, yamltree.Bool, "the activity is not placed by the workflow; default false")
 	yamltree.To(k, "when", &a.When, expressionText, "an expression that says whether the activity is created")
 	yamltree.To(k, "workflow", &a.Workflow, yamltree.Object(workflowKeys), "overrides the mapping's workflow for this activity (v2)")

@@ -148,7 +148,8 @@ var language = yamltree.Language[File]{
 }
 
 func fileKeys(k *yamltree.Keys, f *File) {
-	yamltree.To(k, "default", &f.Default, yamltree.Text, "the environment that is used when none is named; may be sandbox").Placed(&f.defaultAt)
+	yamltree.To(k, "default", &f.Default, yamltree.Text.Placed(func(*string) *yamltree.Place { return &f.defaultAt }),
+		"the environment that is used when none is named; may be sandbox")
 	yamltree.To(k, "environments", &f.environments, yamltree.Map(entry), "the environments, by name")
 }
 

@@ -19,7 +19,6 @@ type Key struct {
 	IsRequired bool
 
 	schema Schema
-	at     *Place // where the place of its value is kept; nil for nowhere
 	read   func(*Reader, *Node)
 }
 
@@ -43,9 +42,6 @@ func ToNew[V any](keys *Keys, name string, into **V, value Value[V], doc string)
 // Required makes the key one that must be there.
 func (k *Key) Required() { k.IsRequired = true }
 
-// Placed stores the place of the key's value; it stays zero if the key is left out.
-func (k *Key) Placed(at *Place) { k.at = at }
-
 // Value says how a V is written in the file.
 type Value[V any] struct {
 	Kinds  Kind   // the nodes that it takes
@@ -55,7 +51,7 @@ type Value[V any] struct {
 	// Parse reads a node of one of the Kinds, and reports what is wrong with it. It
 	// returns false, and leaves into as it is, when nothing can be read.
 	Parse func(r *Reader, n *Node, into *V) bool
-	// At is where a V keeps its place; nil where it keeps none.
+	// At is where the place of a V is kept, in it or beside it; nil where it is not kept.
 	At func(*V) *Place
 }
 
@@ -90,7 +86,7 @@ func (v Value[V]) Then(check func(r *Reader, n *Node, into *V)) Value[V] {
 	return v
 }
 
-// Placed is the value with its place kept at.
+// Placed is the value with its place kept at; of a key that is left out it stays zero.
 func (v Value[V]) Placed(at func(*V) *Place) Value[V] {
 	v.At = at
 	return v
@@ -268,9 +264,6 @@ func Object[T any](table func(*Keys, *T)) Value[T] {
 					v.name = "“" + k.Name + "”"
 				}
 				n.given[k.Name] = v
-				if k.at != nil && !v.IsNull() {
-					*k.at = v.At()
-				}
 				k.read(r, v)
 			}
 			for _, k := range keys {
