@@ -50,7 +50,7 @@ func (t *Document) apply(style Style, op Operation, want *yaml.Node) ([]byte, er
 	case "remove":
 		write, err = e.remove()
 	case "move":
-		write, err = e.move(path, op.From)
+		write, err = e.move(op)
 	default:
 		err = fmt.Errorf("%q is not an operation: add, remove, replace or move", op.Op)
 	}
@@ -153,15 +153,6 @@ func (e *edit) isSpread() bool {
 	return l > 0 && strings.TrimSpace(e.lines[l]) == ""
 }
 
-// lead returns what stands before a unit in its first line.
-func (t *Document) lead(u unit) string {
-	if u.parent.Kind == yaml.SequenceNode {
-		line := t.lines[u.first]
-		return line[:min(u.parent.Column-1, len(line))]
-	}
-	return t.before(u.head())
-}
-
 // remove takes a pair out of its object, or an entry out of its list. What holds it stays, empty perhaps; a comment beside what is
 // removed goes with it, those above it stay.
 func (e *edit) remove() (write func() ([]byte, error), err error) {
@@ -174,8 +165,8 @@ func (e *edit) remove() (write func() ([]byte, error), err error) {
 	return func() ([]byte, error) {
 		u := e.unit(e.parent, at, e.holder.last)
 		isEmpty := func(l int) bool { return l == len(e.lines) || strings.TrimSpace(e.lines[l]) == "" }
-		switch lead := e.lead(u); {
-		case strings.TrimSpace(lead) != "" && size == 2: // the first pair behind the dash of an entry
+		switch lead := e.before(u.head()); {
+		case size == 2 && strings.TrimSpace(lead) != "": // the first pair behind the dash of an entry
 			next := e.parent.Content[at+1]
 			if l := next.Line - 1; l == u.last+1 {
 				return e.splice(u.first, l+1, lead+strings.TrimRight(e.lines[l][len(e.before(next)):], "\r\n")), nil
@@ -189,21 +180,12 @@ func (e *edit) remove() (write func() ([]byte, error), err error) {
 }
 
 // move lets an entry of a list and the one beside it change places, with the comments above them.
-func (e *edit) move(path []string, pointerFrom string) (write func() ([]byte, error), err error) {
-	from, err := Path(pointerFrom)
-	if err != nil {
-		return nil, err
-	}
-	last := len(path) - 1
-	isBeside := e.parent.Kind == yaml.SequenceNode && len(from) == len(path) && slices.Equal(from[:last], path[:last])
-	to, missing := find(e.parent, e.token)
-	at := to
-	if isBeside && missing == nil {
-		at, missing = find(e.parent, from[last])
-	}
+func (e *edit) move(op Operation) (write func() ([]byte, error), err error) {
+	from, isInList := strings.CutPrefix(op.From, op.Path[:strings.LastIndexByte(op.Path, '/')+1])
+	at, to := index(e.parent, from), index(e.parent, e.token)
 	first, second := min(at, to), max(at, to)
-	if !isBeside || missing != nil || second != first+1 {
-		return nil, fmt.Errorf("%s is not beside %s in a list", Pointer(path...), Pointer(from...))
+	if e.parent.Kind != yaml.SequenceNode || !isInList || first < 0 || second != first+1 {
+		return nil, fmt.Errorf("%s is not beside %s in a list", op.Path, op.From)
 	}
 	now := e.changed.Content
 	now[first], now[second] = now[second], now[first]
