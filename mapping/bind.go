@@ -56,6 +56,7 @@ type boundPart struct {
 
 	// Of the client and of contacts.
 	space            string
+	keyAddress       *boundValue // that of the look-ups whose column is the key; nil for another key
 	email, phone     *boundValue // how it is looked up; nil for not
 	mode             string
 	fields           []*boundValue
@@ -313,9 +314,9 @@ func (b *binder) bindPerson(i int, rule *PersonRule) {
 	}
 	switch { // all mappings mean the same person by a key that is exactly the column of a look-up
 	case isKey(p.email):
-		p.space = EmailSpace
+		p.space, p.keyAddress = EmailSpace, p.email
 	case isKey(p.phone):
-		p.space = PhoneSpace
+		p.space, p.keyAddress = PhoneSpace, p.phone
 	}
 }
 

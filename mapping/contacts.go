@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
@@ -130,24 +131,21 @@ func (p *planner) names(c *planned, role int) bool {
 // contactOf returns the contact of an entry that a claim's rows name; nil when they name
 // none. Rows that name different ones are reported.
 func (p *planner) contactOf(c *planned, entry int, contacts []*planned) (found *planned) {
-	var cells []problem.Where
-	label := ""
+	var cells []problem.Problem
 	for _, row := range c.rows {
 		part := row.part(entry)
 		if part == nil || part.who == (Identity{}) {
 			continue
 		}
-		here, header := p.contactCell(part, row.Row)
-		switch k := slices.IndexFunc(contacts, func(c *planned) bool { return c.plan.Client == part.who }); {
-		case k < 0: // it was refused
-		case found == nil:
-			found, cells, label = contacts[k], append(cells, here), header
-		case found != contacts[k]:
-			cells = append(cells, here)
+		who := contacts[slices.IndexFunc(contacts, func(c *planned) bool { return c.plan.Client == part.who })]
+		if found != who {
+			at, header := p.contactCell(part, row.Row)
+			cells = append(cells, problem.Problem{Where: at, Message: header})
 		}
+		found = cmp.Or(found, who)
 	}
 	if len(cells) > 1 {
-		p.differ([]string{label}, "the rows of one claim must agree on the contact “"+p.b.parts[entry].id+"”", "make the cells the same, or leave all but one empty", cells)
+		p.differ("the rows of one claim must agree on the contact “"+p.b.parts[entry].id+"”", "make the cells the same, or leave all but one empty", cells, false)
 	}
 	return found
 }

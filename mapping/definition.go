@@ -112,7 +112,7 @@ func (b *Binding) definition() definition {
 	var d definition
 	for i, rule := range m.people() {
 		p := b.parts[i]
-		person := definedPart{Key: scalarTexts(rule.Key), Space: p.space, Verbatim: p.space == PhoneSpace && p.phone.conv.IsVerbatim()}
+		person := definedPart{Key: scalarTexts(rule.Key), Space: p.space, Verbatim: p.space == PhoneSpace && p.keyAddress.conv.IsVerbatim()}
 		if i == 0 {
 			d.definedPart = person
 			continue

@@ -28,17 +28,14 @@ func (b *Binding) KeySpace() string { return b.parts[0].space }
 
 // identity reads the key cells of a client or of a further contact.
 func (r *rowConverter) identity(p *boundPart, part *rowPart) Identity {
-	it := part.value(p.email)
-	switch p.space {
-	case EmailSpace:
-	case PhoneSpace:
-		it = part.value(p.phone)
-	default:
-		if key, ok := r.key(p); ok {
-			return Identity{p.space, key}
+	if p.keyAddress == nil {
+		key, ok := r.key(p)
+		if !ok {
+			return Identity{}
 		}
-		return Identity{}
+		return Identity{p.space, key}
 	}
+	it := part.value(p.keyAddress)
 	if !it.value.IsZero() { // the same however the cell is written
 		return addressIdentity(it.of.conv.Type, it)
 	}
@@ -65,21 +62,16 @@ func addressIdentity(t convert.Type, it *fieldValue) Identity {
 // Identity returns the client with a key, written as in the sheet or as a workbook shows it.
 func (b *Binding) Identity(key string) Identity {
 	client := b.parts[0]
-	who := Identity{client.space, convert.FoldKey(key)}
-	var v *boundValue
-	switch who.Space {
-	case EmailSpace:
-		v, who.Key = client.email, strings.ToLower(who.Key)
-	case PhoneSpace:
-		v = client.phone
-	default:
-		return who
+	if v := client.keyAddress; v != nil {
+		it := fieldValue{of: v}
+		if refusal := v.convert(textCell(key), &it); refusal == nil {
+			return addressIdentity(v.conv.Type, &it)
+		}
 	}
-	it := fieldValue{of: v}
-	if refusal := v.convert(textCell(key), &it); refusal == nil {
-		return addressIdentity(v.conv.Type, &it)
+	if key = convert.FoldKey(key); client.space == EmailSpace {
+		key = strings.ToLower(key)
 	}
-	return who
+	return Identity{client.space, key}
 }
 
 var escapeKeyPart = strings.NewReplacer(`\`, `\\`, `|`, `\|`)

@@ -96,12 +96,12 @@ func (v *boundValue) agree(a, b cell.Value) bool {
 // conflict reports a value on which rows of one client, claim or contact differ: the first
 // cell, and those that differ from it. Rows that differ in several values are one mistake,
 // two people with one key: the first value reports it, and the others are Part of it.
-func (p *planner) conflict(v *boundValue, cells []fieldValue) {
-	places, seen, headers, rows := make([]problem.Where, len(cells)), make([]string, len(cells)), make([]string, len(cells)), ""
-	for i := range cells {
-		it, other := &cells[i], &cells[0]
+func (p *planner) conflict(v *boundValue, items []fieldValue) {
+	cells, rows := make([]problem.Problem, len(items)), ""
+	for i := range items {
+		it, other := &items[i], &items[0]
 		if i == 0 {
-			other = &cells[1]
+			other = &items[1]
 		}
 		at := it.source().From()
 		for k, text := range it.texts[:min(len(it.texts), len(other.texts))] { // of a composed text, the cell that differs
@@ -110,38 +110,35 @@ func (p *planner) conflict(v *boundValue, cells []fieldValue) {
 				break
 			}
 		}
-		places[i], seen[i], headers[i] = p.b.At(at, it.row), strings.Join(it.texts, " "), p.b.header(at, it.row)
+		cells[i] = problem.Problem{Where: p.b.At(at, it.row), Message: p.b.header(at, it.row), Seen: strings.Join(it.texts, " ")}
 		rows += fmt.Sprint(it.row, " ")
 	}
-	if slices.Contains(p.conflicts, places[0].String()) { // a column may be mapped more than once
+	first := cells[0].Where.String()
+	if slices.Contains(p.conflicts, first) { // a column may be mapped more than once
 		return
 	}
-	n := len(p.plan.Problems)
-	p.differ(headers, "the rows of one client must agree on “"+v.label+"”",
-		"make the cells the same, or leave all but one empty; if the rows are not about the same client or claim, correct the key of one", places)
-	for i := range cells {
-		q := &p.plan.Problems[n+i]
-		q.Seen, q.Part = seen[i], q.Part || slices.Contains(p.conflicts, rows)
-	}
-	p.conflicts = append(p.conflicts, rows, places[0].String())
+	p.differ("the rows of one client must agree on “"+v.label+"”",
+		"make the cells the same, or leave all but one empty; if the rows are not about the same client or claim, correct the key of one",
+		cells, slices.Contains(p.conflicts, rows))
+	p.conflicts = append(p.conflicts, rows, first)
 }
 
 // differ reports cells that must agree: the first names the others, and each of these the
-// first. In one sheet they are one mistake; each sheet's workbook lists its own. labels are what the
-// cells are called; one label is that of all.
-func (p *planner) differ(labels []string, must, cure string, cells []problem.Where) {
-	for i, here := range cells {
-		label := labels[min(i, len(labels)-1)]
+// first. In one sheet they are one mistake; each sheet's workbook lists its own. The Messages of
+// the cells are what they are called.
+func (p *planner) differ(must, cure string, cells []problem.Problem, isPart bool) {
+	for i, q := range cells {
 		there := cells[:1]
 		if i == 0 {
 			there = cells[1:]
 		}
 		var names []string
-		for _, at := range there {
-			names = append(names, at.String())
+		for _, other := range there {
+			names = append(names, other.Where.String())
 		}
-		q := problem.At(here, "conflict", "%s differs from %s, and %s", label, problem.Some(names, 5), must).Hinted("%s", cure)
-		q.Part = i > 0 && here.Table == cells[0].Table
+		q.Code, q.Hint = "conflict", cure
+		q.Message = fmt.Sprintf("%s differs from %s, and %s", q.Message, problem.Some(names, 5), must)
+		q.Part = isPart || i > 0 && q.Where.Table == cells[0].Where.Table
 		p.plan.Problems = append(p.plan.Problems, q)
 	}
 }
