@@ -47,14 +47,17 @@ const orText = "; if it is a text, type: Text"
 
 // noteParts has the empty parts of a text of several parts noted.
 func (b *binder) noteParts(v *boundValue, rule *ValueRule) {
-	if v.text == nil || len(v.columns) < 2 {
+	if !v.hasParts() {
 		return
 	}
-	v.hasParts, v.rule = true, rule
+	v.rule = rule
 	if !slices.Contains(b.texts, rule) { // it may be on several claims entries
 		b.texts = append(b.texts, rule)
 	}
 }
+
+// hasParts reports whether the value is a text of several parts.
+func (v *boundValue) hasParts() bool { return v.text != nil && len(v.columns) > 1 }
 
 // likelyType returns the type that the options of a value are for.
 func (v *ValueRule) likelyType() convert.Type {
@@ -116,7 +119,7 @@ func (r *rowConverter) note(it *fieldValue) {
 		}
 	}
 	for i, c := range v.columns {
-		if v.hasParts && !it.value.IsZero() && convert.FoldSpace(it.texts[i]) == "" {
+		if v.hasParts() && !it.value.IsZero() && convert.FoldSpace(it.texts[i]) == "" {
 			r.row.Notes = append(r.row.Notes, CellNote{rule: v.rule, row: r.row.Row, column: c})
 			return
 		}

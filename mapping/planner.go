@@ -279,25 +279,15 @@ func (p *planner) orderV2(claims []*planned, acts []plannedActivity) []Step {
 			create(c)
 		}
 	}
-	for len(acts) > 0 {
-		stretch := 0
-		for stretch < len(acts) && acts[stretch].Claim != "" {
-			stretch++
+	for from, to := 0, 0; from < len(acts); from = to { // a stretch of activities on claims, or one other activity
+		for to = from + 1; to < len(acts) && acts[from].Claim != "" && acts[to].Claim != ""; {
+			to++
 		}
-		for _, c := range claims {
-			for i := range acts[:stretch] {
-				if acts[i].of == c {
-					create(c)
-					steps = append(steps, acts[i].Step)
-				}
-			}
-		}
-		if stretch == 0 {
-			create(acts[0].of)
-			steps = append(steps, acts[0].Step)
-			stretch = 1
-		}
-		acts = acts[stretch:]
+		slices.SortStableFunc(acts[from:to], func(a, b plannedActivity) int { return slices.Index(claims, a.of) - slices.Index(claims, b.of) })
+	}
+	for _, a := range acts {
+		create(a.of)
+		steps = append(steps, a.Step)
 	}
 	if p.b.mapping.Link == LinkNever {
 		return steps

@@ -47,11 +47,6 @@ func (m *Mapping) Templates() int {
 	return len(names)
 }
 
-const (
-	unknownTemplateCode  = "unknown-template"
-	unknownAttributeCode = "unknown-attribute"
-)
-
 // findNamed returns the entry of the service that a name of the mapping means: the one with
 // that name, however its accents are written, or with the id that template_ids gives for the
 // path of the name, “Template” or “Template/Attribute”.
@@ -87,7 +82,7 @@ func findNamed[T any](b *binder, code, in, kind string, list []T, ident func(*T)
 
 // template finds an activity template by its name.
 func (b *binder) template(name yamltree.Scalar) (Template, bool) {
-	return findNamed(b, unknownTemplateCode, "the environment “"+b.service.Environment+"”", "activity template", b.service.Templates,
+	return findNamed(b, "unknown-template", "the environment “"+b.service.Environment+"”", "activity template", b.service.Templates,
 		func(t *Template) (string, string) { return t.ID, t.Name }, name, name.Text)
 }
 
@@ -96,7 +91,7 @@ func (b *binder) template(name yamltree.Scalar) (Template, bool) {
 // isUntyped reports that neither the service nor the mapping gives the type.
 func (b *binder) attribute(t Template, attr *FieldRule, likely convert.Type) (found AttributeTemplate, typ convert.Type, isUntyped bool) {
 	wanted := attr.Value.Type
-	found, ok := findNamed(b, unknownAttributeCode, "the template “"+t.Name+"”", "attribute", t.Attributes,
+	found, ok := findNamed(b, "unknown-attribute", "the template “"+t.Name+"”", "attribute", t.Attributes,
 		func(a *AttributeTemplate) (string, string) { return a.ID, a.Name }, attr.Name, convert.Composed(t.Name)+"/"+attr.Name.Text)
 	switch {
 	case !ok:

@@ -35,9 +35,8 @@ type boundValue struct {
 	sharedLookup *boundValue // of a field: the look-up that reads the same cells in the same way; nil for none
 	templateID   string      // of an attribute
 
-	isUntyped bool       // an attribute of unknown type, of which typed cells are noted
-	hasParts  bool       // a text of several parts, of which empty ones are noted
-	rule      *ValueRule // the rule of what is noted; nil where nothing is
+	rule      *ValueRule // where cells are noted, see CellNote; else nil
+	isUntyped bool       // an attribute of unknown type
 }
 
 // fieldValue is one value of one row. The zero Value means that the cells are empty, or
