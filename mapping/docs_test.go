@@ -26,7 +26,7 @@ func TestReference(t *testing.T) {
 			testform.Section("## resume_at, when it is a column", resumeKeys)+
 			testform.Section("## activities, each entry", activityKeys)+
 			testform.Section("## Values: client fields, look-ups and attributes", valueKeys)+
-			"\nA value needs exactly one of "+valueSources+"; a bare text is a column.\n"+
+			"\nA value needs exactly one of column, value, text, join, first_of and expr; a bare text is a column.\n"+
 			"The types are "+strings.Join(typeNames(), ", ")+".\n"+
 			"\nA comment line `# ignored: NAME` leaves that column out on purpose, without a warning. A column without a header, or with the header of\n"+
 			"another, is named by its letter: `# ignored: column L`.\n")

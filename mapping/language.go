@@ -527,31 +527,18 @@ func checkValue(r *yamltree.Reader, n *yamltree.Node, v *ValueRule) {
 		r.WrongAt(v.Constant.At, "braces", "the constant “%s” has braces, and nothing replaces them", problem.Shorten(v.Constant.Text)).
 			Hint = "write text in place of value: there {Column} is replaced by the cell's text, and {{ and }} are braces"
 	}
-	if given := v.sources(); len(given) != 1 {
+	given := slices.DeleteFunc([]string{"column", "value", "text", "join", "first_of", "expr"}, func(key string) bool { return n.Given(key) == nil })
+	if len(given) != 1 {
 		has := ""
 		if len(given) > 1 {
 			has = " has " + strings.Join(given, " and ") + "; it"
 		}
-		r.Wrong(n, "value-source", "%s%s needs exactly one of "+valueSources, n.Name(), has)
+		r.Wrong(n, "value-source", "%s%s needs exactly one of column, value, text, join, first_of and expr", n.Name(), has)
 	}
 	if v.Else != nil && strings.EqualFold(*v.Else, "error") {
 		r.Wrong(n.Given("else"), "wrong-option", "else is what is sent for a cell that values does not list, and it would be the word “%s”", *v.Else).
 			Hint = "leave else out: such a cell is an error then"
 	}
-}
-
-// valueSources are the keys of the sources, in messages.
-const valueSources = "column, value, text, join, first_of and expr"
-
-// sources returns the keys of the sources that a value names.
-func (v *ValueRule) sources() (keys []string) {
-	given := []bool{v.Column.Text != "", v.Constant.At.IsSet(), v.Text.Text != "", len(v.Join) > 0, len(v.FirstOf) > 0, v.Expr.Text != ""}
-	for i, key := range []string{"column", "value", "text", "join", "first_of", "expr"} {
-		if given[i] {
-			keys = append(keys, key)
-		}
-	}
-	return keys
 }
 
 func typeNames() (names []string) {
