@@ -19,14 +19,17 @@ import (
 // makes plans. It does not change after Bind and may be used from several
 // goroutines.
 type Binding struct {
+	Targets []Target // the values that the mapping takes from the rows
+	Partial bool     // of BindPart: rules with problems are left out
+	Keyless bool     // the client's key is one of them, so clients cannot be told apart
+
 	mapping  *Mapping
 	sheet    cell.Sheet
 	headers  []string   // of the sheet, folded
 	tables   []*Binding // one for each sheet; nil when there is only one
 	warnings problem.List
 	untyped  []untypedAttribute
-	texts    []*ValueRule // those of several parts
-	targets  []Target
+	texts    []*ValueRule      // those of several parts
 	readings bool              // converted rows have Readings
 	named    map[string]string // the names of columns that the mapping uses, by their folded form
 	used     map[int]bool      // those columns of the sheet
@@ -253,13 +256,13 @@ func (b *binder) bindKeys() {
 
 // target makes a value one of the Targets.
 func (b *binder) target(v *boundValue, path ...string) {
-	at := slices.IndexFunc(b.targets, func(t Target) bool { return slices.Equal(t.Path, path) })
+	at := slices.IndexFunc(b.Targets, func(t Target) bool { return slices.Equal(t.Path, path) })
 	if at < 0 {
-		at = len(b.targets)
-		b.targets = append(b.targets, Target{Path: path, Type: v.conv.Type, Required: v.required, OneCell: v.isOneCell()})
+		at = len(b.Targets)
+		b.Targets = append(b.Targets, Target{Path: path, Type: v.conv.Type, Required: v.required, OneCell: v.isOneCell()})
 	}
 	v.target = at + 1
-	t := &b.targets[at]
+	t := &b.Targets[at]
 	for _, c := range v.columns { // the aliases of a claim may make it another column
 		if !slices.Contains(t.Columns, c) {
 			t.Columns = append(t.Columns, c)

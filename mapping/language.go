@@ -351,7 +351,7 @@ type ClaimRule struct {
 	AdministratorID yamltree.Scalar
 	Claimants       []yamltree.Scalar // client, or ids of contacts
 
-	isLeftOut bool // of a Part
+	isLeftOut bool // by BindPart
 }
 
 func claimKeys(k *yamltree.Keys, c *ClaimRule) {
@@ -444,7 +444,7 @@ type ActivityRule struct {
 	Workflow   WorkflowRule
 	Attributes []FieldRule
 
-	isLeftOut bool // of a Part
+	isLeftOut bool // by BindPart
 }
 
 func activityKeys(k *yamltree.Keys, a *ActivityRule) {

@@ -10,21 +10,13 @@ import (
 	"claimsheet/mapping/problem/yamltree"
 )
 
-// Part is as much of a mapping as has no problems, bound to the sheets.
-type Part struct {
-	*Binding
-	Targets []Target // those of the Binding
-	Partial bool     // rules with problems are left out
-	Keyless bool     // the client's key is one of them, so clients cannot be told apart
-}
-
 // BindPart binds a mapping without the rules that have problems: those that were found
 // when it was parsed, and those that binding finds, which it returns as BindAll does. at
-// returns the path of the value at a place of the file. The Part is nil when too little is
-// left to judge a row.
+// returns the path of the value at a place of the file. The Binding is nil when too little is
+// left to judge a row. Its rows have Readings.
 func BindPart(m *Mapping, found problem.List, at func(problem.Where) []string, sheets []cell.Sheet, service *Service, runDate string) (
-	*Part, problem.List) {
-	p, rest := &Part{}, *m
+	*Binding, problem.List) {
+	isKeyless, rest := false, *m
 	rest.Contacts, rest.Claims, rest.Activities = slices.Clone(m.Contacts), slices.Clone(m.Claims), slices.Clone(m.Activities)
 	binding, problems := BindAll(m, sheets, service, runDate)
 	left := map[string]bool{}
@@ -41,7 +33,7 @@ func BindPart(m *Mapping, found problem.List, at func(problem.Where) []string, s
 			}
 		}
 		if len(rest.Client.Key) == 0 {
-			p.Keyless, again = true, true
+			isKeyless, again = true, true
 			rest.Client.Key = standInKey(sheets)
 		}
 		if !again && binding == nil || len(rest.Client.Key) == 0 {
@@ -59,8 +51,8 @@ func BindPart(m *Mapping, found problem.List, at func(problem.Where) []string, s
 	for _, b := range append(binding.tables, binding) {
 		b.readings = true
 	}
-	p.Binding, p.Targets, p.Partial = binding, binding.targets, p.Keyless || len(left) > 0
-	return p, problems
+	binding.Keyless, binding.Partial = isKeyless, isKeyless || len(left) > 0
+	return binding, problems
 }
 
 // ruleAt returns the path of the rule that a path belongs to: what can be left out alone; nil

@@ -53,7 +53,7 @@ func TestBindPart(t *testing.T) {
 		if name == "one of two activities" && part.Targets[1].Path[1] != "1" {
 			t.Errorf("%s: %v", name, part.Targets)
 		}
-		for _, plan := range planAll(part.Binding, []cell.Record{{Row: 2, Cells: []cell.Cell{text("1"), text("Ann"), text("LLOY")}}}) {
+		for _, plan := range planAll(part, []cell.Record{{Row: 2, Cells: []cell.Cell{text("1"), text("Ann"), text("LLOY")}}}) {
 			if len(plan.Steps) < 1 || c.steps != nil && !slices.Equal(outline(plan)[1:], c.steps) {
 				t.Errorf("%s: %v: %q", name, plan.Problems, outline(plan))
 			}

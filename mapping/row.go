@@ -20,7 +20,7 @@ type ConvertedRow struct {
 	Skipped  string   // BlankRow or NotWhen: why the row is skipped; "" when it is not
 	Problems problem.List
 	Notes    []CellNote // cells that make the mapping doubtful
-	Readings []Reading  // what the row gives for the Targets, in their order; of a Part only
+	Readings []Reading  // what the row gives for the Targets, in their order; of BindPart only
 
 	parts  []rowPart // what it says of the client, then of the contacts and the claims that it has; nil when it is skipped
 	resume int       // the order of the activity to resume at; -1 when the cell does not say

@@ -20,7 +20,7 @@ type analysis struct {
 	problems problem.List
 	warnings problem.List
 	book     *book
-	bound    *mapping.Part // what can be judged; nil when nothing can
+	bound    *mapping.Binding // what can be judged; nil when nothing can
 }
 
 func analyse(file string, text []byte, b *book, service *mapping.Service) *analysis {

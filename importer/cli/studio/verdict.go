@@ -110,7 +110,7 @@ func (v *verdict) plan(ctx context.Context, done *atomic.Int64) (err error) {
 		}
 	}()
 	book, bound := v.of.book, v.of.bound
-	survey, err := importer.NewSurvey(ctx, bound.Binding, book.rows, false)
+	survey, err := importer.NewSurvey(ctx, bound, book.rows, false)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (v *verdict) plan(ctx context.Context, done *atomic.Int64) (err error) {
 		v.see(record, row)
 		done.Add(1)
 	}
-	for plan, err := range survey.PlansSeen(bound.Binding, book.rows, see) {
+	for plan, err := range survey.PlansSeen(bound, book.rows, see) {
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -131,7 +131,7 @@ func (v *verdict) plan(ctx context.Context, done *atomic.Int64) (err error) {
 			return err
 		}
 		if !bound.Keyless {
-			v.addTogether(plan.Rows[0], importer.RowProblems(bound.Binding, plan))
+			v.addTogether(plan.Rows[0], importer.RowProblems(bound, plan))
 		}
 	}
 	return nil
