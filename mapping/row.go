@@ -87,7 +87,7 @@ func (r *rowConverter) convert() {
 	switch {
 	case blank(r.own):
 		row.Skipped = BlankRow
-	case !r.holds(b.when, b.parts[0].key):
+	case !r.holds(b.when):
 		row.Skipped = NotWhen
 	}
 	if row.Skipped != "" {
@@ -96,7 +96,7 @@ func (r *rowConverter) convert() {
 	row.resume = r.resume()
 	row.parts = make([]rowPart, 0, len(b.parts))
 	for entry, p := range b.parts {
-		if !r.holds(p.when, p.key) {
+		if !r.holds(p.when) {
 			continue
 		}
 		part, ok := rowPart{entry: entry, values: r.values(p.values), activities: r.activities(p)}, true
@@ -211,17 +211,13 @@ func (r *rowConverter) refuse(column int, refusal convert.CellError) {
 }
 
 // holds evaluates a condition. One that fails counts as true: the row is invalid and must not look skipped.
-func (r *rowConverter) holds(e *expr.Expression, otherwise []int) bool {
+func (r *rowConverter) holds(e *expr.Expression) bool {
 	yes, refusal := e.Holds(r.record)
 	if refusal != nil {
 		columns, _ := e.Columns()
-		if len(columns) == 0 {
-			columns = otherwise
-		}
 		r.refuse(first(columns), *refusal)
-		return true
 	}
-	return yes
+	return yes || refusal != nil
 }
 
 // resume returns the order of the activity at which the client resumes; -1 when the cell does not say.
@@ -298,7 +294,7 @@ func (r *rowConverter) activities(of *boundPart) []rowPart {
 			continue
 		}
 		resumes := status == Open && r.b.activities[i].rule.Status != Open // it becomes Open, whatever its when says
-		if !resumes && !r.holds(a.when, r.b.parts[0].key) {
+		if !resumes && !r.holds(a.when) {
 			continue
 		}
 		values := a.values
