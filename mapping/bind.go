@@ -81,14 +81,6 @@ func (p *boundPart) add(v boundValue) *boundValue {
 	return &v
 }
 
-// knownID returns the id among its values; "" for none.
-func (p *boundPart) knownID(values []fieldValue) string {
-	if p.known == nil {
-		return ""
-	}
-	return values[p.known.slot].value.Literal
-}
-
 // isUsual reports whether the client is the claim's administrator and its only claimant.
 func (p *boundPart) isUsual() bool {
 	return p.administratorID == "" && p.administrator == 0 && slices.Equal(p.claimants, []int{0})

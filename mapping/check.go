@@ -97,7 +97,8 @@ func (p *checker) checkPeople(m *Mapping) {
 			p.wrongAt(l.At.Or(c.At), "no-lookup", "%s needs lookup with email or phone: without one, a person whom the service already knows is not found", name).
 				Hint = hint
 		}
-		if !c.Administrator && !m.V1() && m.administers(id) {
+		administers := slices.ContainsFunc(m.Claims, func(c ClaimRule) bool { return c.Administrator.Text == id })
+		if !c.Administrator && !m.V1() && administers {
 			p.wrongAt(c.AdministratorAt, "no-administrator", "%s administers claims, and a contact made with administrator: false cannot", name).
 				Hint = "leave administrator out, or name another administrator for the claims"
 		}
@@ -140,11 +141,6 @@ func (p *checker) checkV2(m *Mapping) {
 				Hint = "add workflow: {name: …} to the mapping"
 		}
 	}
-}
-
-// administers reports whether some claim has a contact as its administrator.
-func (m *Mapping) administers(role string) bool {
-	return slices.ContainsFunc(m.Claims, func(c ClaimRule) bool { return c.Administrator.Text == role })
 }
 
 // checkRoles reports contacts that a claims entry names and the mapping does not have.

@@ -80,7 +80,9 @@ func (p *planner) begin(bound *boundPart, key string, part *rowPart) *planned {
 func (p *planner) settle(g *planned) {
 	bound, step := g.bound, &g.step
 	values := p.mergeAll(g.parts, bound.values)
-	step.KnownID = bound.knownID(values)
+	if bound.known != nil {
+		step.KnownID = values[bound.known.slot].value.Literal
+	}
 	if bound.kind == ClaimStep {
 		name := &values[bound.name.slot]
 		step.Name = name.value.Literal

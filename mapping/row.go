@@ -47,7 +47,7 @@ type rowPart struct {
 
 // value returns what the record says; a zero fieldValue for no value.
 func (p *rowPart) value(v *boundValue) *fieldValue {
-	if v == nil || p.values == nil {
+	if v == nil {
 		return &fieldValue{}
 	}
 	return &p.values[v.slot]
