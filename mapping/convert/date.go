@@ -2,6 +2,7 @@ package convert
 
 import (
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/problem"
 	"math"
 	"strconv"
 	"strings"
@@ -69,7 +70,7 @@ func (c *Converter) convertDateTime(in cell.Cell) (string, *CellError) {
 		}
 	}
 	if at = at.UTC(); at.Year() < 1 || at.Year() > 9999 {
-		return "", refuseDayRange()
+		return "", refuseDayRange
 	}
 	return at.Format(time.RFC3339), nil
 }
@@ -196,7 +197,7 @@ func (c *Converter) momentFromISO(s string) (moment, *CellError) {
 func (c *Converter) checked(m moment, err error) (moment, *CellError) {
 	switch {
 	case err == nil && (m.wall.Year() < 1 || m.wall.Round(time.Second).Year() > 9999):
-		return moment{}, refuseDayRange()
+		return moment{}, refuseDayRange
 	case err == nil:
 		return m, nil
 	case !isImpossible(err):
@@ -221,7 +222,7 @@ func (c *Converter) refuseDate() *CellError {
 
 func (c *Converter) expectedDate() string {
 	if c.Format != "" {
-		return someWords(c.formats())
+		return problem.OrList(c.formats())
 	}
 	if c.Type == DateTime {
 		return "ISO 8601 (yyyy-mm-ddThh:mm:ss)"
@@ -250,7 +251,7 @@ func momentFromSerial(literal string, date1904 bool) (moment, *CellError) {
 		return moment{}, refuse("date-serial", "does not hold a spreadsheet's day count", "type the date again")
 	}
 	if serial < 0 || serial >= maxSerial {
-		return moment{}, refuseDayRange()
+		return moment{}, refuseDayRange
 	}
 	seconds := math.Round(serial * wholeDay.Seconds())
 	day := int(seconds / wholeDay.Seconds())
@@ -267,14 +268,12 @@ func momentFromSerial(literal string, date1904 bool) (moment, *CellError) {
 	whole, fraction := math.Modf(serial)
 	wall := start.AddDate(0, 0, int(whole)).Add(time.Duration(math.Round(fraction*wholeDay.Seconds()*1e6)) * time.Microsecond)
 	if wall.Round(time.Second).Year() > 9999 {
-		return moment{}, refuseDayRange()
+		return moment{}, refuseDayRange
 	}
 	return moment{wall: wall}, nil
 }
 
-func refuseDayRange() *CellError {
-	return refuse("date-range", "is outside the years 1 to 9999", "correct the date")
-}
+var refuseDayRange = refuse("date-range", "is outside the years 1 to 9999", "correct the date")
 
 // inZone returns the instant at which a clock in the zone shows what a clock in UTC shows at wall. Where
 // clocks change there may be no such instant, or two, and the time is refused.

@@ -28,7 +28,7 @@ func (c *Converter) convertEmail(in cell.Cell) (string, *CellError) {
 		return "", refuse("not-email", "has a letter before the @ that is not one of a to z; such addresses are not supported", "ask for an address without it")
 	}
 	if at <= 0 || strings.Count(s, "@") != 1 || at > maxEmailLocal || !isDotAtom(s[:at]) {
-		return "", refuseEmail()
+		return "", refuseEmail
 	}
 	// The capital sharp s means the small one, which is a letter of its own in domains today; the
 	// library's tables still turn it into ss.
@@ -41,14 +41,12 @@ func (c *Converter) convertEmail(in cell.Cell) (string, *CellError) {
 			"correct the e-mail address")
 	}
 	if s = s[:at+1] + domain; len(s) > maxEmail {
-		return "", refuseEmail()
+		return "", refuseEmail
 	}
 	return s, refuseTooLong(s, c.MaxLength)
 }
 
-func refuseEmail() *CellError {
-	return refuse("not-email", "is not an e-mail address; expected one bare address, name@domain", "correct the e-mail address")
-}
+var refuseEmail = refuse("not-email", "is not an e-mail address; expected one bare address, name@domain", "correct the e-mail address")
 
 // isDotAtom reports whether a text is a dot-atom (RFC 5322, 3.2.3).
 func isDotAtom(s string) bool {

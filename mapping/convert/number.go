@@ -65,7 +65,7 @@ func (c *Converter) convertNumber(in cell.Cell) (string, *CellError) {
 // fractions; a whole number that would change is refused.
 func plainDecimal(literal string) (string, *CellError) {
 	if len(literal) > maxNumberLiteral {
-		return "", refuseNumberRange()
+		return "", refuseNumberRange
 	}
 	f, err := strconv.ParseFloat(literal, 64)
 	if size := math.Abs(f); err == nil && 0 < size && size < 1e15 && len(literal) <= significantDigits && strconv.FormatFloat(f, 'f', -1, 64) == literal {
@@ -80,23 +80,20 @@ func plainDecimal(literal string) (string, *CellError) {
 	}
 	whole := d.NumDigits() + int(d.Exponent()) // digits before the point; negative for 0.00…
 	if whole > maxNumberDigits || -whole > maxNumberDigits {
-		return "", refuseNumberRange()
+		return "", refuseNumberRange
 	}
 	rounded := d.Round(int32(significantDigits - whole))
 	if whole > significantDigits && !rounded.Equal(d) {
-		return "", refuseLostDigits()
+		return "", refuseLostDigits
 	}
 	return rounded.String(), nil
 }
 
-func refuseNumberRange() *CellError {
-	return refuse("number-range", "is a number with too many digits", "correct the number")
-}
-
-func refuseLostDigits() *CellError {
-	return refuse("number-digits", "has more than 15 digits; a spreadsheet keeps 15 and invents the rest",
+var (
+	refuseNumberRange = refuse("number-range", "is a number with too many digits", "correct the number")
+	refuseLostDigits  = refuse("number-digits", "has more than 15 digits; a spreadsheet keeps 15 and invents the rest",
 		"format the column as text and fill it again from the source")
-}
+)
 
 // orDefault fills in what is not given. The zero Numbers is the default
 // notation; with Decimal given, a Group of "" means none.

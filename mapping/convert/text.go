@@ -3,7 +3,6 @@ package convert
 import (
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -46,18 +45,7 @@ func (c *Converter) lookUp(s string) (string, *CellError) {
 			hint = "values is case-sensitive: list the text as the cell writes it"
 		}
 	}
-	return "", refuse("value-unlisted", "is not listed in values; expected "+someWords(slices.Sorted(maps.Keys(c.Values))), hint)
-}
-
-// mostWords is the number of words that a message lists at most.
-const mostWords = 10
-
-// someWords lists words for a message: "A, B or C". Of many it lists the first.
-func someWords(words []string) string {
-	if more := len(words) - mostWords; more > 0 {
-		return fmt.Sprintf("%s or one of %d more", strings.Join(words[:mostWords], ", "), more)
-	}
-	return problem.OrList(words)
+	return "", refuse("value-unlisted", "is not listed in values; expected "+problem.OrList(slices.Sorted(maps.Keys(c.Values))), hint)
 }
 
 // shownText returns what a person reads in the cell, trimmed and fit to be sent. It is never "" without an error.
@@ -139,7 +127,7 @@ func shownNumber(c cell.Cell) (string, *CellError) {
 	}
 	whole, _, _ := strings.Cut(digits, ".")
 	if countDigits(whole) > significantDigits && (general || countDigits(c.Shown) > significantDigits) {
-		return "", refuseLostDigits()
+		return "", refuseLostDigits
 	}
 	if general {
 		return digits, nil

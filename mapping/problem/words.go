@@ -50,8 +50,12 @@ func Some(words []string, most int) string {
 	return strings.Join(words, ", ")
 }
 
-// OrList is "a", "a or b", or "a, b or c".
+// OrList is "a", "a or b", or "a, b or c"; of many words it lists the first.
 func OrList(words []string) string {
+	const most = 10
+	if more := len(words) - most; more > 0 {
+		return fmt.Sprintf("%s or one of %d more", strings.Join(words[:most], ", "), more)
+	}
 	last := len(words) - 1
 	if last < 1 {
 		return strings.Join(words, "")
