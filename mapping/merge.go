@@ -136,10 +136,9 @@ func (p *planner) differ(must, cure string, cells []problem.Problem, isPart bool
 		for _, other := range there {
 			names = append(names, other.Where.String())
 		}
-		q.Code, q.Hint = "conflict", cure
-		q.Message = fmt.Sprintf("%s differs from %s, and %s", q.Message, problem.Some(names, 5), must)
-		q.Part = isPart || i > 0 && q.Where.Table == cells[0].Where.Table
-		p.plan.Problems = append(p.plan.Problems, q)
+		made := problem.At(q.Where, "conflict", "%s differs from %s, and %s", q.Message, problem.Some(names, 5), must).Hinted("%s", cure)
+		made.Seen, made.Part = q.Seen, isPart || i > 0 && q.Where.Table == cells[0].Where.Table
+		p.plan.Problems = append(p.plan.Problems, made)
 	}
 }
 

@@ -38,6 +38,11 @@ type AttributeTemplate struct {
 	Options []string `json:"options,omitempty"`
 }
 
+const (
+	unknownTemplateCode  = "unknown-template"
+	unknownAttributeCode = "unknown-attribute"
+)
+
 // Templates returns how many activity templates the mapping names.
 func (m *Mapping) Templates() int {
 	names := map[string]bool{}
@@ -82,7 +87,7 @@ func findNamed[T any](b *binder, code, in, kind string, list []T, ident func(*T)
 
 // template finds an activity template by its name.
 func (b *binder) template(name yamltree.Scalar) (Template, bool) {
-	return findNamed(b, "unknown-template", "the environment “"+b.service.Environment+"”", "activity template", b.service.Templates,
+	return findNamed(b, unknownTemplateCode, "the environment “"+b.service.Environment+"”", "activity template", b.service.Templates,
 		func(t *Template) (string, string) { return t.ID, t.Name }, name, name.Text)
 }
 
@@ -91,7 +96,7 @@ func (b *binder) template(name yamltree.Scalar) (Template, bool) {
 // isUntyped reports that neither the service nor the mapping gives the type.
 func (b *binder) attribute(t Template, attr *FieldRule, likely convert.Type) (found AttributeTemplate, typ convert.Type, isUntyped bool) {
 	wanted := attr.Value.Type
-	found, ok := findNamed(b, "unknown-attribute", "the template “"+t.Name+"”", "attribute", t.Attributes,
+	found, ok := findNamed(b, unknownAttributeCode, "the template “"+t.Name+"”", "attribute", t.Attributes,
 		func(a *AttributeTemplate) (string, string) { return a.ID, a.Name }, attr.Name, convert.Composed(t.Name)+"/"+attr.Name.Text)
 	switch {
 	case !ok:
