@@ -23,47 +23,32 @@ func (d *Document) Value(path ...string) (value json.RawMessage, ok bool) {
 // nil for other values, and without such a value.
 func (d *Document) Keys(path ...string) []string {
 	n, _ := d.find(path)
-	if n == nil {
-		return nil
-	}
 	var keys []string
-	for i := range n.Content {
-		switch {
-		case n.Kind == yaml.SequenceNode:
-			keys = append(keys, strconv.Itoa(i))
-		case i%2 == 0:
-			keys = append(keys, n.Content[i].Value)
-		}
+	for i := 0; n != nil && i < len(n.Content); i += step(n) {
+		keys = append(keys, tokenAt(n, i))
 	}
 	return keys
 }
 
 // Line returns the line of a value's key, or of an entry of a list, from 1; 0 for an unknown path.
 func (d *Document) Line(path ...string) int {
-	n, key := d.find(path)
-	if key != nil {
-		return key.Line
-	}
-	if n != nil {
-		return n.Line
+	if _, head := d.find(path); head != nil {
+		return head.Line
 	}
 	return 0
 }
 
-// find returns the value of a path with its key, nil for an entry of a list.
-func (d *Document) find(path []string) (value, key *yaml.Node) {
-	value = d.root
+// find returns the value of a path, and what it begins with: its key, or itself in a list.
+func (d *Document) find(path []string) (value, head *yaml.Node) {
+	value, head = d.root, d.root
 	for _, token := range path {
 		at := index(value, token)
 		if at < 0 {
 			return nil, nil
 		}
-		if key = nil; value.Kind == yaml.MappingNode {
-			key = value.Content[at-1]
-		}
-		value = value.Content[at]
+		value, head = value.Content[at], value.Content[at+1-step(value)]
 	}
-	return value, key
+	return value, head
 }
 
 // At returns the path of the innermost value that a place of the file belongs to, or
@@ -74,20 +59,16 @@ func (d *Document) At(line, column int) []string {
 	}
 	var path []string
 	for n := d.root; ; {
-		at, token := -1, ""
-		for i, child := range n.Content {
-			if n.Kind == yaml.MappingNode && i%2 == 1 || isBehind(child) {
-				continue
-			}
-			at, token = i, strconv.Itoa(i)
-			if n.Kind == yaml.MappingNode {
-				at, token = i+1, child.Value
+		at := -1
+		for i := 0; i < len(n.Content); i += step(n) {
+			if !isBehind(n.Content[i]) {
+				at = i
 			}
 		}
 		if at < 0 {
 			return path
 		}
-		path, n = append(path, token), n.Content[at]
+		path, n = append(path, tokenAt(n, at)), n.Content[at+step(n)-1]
 	}
 }
 

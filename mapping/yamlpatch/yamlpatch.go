@@ -109,19 +109,20 @@ func find(n *yaml.Node, token string) (at int, err error) {
 
 // index returns the number of the first value of a key, or of an entry of a list; -1 for none.
 func index(n *yaml.Node, token string) int {
-	switch n.Kind {
-	case yaml.MappingNode:
-		for i := 0; i < len(n.Content); i += 2 {
-			if n.Content[i].Value == token {
-				return i + 1
-			}
-		}
-	case yaml.SequenceNode:
-		if i, err := strconv.Atoi(token); err == nil && i >= 0 && i < len(n.Content) && strconv.Itoa(i) == token {
-			return i
+	for i := 0; i < len(n.Content); i += step(n) {
+		if tokenAt(n, i) == token {
+			return i + step(n) - 1
 		}
 	}
 	return -1
+}
+
+// tokenAt is the last part of the path of the pair, or the entry of a list, that begins at i of the contents.
+func tokenAt(n *yaml.Node, i int) string {
+	if n.Kind == yaml.SequenceNode {
+		return strconv.Itoa(i)
+	}
+	return n.Content[i].Value
 }
 
 // decode reads a JSON value, which is YAML once what is not ASCII is escaped in YAML's way.
