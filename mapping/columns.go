@@ -90,13 +90,13 @@ func FindColumn(sheet cell.Sheet, name string) int {
 // of totals and repeated headers are passed over. In a results workbook nothing is taken
 // from before a row that was taken out.
 func FillDown(columns []string, sheet cell.Sheet) func(cell.Record) cell.Record {
-	above := map[int]cell.Cell{}
 	var places []int
 	for _, name := range columns {
 		if i := FindColumn(sheet, name); i >= 0 {
 			places = append(places, i)
 		}
 	}
+	above := make([]cell.Cell, len(places)) // what the empty cells of each take
 	source := 0
 	return func(r cell.Record) cell.Record {
 		if r.Source > 0 && r.Source != source+1 {
@@ -107,20 +107,16 @@ func FillDown(columns []string, sheet cell.Sheet) func(cell.Record) cell.Record 
 			return r
 		}
 		for k, i := range places {
-			own := r.Cell(i)
-			if own.IsEmpty() {
-				if up, ok := above[i]; ok {
-					r.Above = append(r.Above, make([]cell.Cell, max(0, i+1-len(r.Above)))...)
-					r.Above[i] = up
+			switch own := r.Cell(i); {
+			case own.IsEmpty() && !above[k].IsEmpty():
+				r.Above = append(r.Above, make([]cell.Cell, max(0, i+1-len(r.Above)))...)
+				r.Above[i] = above[k]
+			case !own.IsEmpty() && convert.FoldHeader(own.Shown) != convert.FoldHeader(sheet.Header[i]):
+				if own.Shown != above[k].Shown {
+					clear(above[k+1:])
 				}
-			} else if convert.FoldHeader(own.Shown) != convert.FoldHeader(sheet.Header[i]) {
 				own.Raw, own.Shown = strings.Clone(own.Raw), strings.Clone(own.Shown) // the cells belong to the reader
-				if up, ok := above[i]; ok && up.Shown != own.Shown {
-					for _, after := range places[k+1:] {
-						delete(above, after)
-					}
-				}
-				above[i] = own
+				above[k] = own
 			}
 		}
 		return r
