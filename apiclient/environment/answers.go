@@ -94,12 +94,12 @@ func jsonOf(r *yamltree.Reader, n *yamltree.Node, depth int) []byte {
 	var parts [][]byte
 	switch n.Kind() {
 	case yamltree.Objects:
-		for v := range r.Pairs(n) {
+		for _, v := range r.Pairs(n) {
 			parts = append(parts, slices.Concat(jsonText(v.Key()), []byte(":"), jsonOf(r, v, depth+1)))
 		}
 		return slices.Concat([]byte("{"), bytes.Join(parts, []byte(",")), []byte("}"))
 	case yamltree.Lists:
-		for item := range r.Items(n) {
+		for _, item := range n.Items() {
 			parts = append(parts, jsonOf(r, item, depth+1))
 		}
 		return slices.Concat([]byte("["), bytes.Join(parts, []byte(",")), []byte("]"))
@@ -189,7 +189,7 @@ var notFound = yamltree.Value[apiclient.NotFound]{
 		*into = apiclient.NotFound{Stated: true}
 		rule := yamltree.Object(absenceKeys)
 		if n.Kind() == yamltree.Lists {
-			if n.Len() == 0 {
+			if len(n.Items()) == 0 {
 				r.Wrong(n, "no-value", "%s has no rule: every look-up that finds nobody would fail", n.Name()).Hint = "leave the key out for its default"
 			}
 			var all []apiclient.NotFoundContent
@@ -243,7 +243,7 @@ func checkStatuses(statuses []int, r *yamltree.Reader, n *yamltree.Node) {
 		return
 	}
 	i := 0
-	for item := range r.Items(n.Given("status")) {
+	for _, item := range n.Given("status").Items() {
 		status := statuses[i]
 		i++
 		if status == 0 || meansNobody(status) || n.Given("pointer") != nil && status/100 == 2 {

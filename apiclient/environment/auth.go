@@ -126,7 +126,7 @@ const replayReason = "it makes requests be sent twice, and the service does not 
 var headers = yamltree.Value[[]reference]{
 	Kinds: yamltree.Objects, Wants: yamltree.WantsObject, Schema: yamltree.Map(yamltree.Text).Schema,
 	Parse: func(r *yamltree.Reader, n *yamltree.Node, into *[]reference) bool {
-		for v := range r.Pairs(n) {
+		for _, v := range r.Pairs(n) {
 			name := http.CanonicalHeaderKey(v.Key())
 			if !headerName.MatchString(v.Key()) {
 				r.WrongAt(v.KeyAt(), "header-name", "%s cannot be the name of a header", v.Name()).

@@ -216,7 +216,7 @@ func checkEntry(r *yamltree.Reader, n *yamltree.Node, e *Environment) {
 	}
 	if e.Sandbox {
 		// Such an entry was most likely meant to be a real environment, which must not be mistaken for a sandbox.
-		for v := range n.Values() {
+		for _, v := range n.Values() {
 			if slices.Contains(networkKeys, v.Key()) {
 				r.WrongAt(v.KeyAt(), "sandbox-key", "%s makes no sense for the sandbox, which is part of this program", v.Name()).
 					Hint = "remove it, or give the environment another name"

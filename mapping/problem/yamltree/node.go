@@ -1,7 +1,7 @@
 package yamltree
 
 import (
-	"iter"
+	"slices"
 
 	"go.yaml.in/yaml/v4"
 
@@ -107,19 +107,20 @@ func (n *Node) Kind() Kind {
 
 // isBraced reports whether the node is a text in braces, such as {Column}, which YAML takes for keys without values.
 func (n *Node) isBraced() bool {
-	if n.yaml.Kind != yaml.MappingNode || n.yaml.Style&yaml.FlowStyle == 0 {
-		return false
-	}
-	for v := range n.Values() {
-		if !v.IsNull() {
-			return false
-		}
-	}
-	return len(n.yaml.Content) > 0
+	hasValue := func(v *Node) bool { return !v.IsNull() }
+	values := n.Values()
+	return len(values) > 0 && n.yaml.Style&yaml.FlowStyle != 0 && !slices.ContainsFunc(values, hasValue)
 }
 
-// Len is the number of entries of a list.
-func (n *Node) Len() int { return len(n.yaml.Content) }
+// Items returns the entries of a list; nil for other nodes.
+func (n *Node) Items() (items []*Node) {
+	if n != nil && n.Kind() == Lists {
+		for _, item := range n.yaml.Content {
+			items = append(items, &Node{yaml: item, name: "an entry of " + n.name})
+		}
+	}
+	return items
+}
 
 // Given is the value of a key of an object that was read by a table of keys; a
 // misspelt key has the name as which it was read. It is nil when the
@@ -131,30 +132,17 @@ func (n *Node) Given(key string) *Node {
 	return n.given[key]
 }
 
-// Values yields the values of an object without reporting anything. Their keys
+// Values returns the values of an object without reporting anything. Their keys
 // may be of any kind and may occur more than once.
-func (n *Node) Values() iter.Seq[*Node] {
-	return func(yield func(*Node) bool) {
-		if n == nil || n.yaml.Kind != yaml.MappingNode {
-			return
-		}
-		for i := 0; i+1 < len(n.yaml.Content); i += 2 {
-			if !yield(valueOf(n.yaml.Content[i], n.yaml.Content[i+1])) {
-				return
-			}
+func (n *Node) Values() (values []*Node) {
+	if n != nil && n.yaml.Kind == yaml.MappingNode {
+		for pair := range slices.Chunk(n.yaml.Content, 2) {
+			values = append(values, valueOf(pair[0], pair[1]))
 		}
 	}
+	return values
 }
 
 func valueOf(key, value *yaml.Node) *Node {
 	return &Node{yaml: value, key: key, name: "“" + problem.Shorten(key.Value) + "”"}
-}
-
-func (n *Node) hasKey(key string) bool {
-	for v := range n.Values() {
-		if v.Key() == key {
-			return true
-		}
-	}
-	return false
 }

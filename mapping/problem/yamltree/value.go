@@ -193,7 +193,10 @@ func List[V any](of Value[V]) Value[[]V] {
 	return Value[[]V]{Kinds: Lists, Wants: wantsList, Schema: Schema{"type": "array", "items": of.Schema},
 		Parse: func(r *Reader, n *Node, into *[]V) bool {
 			*into = nil
-			for item := range r.Items(n) {
+			for _, item := range n.Items() {
+				if r.full() {
+					break
+				}
 				*into = append(*into, of.entry(r, item))
 			}
 			return true
@@ -210,7 +213,7 @@ func OneOrMore[V any](of Value[V]) Value[[]V] {
 				*into = []V{of.entry(r, n)}
 				return true
 			}
-			if n.Len() == 0 {
+			if len(n.Items()) == 0 {
 				r.Wrong(n, "no-value", "%s must not be an empty list", n.name)
 			}
 			return list.Parse(r, n, into)
@@ -222,7 +225,7 @@ func Map[V any](of Value[V]) Value[map[string]V] {
 	return Value[map[string]V]{Kinds: Objects, Wants: WantsObject, Schema: mapSchema(of.Schema),
 		Parse: func(r *Reader, n *Node, into *map[string]V) bool {
 			*into = map[string]V{}
-			for item := range r.Pairs(n) {
+			for _, item := range r.Pairs(n) {
 				(*into)[item.Key()] = of.entry(r, item)
 			}
 			return true
@@ -235,7 +238,7 @@ func Pairs[V, E any](of Value[V], pair func(key Scalar, v V) E) Value[[]E] {
 	return Value[[]E]{Kinds: Objects, Wants: WantsObject, Schema: mapSchema(of.Schema),
 		Parse: func(r *Reader, n *Node, into *[]E) bool {
 			*into = nil
-			for item := range r.Pairs(n) {
+			for _, item := range r.Pairs(n) {
 				*into = append(*into, pair(Scalar{item.Key(), item.KeyAt()}, of.entry(r, item)))
 			}
 			return true
@@ -255,10 +258,14 @@ func Object[T any](table func(*Keys, *T)) Value[T] {
 			var keys Keys
 			table(&keys, into)
 			n.given = map[string]*Node{}
-			for v := range r.Pairs(n) {
+			for _, v := range r.Pairs(n) {
+				if r.full() {
+					break
+				}
 				k := keys.find(v.Key())
 				if k == nil {
-					if k = keys.unknown(r, n, v); k == nil || n.given[k.Name] != nil || n.hasKey(k.Name) {
+					k = keys.unknown(r, n, v)
+					if k == nil || n.given[k.Name] != nil || slices.ContainsFunc(n.Values(), func(v *Node) bool { return v.Key() == k.Name }) {
 						continue
 					}
 					v.name = "“" + k.Name + "”"

@@ -18,7 +18,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"iter"
 	"maps"
 	"strings"
 	"unicode"
@@ -142,49 +141,29 @@ func (r *Reader) quoted(n *Node) string {
 	return r.not(n)
 }
 
-// Pairs yields the values of an object, and reports keys that are not plain
-// names or are given twice; of those the first is yielded.
-func (r *Reader) Pairs(n *Node) iter.Seq[*Node] {
-	return func(yield func(*Node) bool) {
-		first := map[string]int{}
-		for v := range n.Values() {
-			if r.full() {
-				return
-			}
-			if v.key.Kind != yaml.ScalarNode || v.key.ShortTag() == "!!merge" {
-				r.WrongAt(v.KeyAt(), "wrong-kind", "a key in %s must be a plain name", n.name)
-				continue
-			}
-			if v.key.Style == 0 && strings.TrimLeftFunc(v.Key(), unicode.IsSpace) != v.Key() { // a name of its own, where any name may be a key
-				r.WrongAt(v.KeyAt(), "yaml", "%s", oddSpace).Hint = typeSpaces
-				continue
-			}
-			r.straighten(v.key)
-			v = valueOf(v.key, v.yaml)
-			if line, twice := first[v.Key()]; twice {
-				r.WrongAt(v.KeyAt(), "duplicate-key", "%s is given twice; the first is in line %d", v.name, line).Hint = "keep one of the two"
-				continue
-			}
-			first[v.Key()] = v.key.Line
-			if !yield(v) {
-				return
-			}
+// Pairs returns the values of an object, and reports keys that are not plain
+// names or are given twice; of those it has the first.
+func (r *Reader) Pairs(n *Node) (pairs []*Node) {
+	first := map[string]int{}
+	for _, v := range n.Values() {
+		if v.key.Kind != yaml.ScalarNode || v.key.ShortTag() == "!!merge" {
+			r.WrongAt(v.KeyAt(), "wrong-kind", "a key in %s must be a plain name", n.name)
+			continue
 		}
+		if v.key.Style == 0 && strings.TrimLeftFunc(v.Key(), unicode.IsSpace) != v.Key() { // a name of its own, where any name may be a key
+			r.WrongAt(v.KeyAt(), "yaml", "%s", oddSpace).Hint = typeSpaces
+			continue
+		}
+		r.straighten(v.key)
+		v = valueOf(v.key, v.yaml)
+		if line, twice := first[v.Key()]; twice {
+			r.WrongAt(v.KeyAt(), "duplicate-key", "%s is given twice; the first is in line %d", v.name, line).Hint = "keep one of the two"
+			continue
+		}
+		first[v.Key()] = v.key.Line
+		pairs = append(pairs, v)
 	}
-}
-
-// Items yields the entries of a list.
-func (r *Reader) Items(n *Node) iter.Seq[*Node] {
-	return func(yield func(*Node) bool) {
-		if n.Kind() != Lists {
-			return
-		}
-		for _, item := range n.yaml.Content {
-			if r.full() || !yield(&Node{yaml: item, name: "an entry of " + n.name}) {
-				return
-			}
-		}
-	}
+	return pairs
 }
 
 // document is the file's one YAML document, nil when there is none. Aliases
