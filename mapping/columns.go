@@ -86,9 +86,9 @@ func FindColumn(sheet cell.Sheet, name string) int {
 
 // FillDown returns what gives the records of a sheet, in their order, the cells that their
 // empty ones in some columns take from a row above, as Record.Above. Another value in a
-// column ends what the columns after it take: it begins another client. Blank rows, rows
-// of totals and repeated headers are passed over. In a results workbook nothing is taken
-// from before a row that was taken out.
+// column ends what the columns after it take: it begins another client. Blank rows and
+// repeated headers are passed over. Nothing is taken over a row of totals, nor, in a results
+// workbook, over a row that was taken out.
 func FillDown(columns []string, sheet cell.Sheet) func(cell.Record) cell.Record {
 	var places []int
 	for _, name := range columns {
@@ -103,7 +103,11 @@ func FillDown(columns []string, sheet cell.Sheet) func(cell.Record) cell.Record 
 			clear(above)
 		}
 		source = r.Source
-		if _, totals := TotalsLabel(r); totals || blank(r) {
+		if blank(r) {
+			return r
+		}
+		if _, isTotals := TotalsLabel(r); isTotals {
+			clear(above)
 			return r
 		}
 		for k, i := range places {

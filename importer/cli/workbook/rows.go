@@ -1,6 +1,7 @@
 package workbook
 
 import (
+	"errors"
 	"iter"
 	"maps"
 	"slices"
@@ -46,6 +47,11 @@ func Open(open func(sheet.Options) (*sheet.Reader, error), m *mapping.Mapping, b
 		if name := mapping.ResultColumn(header, b.Contacts); name != "" {
 			t.added[i], t.source.Header[i] = name, ""
 		}
+	}
+	if len(t.fillDown) > 0 && !slices.Contains(slices.Collect(maps.Values(t.added)), cell.SourceRowHeader) {
+		p := problem.At(t.source.At(0, 1), "unknown-column", "the workbook has no column “%s” any more, and the mapping has sheet.fill_down: rows that were sorted would take the cells of other clients", cell.SourceRowHeader).
+			Hinted("put the column back from a copy; or write the workbook again: claimsheet report")
+		return nil, errors.Join(p, r.Close())
 	}
 	t.source.Header = cell.TrimHeader(t.source.Header)
 	return t, nil
