@@ -99,7 +99,7 @@ func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err err
 	}
 	outcome.Lines = r.lines(outcome)
 	for _, d := range r.decisions {
-		outcome.MappingChanged = outcome.MappingChanged || d.mapping && d.action != send
+		outcome.MappingChanged = outcome.MappingChanged || d.mapping && d.status != ""
 	}
 	return outcome, err
 }
@@ -117,7 +117,7 @@ func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 	if err != nil {
 		return clientOutcome{}, err
 	}
-	outcome := outcomeOf(r.job.Binding, r.plan, steps)
+	outcome := outcomeOf(r.job.Binding, r.plan, steps, r.steps)
 	if *r.leads && r.answered && answerLacksURL(outcome, r.job.Binding.Mapping().V1()) {
 		r.job.stop(errNoURL)
 	}
@@ -315,15 +315,11 @@ func (j *Job) withoutSteps(plan mapping.Plan, known map[string]ledger.Step) (*cl
 	if why == "" && len(plan.Problems) == 0 {
 		return nil, nil
 	}
-	made, url := createdBefore(known)
-	o := leftOut(plan, made, url, why)
-	if why == "" {
-		o = invalidOutcome(j.Binding, plan, made, url)
-	}
+	made, url := createdBefore(known), lastURL(known)
+	var lines []result.Step
 	for _, s := range slices.SortedFunc(maps.Values(known), func(a, b ledger.Step) int { return a.At.Compare(b.At) }) {
-		o.Lines = append(o.Lines, lineOf(s.StepID.Step, s.Kind, s))
+		lines = append(lines, lineOf(s.StepID.Step, s.Kind, s))
 	}
-	ids := map[mapping.Identity]string{}
 	for _, wanted := range plan.Wanted() {
 		c := wanted.Contact
 		if c == nil || j.erased(c.Client) != "" {
@@ -334,11 +330,15 @@ func (j *Job) withoutSteps(plan mapping.Plan, known map[string]ledger.Step) (*cl
 			return nil, err
 		}
 		if s, ok := steps[string(mapping.ClientStep)]; ok {
-			ids[c.Client] = s.ID
-			o.Lines = append(o.Lines, lineOf(wanted.Key, ledger.KindContact, s))
+			made[wanted.Key] = s.ID
+			lines = append(lines, lineOf(wanted.Key, ledger.KindContact, s))
 		}
 	}
-	showContacts(j.Binding, plan, o.Rows, ids)
+	o := leftOut(j.Binding, plan, made, url, why)
+	if why == "" {
+		o = invalidOutcome(j.Binding, plan, made, url)
+	}
+	o.Lines = lines
 	return &o, nil
 }
 
@@ -348,25 +348,16 @@ var skipReasons = map[string]string{
 	mapping.NotWhen:  "left out by the mapping's sheet.when",
 }
 
-// createdBefore returns the ids and the redirect url that the ledger knows of a client. The workbook
-// shows them also beside a row that is left out or wrong.
-func createdBefore(known map[string]ledger.Step) (made ids, url string) {
-	made = ids{}
-	var link *ledger.Step // the magic link that came last
+// createdBefore returns the ids that the ledger knows of a client. The workbook shows them also beside a row that is left
+// out or wrong.
+func createdBefore(known map[string]ledger.Step) ids {
+	made := ids{}
 	for key, step := range known {
-		if step.To != ledger.Done {
-			continue
-		}
-		made[key] = step.ID
-		switch {
-		case step.URL == "":
-		case step.Kind == ledger.KindLink && (link == nil || step.Version > link.Version):
-			link, url = &step, step.URL
-		case link == nil:
-			url = step.URL
+		if step.To == ledger.Done {
+			made[key] = step.ID
 		}
 	}
-	return made, url
+	return made
 }
 
 // applyKnown takes the ids of done steps. In a report it also has the outcome of an uncertain step shown.
@@ -374,17 +365,20 @@ func (r *clientRun) applyKnown() {
 	for i := range r.decisions {
 		d := &r.decisions[i]
 		byRun := slices.Contains(r.job.Runs, d.known.Run)
-		switch open := d.action == undecided && r.job.mode == modeReport; {
+		switch open := d.status == result.Uncertain && r.job.mode == modeReport; {
 		case open && byRun:
-			d.action = send // what became of it in the run; see projected
+			d.status = "" // what became of it in the run; see projected
 		case open && d.known.NotFound && (d.step.Contact != nil || r.job.ifKnown(r.plan) != mapping.Create):
 			d.advice = adviceNotFound // as reconcile has it until it decides
 		}
 		if d.known.To != ledger.Done {
 			continue
 		}
-		d.inRun = byRun && d.known.Via != ledger.ViaWorkbook && d.step.Contact == nil &&
+		inRun := byRun && d.known.Via != ledger.ViaWorkbook && d.step.Contact == nil && // for another client, or by another process
 			(d.known.Via == ledger.ViaAnswer || d.known.Attempts > 0 || r.job.mode == modeReport)
+		if inRun && d.status == result.Unchanged {
+			d.status = result.Done
+		}
 		r.ids[d.step.Key] = d.known.ID
 		r.reused = r.reused || d.isFound()
 	}
@@ -406,7 +400,7 @@ func (r *clientRun) decideContacts() error {
 			}
 		}
 	}
-	r.decisions = slices.DeleteFunc(r.decisions, func(d decision) bool { return d.action == unneeded })
+	r.decisions = slices.DeleteFunc(r.decisions, func(d decision) bool { return d.isUnneeded() })
 	return nil
 }
 
@@ -415,7 +409,7 @@ func (r *clientRun) decideContact(d *decision) error {
 	if why := r.job.erased(plan.Client); why != "" {
 		nameless := *step
 		nameless.Key, nameless.Contact = string(mapping.ContactStep), nil // its key is that of the erased person
-		d.action, d.why, d.advice, d.shown = erasedContact, "the contact “"+step.Title+"” was erased: "+why, adviceErasedContact, &nameless
+		d.status, d.why, d.advice, d.shown = result.Skipped, "the contact “"+step.Title+"” was erased: "+why, adviceErasedContact, &nameless
 		return nil
 	}
 	known, err := r.job.knownSteps(plan)
@@ -434,7 +428,7 @@ func (r *clientRun) decideContact(d *decision) error {
 		}
 	}
 	now := decide(plan, known, r.job.Binding)[0]
-	if now.known.To == ledger.Done || (now.action == givenUp || r.job.mode == modeReport) && d.action != unneeded {
+	if now.known.To == ledger.Done || (now.known.To == ledger.Closed || r.job.mode == modeReport) && !d.isUnneeded() {
 		now.step = step
 		*d = now
 	}
@@ -513,7 +507,7 @@ func (r *clientRun) createOnContact(ctx context.Context, d decision) (stepOutcom
 		}
 		if s, ok := known[own]; ok {
 			r.latest[s.StepID] = s
-			if d = decideStep(r.plan, d.step, map[string]ledger.Step{d.step.Key: s}, r.job.Binding); d.action != send {
+			if d = decideStep(r.plan, d.step, map[string]ledger.Step{d.step.Key: s}, r.job.Binding); d.status != "" {
 				return d.outcome(), nil
 			}
 		}
@@ -537,7 +531,7 @@ func (r *clientRun) planned(d decision) (stepOutcome, error) {
 	if err := r.commit(); err != nil { // as before a request
 		return stepOutcome{}, err
 	}
-	r.job.tally.planned(d.step.Kind)
+	r.job.tally.plan(d.step.Kind)
 	return stepOutcome{Step: d.step, Status: result.Planned}, nil
 }
 

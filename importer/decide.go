@@ -18,44 +18,29 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// action is what is to be done about a step.
-type action int
-
-const (
-	send          action = iota // unknown, or certainly not created: send it
-	unchanged                   // done before
-	changed                     // done before, with other data: nothing is sent
-	undecided                   // may have been created: a person has to find out
-	givenUp                     // a person gave it up (settle --give-up)
-	adopted                     // a look-up found the client in this run
-	willAdopt                   // a look-up of a dry run found the client
-	idConflict                  // done, and the sheet gives another id than the ledger has
-	rejected                    // a new client who is not created, because of what a look-up or the ledger says
-	heldBack                    // new, but not sent because another activity of the client is wanted in another status
-	erasedContact               // a further contact who was erased
-	unneeded                    // a further contact who is left out, because no claim or activity that is sent needs it
-	skipped                     // new, and left out for a client who was found (existing_activities: skip)
-)
-
 // decision is what is to be done about one step of a plan, and why.
 type decision struct {
 	step      *mapping.Step // the plan's, or a changed copy
 	known     ledger.Step   // as the ledger has it, and what has changed since; the zero Step when it does not know the step
 	wanted    *wanted       // what the step asks for; nil if the ledger did not know the step: see Job.wanted
-	action    action
-	why       string        // for the workbook; "" where the action says all
-	logReason string        // of rejected: why, without personal data; "" for none
+	status    result.Status // what its rows say; "" for a step that is to be sent
+	why       string        // for the workbook; "" where the status says all
+	logReason string        // of a client who is rejected, by a look-up or by what the ledger has: why, without personal data
 	advice    string        // what to do about it; "" for nothing
 	mapping   bool          // the mapping, not a cell, made the data differ
 	moved     string        // that the activity is wanted in another status than it was sent in; "" when it is not
 	shown     *mapping.Step // what reports show instead of step; nil for step itself
 	lookup    lookedUp      // of a client who is new to the ledger; zero without a look-up
-	inRun     bool          // it was done in this run: for another client, before the client was read again, or by another process
 }
 
 // reject decides that a client is not created.
 func (d *decision) reject(why, logReason, advice string) {
-	d.action, d.why, d.logReason, d.advice = rejected, why, logReason, advice
+	d.status, d.why, d.logReason, d.advice = result.Failed, why, logReason, advice
+}
+
+// leavesNothing reports whether the step is done as it is wanted.
+func (d decision) leavesNothing() bool {
+	return d.status == result.Unchanged || d.status == result.Done
 }
 
 // decide says for every step of a plan what is to be done, given what the ledger
@@ -66,7 +51,7 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 	moved := -1
 	for i := range plan.Steps {
 		if step := &plan.Steps[i]; step.Kind == mapping.LinkStep {
-			decisions = append(decisions, decideLinks(decisions, plan, known, b)...)
+			decisions = append(decisions, decideLink(decisions, plan, known, b))
 		} else {
 			decisions = append(decisions, decideStep(plan, step, known, b))
 		}
@@ -82,9 +67,6 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 	if moved >= 0 {
 		holdBack(decisions, &decisions[moved])
 	}
-	if b.Mapping().Link != mapping.LinkOnNewClaim {
-		noteOlderLink(decisions)
-	}
 	return decisions
 }
 
@@ -93,15 +75,20 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 func leaveOutContacts(decisions []decision) {
 	var needed []string
 	for _, d := range decisions {
-		if d.action == send && d.step.KnownID == "" {
+		if d.status == "" && d.step.KnownID == "" {
 			needed = append(needed, contactsNeeded(d.step)...)
 		}
 	}
 	for i := range decisions {
-		if d := &decisions[i]; d.step.Contact != nil && d.action == send && !slices.Contains(needed, d.step.Key) {
-			d.action = unneeded
+		if d := &decisions[i]; d.step.Contact != nil && d.status == "" && !slices.Contains(needed, d.step.Key) {
+			d.status = result.Skipped
 		}
 	}
+}
+
+// isUnneeded reports whether a further contact is left out, and its id is not known.
+func (d decision) isUnneeded() bool {
+	return d.step.Contact != nil && d.status == result.Skipped && d.shown == nil
 }
 
 // contactsNeeded are the steps of further contacts that a claim or activity needs.
@@ -123,62 +110,45 @@ func decideStep(plan mapping.Plan, step *mapping.Step, known map[string]ledger.S
 	}
 	switch d.known.To {
 	case ledger.Done:
-		d.compare(b)
 		d.noteURL(b.Mapping().V1())
+		d.compare(b)
 		d.compareKnownID(plan.Client)
 	case ledger.Uncertain:
-		d.action, d.why = undecided, d.known.Reason
+		d.status, d.why, d.advice = result.Uncertain, d.known.Reason, adviceUncertain(step)
 		if step.KnownID != "" {
 			d.advice = adviceKnownIDInDoubt
 		}
 		d.fixWorkflow()
 	case ledger.Closed:
-		d.action, d.why = givenUp, "it was given up"
+		d.status, d.why, d.advice = result.Failed, "it was given up", adviceGivenUp
 	default:
 		d.fixWorkflow()
 	}
 	return d
 }
 
-// decideLinks decides about the magic link, which is the last step of a plan. The client's
+// decideLink decides about the magic link, which is the last step of a plan. The client's
 // first one is the step link. With link: on_new_claim a claim that is newer than the
-// newest link gets a link of its own, link/<claims id>/<claim key>. While it is in
-// doubt whether a link was made, no other is asked for. If the newest link is not made
-// yet, the last one that was made comes before it: its redirect url is shown.
-func decideLinks(before []decision, plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding) (links []decision) {
-	link := func(key string) decision {
-		step := mapping.LinkStepOf(key, plan.Rows)
-		return decideStep(plan, &step, known, b)
-	}
-	var asked []ledger.Step // in the order in which they were asked for
+// newest link gets a link of its own, link/<claims id>/<claim key>; else the claim says that
+// the link is older. While it is in doubt whether a link was made, no other is asked for.
+func decideLink(before []decision, plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding) decision {
+	newest, key := ledger.Step{}, ledger.KindLink
 	for _, s := range known {
-		if s.Kind == ledger.KindLink {
-			asked = append(asked, s)
+		if s.Kind == ledger.KindLink && askedFor(s) >= askedFor(newest) {
+			newest, key = s, s.StepID.Step
 		}
 	}
-	if len(asked) == 0 {
-		return []decision{link(ledger.KindLink)}
-	}
-	slices.SortFunc(asked, func(a, b ledger.Step) int { return cmp.Compare(askedFor(a), askedFor(b)) })
-	newest := asked[len(asked)-1]
-	key := newest.StepID.Step
-	for _, d := range before {
-		if d.step.Kind == mapping.ClaimStep && d.isNewerThan(newest) && b.Mapping().Link == mapping.LinkOnNewClaim && newest.To != ledger.Uncertain {
+	for i := range before {
+		switch d := &before[i]; {
+		case newest.To == "" || newest.To == ledger.Uncertain || d.step.Kind != mapping.ClaimStep || !d.isNewerThan(newest):
+		case b.Mapping().Link == mapping.LinkOnNewClaim:
 			key = mapping.FreshLinkKey(d.step.Key)
+		case newest.To == ledger.Done:
+			d.advice = cmp.Or(d.advice, adviceOlderLink)
 		}
 	}
-	for _, s := range slices.Backward(asked) {
-		if s.To != ledger.Done {
-			continue
-		}
-		if s.StepID.Step != key {
-			earlier := link(s.StepID.Step)
-			earlier.advice = "" // it is about the newest
-			links = append(links, earlier)
-		}
-		break
-	}
-	return append(links, link(key))
+	step := mapping.LinkStepOf(key, plan.Rows)
+	return decideStep(plan, &step, known, b)
 }
 
 // askedFor returns the number of the event by which a link was asked for last. One
@@ -196,7 +166,7 @@ func askedFor(link ledger.Step) int64 {
 // false for steps that were taken over from a workbook, of which the order is not known.
 func (d *decision) isNewerThan(link ledger.Step) bool {
 	switch {
-	case d.action == send:
+	case d.status == "":
 		return true
 	case d.known.To != ledger.Done, d.known.Via == ledger.ViaWorkbook && link.Via == ledger.ViaWorkbook:
 		return false
@@ -204,54 +174,14 @@ func (d *decision) isNewerThan(link ledger.Step) bool {
 	return d.known.SentVersion > askedFor(link)
 }
 
-// noteOlderLink adds an advice to claims that are newer than the client's link: no link
-// is made for them.
-func noteOlderLink(decisions []decision) {
-	var link ledger.Step
-	for _, d := range decisions {
-		if d.step.Kind == mapping.LinkStep && d.known.To == ledger.Done {
-			link = d.known
-		}
-	}
-	for i := range decisions {
-		d := &decisions[i]
-		if link.To != "" && d.step.Kind == mapping.ClaimStep && d.isNewerThan(link) && d.advice == "" {
-			d.advice = adviceOlderLink
-		}
-	}
-}
-
 // outcome returns the outcome of a step that the run does not send.
 func (d decision) outcome() stepOutcome {
-	o := stepOutcome{Step: cmp.Or(d.shown, d.step), ID: d.known.ID, URL: d.known.URL, Error: d.why, Advice: d.advice, built: d.known.To == ledger.Done}
-	switch d.action {
-	case unchanged:
-		o.Status = result.Unchanged
-		if d.inRun {
-			o.Status = result.Done
-		}
-	case changed:
-		o.Status, o.Advice = result.Changed, adviceChanged
-	case willAdopt:
-		o.Status = result.Planned
-	case adopted:
-		o.Status = result.Done
-	case heldBack:
-		o.Status = result.Changed
-	case skipped, erasedContact:
-		o.Status = result.Skipped
-	case idConflict:
-		o.Status = result.Failed
-	case rejected:
-		o = stepOutcome{Step: d.step, Status: result.Failed, ID: d.lookup.id, Error: d.why, reason: d.logReason, Advice: d.advice,
-			unanswered: d.lookup.failed != nil, http: d.lookup.status()}
-	case undecided: // a redirect url that an answer held is shown with the id
-		o.Status, o.URL = result.Uncertain, ""
-		if o.Advice == "" {
-			o.Advice = adviceUncertain(d.step)
-		}
-	case givenUp:
-		o.Status, o.Advice = result.Failed, adviceGivenUp
+	o := stepOutcome{Step: cmp.Or(d.shown, d.step), Status: d.status, ID: d.known.ID, URL: d.known.URL, Error: d.why, Advice: d.advice, built: d.known.To == ledger.Done}
+	switch {
+	case d.logReason != "":
+		o.ID, o.URL, o.reason, o.unanswered, o.http = d.lookup.id, "", d.logReason, d.lookup.failed != nil, d.lookup.status()
+	case d.status == result.Uncertain: // a redirect url that an answer held is shown with the id
+		o.URL = ""
 	}
 	return o
 }
@@ -264,7 +194,7 @@ func walk(decisions []decision, create func(decision) (stepOutcome, error)) ([]s
 	b := blockers{}
 	for _, d := range decisions {
 		o := d.outcome()
-		if d.action == send {
+		if d.status == "" {
 			if blocker := b.before(d.step); blocker != nil && d.known.To != ledger.Uncertain {
 				o = stepOutcome{Step: d.step, Status: result.NotStarted, Error: reasonBlocked(blocker)}
 			} else {
@@ -341,12 +271,12 @@ func holdBack(decisions []decision, moved *decision) {
 		advice = adviceHeldMapping
 	}
 	for i := range decisions {
-		if d := &decisions[i]; d.action == send && d.step.On == "" {
-			d.action, d.why, d.advice, held = heldBack, why, advice, true
+		if d := &decisions[i]; d.status == "" && d.step.On == "" {
+			d.status, d.why, d.advice, held = result.Changed, why, advice, true
 		}
 	}
 	if held && !moved.mapping {
-		moved.action, moved.why, moved.advice = heldBack, why, advice
+		moved.status, moved.why, moved.advice = result.Changed, why, advice
 	}
 }
 
@@ -363,8 +293,8 @@ func skipActivities(decisions []decision, b *mapping.Binding) {
 		return
 	}
 	for i := range decisions {
-		if d := &decisions[i]; d.action == send && d.step.Kind == mapping.ActivityStep && d.step.Claim+d.step.On == "" {
-			d.action = skipped
+		if d := &decisions[i]; d.status == "" && d.step.Kind == mapping.ActivityStep && d.step.Claim+d.step.On == "" {
+			d.status = result.Skipped
 		}
 	}
 }
@@ -388,13 +318,13 @@ func (d *decision) fixWorkflow() {
 
 // compare decides about a done step: unchanged, or changed.
 func (d *decision) compare(b *mapping.Binding) {
-	d.action = unchanged
+	d.status = result.Unchanged
 	if d.known.Digest == "" || d.known.Digest == d.wanted.digest() {
 		return
 	}
 	var then wanted
 	if d.known.Data == nil || json.Unmarshal(d.known.Data, &then) != nil {
-		d.action, d.why = changed, "the data differ from what was sent; what they were is no longer kept"
+		d.status, d.why, d.advice = result.Changed, "the data differ from what was sent; what they were is no longer kept", adviceChanged
 		if d.openedOrClosed() {
 			d.moved = "“" + d.step.Title + "” was sent in another status than it is now wanted in"
 		}
@@ -403,7 +333,7 @@ func (d *decision) compare(b *mapping.Binding) {
 	if then.Status != d.wanted.Status { // an Open activity has no attributes: they do not differ, they are absent
 		if d.wanted.movedByCell(then, b) {
 			d.moved = fmt.Sprintf("“%s” was sent as %s and is now wanted as %s: %s", d.step.Title, then.Status, d.wanted.Status, cells(b, d.wanted.resume))
-			d.action, d.why = changed, d.moved
+			d.status, d.why, d.advice = result.Changed, d.moved, adviceChanged
 			return
 		}
 		d.mapping, d.moved = true, fmt.Sprintf("“%s” was sent as %s, and the mapping now wants it as %s", d.step.Title, then.Status, d.wanted.Status)
@@ -412,7 +342,7 @@ func (d *decision) compare(b *mapping.Binding) {
 	parts, byMapping := d.wanted.differs(then, b, d.isFound())
 	d.mapping = byMapping
 	if len(parts) > 0 {
-		d.action, d.why = changed, strings.Join(parts, "; ")
+		d.status, d.why, d.advice = result.Changed, strings.Join(parts, "; "), adviceChanged
 	}
 }
 
@@ -423,7 +353,7 @@ func (d *decision) compareKnownID(who mapping.Identity) {
 		return
 	}
 	d.mapping, d.moved = false, ""
-	d.action, d.advice = idConflict, adviceKnownIDChanged
+	d.status, d.advice = result.Failed, adviceKnownIDChanged
 	d.why = fmt.Sprintf("the sheet gives the id %s, and the ledger has %s for this %s", d.step.KnownID, d.known.ID, d.step.Kind)
 	if d.known.Via == ledger.ViaSheet {
 		d.advice += fmt.Sprintf(" If the cell is right, withdraw the ledger's id: claimsheet settle --undo \"%s:%s\"; then run again.", who.Key, d.step.Key)
@@ -461,12 +391,12 @@ func (d *decision) noteURL(v1 bool) {
 func waitForDoubts(decisions []decision, known map[string]ledger.Step) {
 	for i := range decisions {
 		d := &decisions[i]
-		if d.step.Kind != mapping.ClaimStep || d.action != send || d.step.KnownID != "" {
+		if d.step.Kind != mapping.ClaimStep || d.status != "" || d.step.KnownID != "" {
 			continue
 		}
 		for other, was := range claimsOf(d.step, known) {
 			if was.To == ledger.Uncertain {
-				d.action, d.why, d.advice = undecided, fmt.Sprintf("it is not sent while the client's claim “%s” is in doubt: it may be the same one", other), adviceOtherClaim
+				d.status, d.why, d.advice = result.Uncertain, fmt.Sprintf("it is not sent while the client's claim “%s” is in doubt: it may be the same one", other), adviceOtherClaim
 				break
 			}
 		}

@@ -24,7 +24,7 @@ type group struct {
 func (g group) nothingLeft() bool {
 	r := g.first
 	return len(g.plans) == 1 && r != nil &&
-		(r.noWork != nil || r.failed == nil && !slices.ContainsFunc(r.decisions, func(d decision) bool { return d.action != unchanged }))
+		(r.noWork != nil || r.failed == nil && !slices.ContainsFunc(r.decisions, func(d decision) bool { return !d.leavesNothing() }))
 }
 
 // grouped yields the plans of each group together. A contact gets the id that the sheet gives the same
@@ -123,7 +123,7 @@ func (r *clientRun) briefSuffices() bool {
 		}
 	}
 	return len(r.steps) == 0 || r.noWork == nil && r.failed == nil &&
-		!slices.ContainsFunc(r.decisions, func(d decision) bool { return d.action != unchanged || d.advice != "" })
+		!slices.ContainsFunc(r.decisions, func(d decision) bool { return !d.leavesNothing() || d.advice != "" })
 }
 
 // runGroup carries out the plans of a group one after the other, and calls done with the outcome of

@@ -279,7 +279,7 @@ func (j *Job) Growth(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) 
 		decisions := decide(plan, known, j.Binding)
 		for i, g := range grown {
 			for _, d := range decisions {
-				if d.action == send && strings.HasPrefix(d.step.Key, g.Steps) {
+				if d.status == "" && strings.HasPrefix(d.step.Key, g.Steps) {
 					clients[i]++
 					open[i] = open[i] || d.step.Activity.Status == mapping.Open
 					break

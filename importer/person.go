@@ -122,7 +122,7 @@ func (r *clientRun) applyLookUp(first *decision) error {
 	case ifKnown == mapping.Skip:
 		why := reasonKnown + ", so its rows were left out"
 		first.reject(why, why, adviceSkipped)
-		o := leftOut(r.plan, ids{string(mapping.ClientStep): found.id}, "", adviceSkipped)
+		o := leftOut(r.job.Binding, r.plan, ids{string(mapping.ClientStep): found.id}, "", adviceSkipped)
 		r.noWork = &o
 		return nil
 	}
@@ -142,7 +142,7 @@ func (r *clientRun) applyLookUp(first *decision) error {
 // rows, it is then a client whom the service knew already.
 func (r *clientRun) wasContact() bool {
 	first, ifKnown := &r.decisions[0], r.job.ifKnown(r.plan)
-	return (ifKnown == mapping.Skip || ifKnown == mapping.Fail) && (first.action == unchanged || first.action == changed) &&
+	return (ifKnown == mapping.Skip || ifKnown == mapping.Fail) && (first.leavesNothing() || first.status == result.Changed) &&
 		first.isFound() && first.known.Via != ledger.ViaSheet && first.step.KnownID == "" &&
 		!slices.ContainsFunc(r.decisions[1:], func(d decision) bool { return d.step.Contact == nil && d.known.To != "" })
 }
@@ -192,8 +192,8 @@ func (j *Job) addressOwner(who mapping.Identity, asked, sent []string) (owner le
 // column of the sheet was sorted alone; or a client who was given up.
 func (r *clientRun) addressProblems() (found problem.List, err error) {
 	first := &r.decisions[0]
-	isNew := first.action == send && first.known.To == ""
-	if r.plan.Role != "" || !isNew && first.action != changed || r.job.ifKnown(r.plan) == mapping.Create {
+	isNew := first.status == "" && first.known.To == ""
+	if r.plan.Role != "" || !isNew && first.status != result.Changed || r.job.ifKnown(r.plan) == mapping.Create {
 		return nil, nil
 	}
 	o, owned, err := r.job.addressOwner(r.plan.Client, askedBy(r.plan.Lookup), nil)
@@ -230,9 +230,9 @@ func refusal(o ledger.AddressOwner, who mapping.Identity) (why, advice string) {
 func (r *clientRun) adopt(d *decision, id string) {
 	r.ids[d.step.Key] = id
 	d.known.To, d.known.ID, d.known.Via = ledger.Done, id, ledger.ViaAdopted
-	d.action, d.why = adopted, ""
+	d.status, d.why, d.advice = result.Done, "", ""
 	if r.job.mode == modeDry {
-		d.action = willAdopt
+		d.status = result.Planned
 	}
 	d.noteURL(r.job.Binding.Mapping().V1())
 }
@@ -281,12 +281,12 @@ func (r *clientRun) find(ctx context.Context) error {
 	ctx = apiclient.WithSlot(ctx, r.slot)
 	switch {
 	case r.wasContact(), r.job.mode == modeReport && r.wasLeftOut():
-		first.action, first.mapping, first.lookup = send, false, lookedUp{id: first.known.ID}
+		first.status, first.mapping, first.lookup = "", false, lookedUp{id: first.known.ID}
 		return r.applyLookUp(first)
-	case ctx.Err() != nil, r.job.mode == modeReport, r.taken && first.action == undecided:
-	case first.action == undecided && r.job.ifKnown(r.plan) != mapping.Create:
+	case ctx.Err() != nil, r.job.mode == modeReport, r.taken && first.status == result.Uncertain:
+	case first.status == result.Uncertain && r.job.ifKnown(r.plan) != mapping.Create:
 		return r.reconcile(ctx, first)
-	case first.action == send && r.job.looksUp(r.plan):
+	case first.status == "" && r.job.looksUp(r.plan):
 		return r.findExisting(ctx, first)
 	}
 	return nil
@@ -323,7 +323,7 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 	case r.noWork != nil && r.wasLeftOut():
 		r.lookedUp = true
 		return nil
-	case first.action == rejected:
+	case first.logReason != "":
 		r.lookedUp = true
 		event := r.event(*first, ledger.Refused)
 		event.Reason, event.ID, event.Answer = first.logReason, first.lookup.id, ledger.Words(first.why, first.advice)
@@ -506,7 +506,7 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 		d.why = reasonNotFound
 		return r.recordNow(r.notFound(*d, ""))
 	case now.id == "":
-		d.action, d.lookup = send, now
+		d.status, d.why, d.advice, d.lookup = "", "", "", now
 		return nil
 	case !givesID(r.plan) && j.ifKnown(r.plan) != mapping.Reuse:
 		why = reasonKnown
@@ -527,9 +527,9 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 	}
 	d.known.URL = event.URL
 	r.adopt(d, found)
-	action := d.action
-	if d.compare(j.Binding); d.action == unchanged {
-		d.action = action // the client was asked for with the data that the sheet has now
+	status := d.status
+	if d.compare(j.Binding); d.status == result.Unchanged {
+		d.status = status // the client was asked for with the data that the sheet has now
 	}
 	return r.recordNow(event)
 }

@@ -9,10 +9,10 @@ import (
 	"sync"
 
 	"claimsheet/apiclient"
+	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
-	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 )
 
@@ -149,58 +149,82 @@ func (o clientOutcome) tables() iter.Seq2[int, []result.Row] {
 	}
 }
 
-// outcomeOf returns a client's outcome, with the results of its rows, by the outcomes of its steps.
-func outcomeOf(b *mapping.Binding, plan mapping.Plan, steps []stepOutcome) clientOutcome {
-	o := clientOutcome{Number: plan.Number, Client: plan.Client, Steps: steps, Rows: make([]result.Row, len(plan.Rows))}
-	client, contacts := "", map[mapping.Identity]string{}
+// outcomeOf returns a client's outcome, with the results of its rows, by the outcomes of its steps. Where none of them
+// has a redirect url, the one that the ledger has is shown.
+func outcomeOf(b *mapping.Binding, plan mapping.Plan, steps []stepOutcome, known map[string]ledger.Step) clientOutcome {
+	o := clientOutcome{Number: plan.Number, Client: plan.Client, Steps: steps}
+	shown := ids{}
 	for _, s := range steps {
 		o.URL = cmp.Or(s.URL, o.URL)
-		if s.Step.Kind == mapping.ClientStep {
-			client = s.ID
-		}
-		if s.Step.Contact != nil {
-			contacts[s.Step.Contact.Client] = s.ID
+		if s.ID != "" && s.Step.Kind != mapping.ActivityStep {
+			shown[s.Step.Key] = s.ID
 		}
 	}
-	byRow := make(map[cell.Row]*result.Row, len(plan.Rows))
-	for i, row := range plan.Rows {
-		o.Rows[i] = rowResult(plan, row, client, o.URL)
-		byRow[row] = &o.Rows[i]
+	if o.URL == "" {
+		o.URL = lastURL(known)
 	}
+	o.Rows = rowsOf(b, plan, shown, o.URL)
 	for _, s := range steps {
 		for _, row := range s.Step.Rows {
-			addStep(byRow[row], b, s)
+			if i, ok := slices.BinarySearch(plan.Rows, row); ok {
+				addStep(&o.Rows[i], b, s)
+			}
 		}
 	}
-	showContacts(b, plan, o.Rows, contacts)
 	for _, r := range o.Rows {
 		o.Status = result.Worse(o.Status, r.Status)
 	}
 	return o
 }
 
-// showContacts puts the further contacts whose ids are known beside the rows that name
-// them, in the order of the mapping.
-func showContacts(b *mapping.Binding, plan mapping.Plan, rows []result.Row, ids map[mapping.Identity]string) {
-	for _, rule := range b.Mapping().Contacts {
-		for _, s := range plan.Wanted() {
-			if s.Contact == nil || s.Contact.Role != rule.ID.Text || ids[s.Contact.Client] == "" {
-				continue
-			}
-			for i := range rows {
-				if _, names := slices.BinarySearch(s.Rows, rowOf(rows[i])); names {
-					rows[i].Contacts = append(rows[i].Contacts, s.Contact.Role+": "+ids[s.Contact.Client])
-				}
+// lastURL returns the redirect url that the ledger knows of a client: that of the magic link that came last, else that
+// of the answer that created the client.
+func lastURL(known map[string]ledger.Step) string {
+	var last ledger.Step
+	for _, s := range known {
+		if s.To == ledger.Done && s.URL != "" && (last.URL == "" || s.Kind == ledger.KindLink && (last.Kind != s.Kind || s.Version > last.Version)) {
+			last = s
+		}
+	}
+	return last.URL
+}
+
+// rowsOf returns the rows of a plan, without what became of them, with the ids and the redirect url that are known. Further
+// contacts come in the order of the mapping.
+func rowsOf(b *mapping.Binding, plan mapping.Plan, known ids, url string) []result.Row {
+	rows := make([]result.Row, len(plan.Rows))
+	for i, row := range plan.Rows {
+		rows[i] = result.Row{Table: row.Table(), Row: row.Number(), Client: plan.Number, ClientID: known.person(""), URL: url}
+	}
+	show := func(s *mapping.Step) {
+		for i, row := range plan.Rows {
+			switch _, asks := slices.BinarySearch(s.Rows, row); {
+			case !asks || known[s.Key] == "":
+			case s.Contact != nil:
+				rows[i].Contacts = append(rows[i].Contacts, s.Contact.Role+": "+known[s.Key])
+			default:
+				rows[i].ClaimIDs = append(rows[i].ClaimIDs, known[s.Key])
 			}
 		}
 	}
+	wanted := plan.Wanted()
+	for i := range wanted {
+		if wanted[i].Kind == mapping.ClaimStep {
+			show(&wanted[i])
+		}
+	}
+	for _, rule := range b.Mapping().Contacts {
+		for i := range wanted {
+			if c := wanted[i].Contact; c != nil && c.Role == rule.ID.Text {
+				show(&wanted[i])
+			}
+		}
+	}
+	return rows
 }
 
 // addStep adds what became of one of the row's steps to its result.
 func addStep(r *result.Row, b *mapping.Binding, s stepOutcome) {
-	if s.Step.Kind == mapping.ClaimStep && s.ID != "" {
-		r.ClaimIDs = append(r.ClaimIDs, s.ID)
-	}
 	worst := result.Worse(r.Status, s.Status)
 	if worst != r.Status {
 		r.Error, r.FailedStep = s.Error, ""
@@ -222,60 +246,39 @@ func addStep(r *result.Row, b *mapping.Binding, s stepOutcome) {
 	}
 }
 
-// rowResult returns the result of a row before its steps are added.
-func rowResult(plan mapping.Plan, row cell.Row, client, url string) result.Row {
-	return result.Row{Table: row.Table(), Row: row.Number(), Client: plan.Number, ClientID: client, URL: url}
-}
-
 func rowOf(r result.Row) cell.Row { return cell.RowOf(r.Table, r.Row) }
 
 // invalidOutcome returns the outcome of a plan with problems: rows that have one are invalid, and the
 // others wait for them.
 func invalidOutcome(b *mapping.Binding, plan mapping.Plan, made ids, url string) clientOutcome {
 	o := clientOutcome{Number: plan.Number, Client: plan.Client, Status: result.Invalid, URL: url, Problems: plan.Problems}
-	type mistake struct {
-		row     cell.Row
-		message string
-	}
-	byRow, cells, said := map[cell.Row][]string{}, map[cell.Row]bool{}, map[mistake]bool{}
+	byRow := map[cell.Row][]string{}
 	for _, p := range plan.Problems {
 		row := cell.RowOf(p.Where.Table, p.Where.Row)
-		if one := (mistake{row, p.Message}); !p.Part || !said[one] {
-			byRow[row], said[one] = append(byRow[row], inWords(p)), true
-		}
-		cells[row] = cells[row] || p.Code != convert.MissingTimezone
-	}
-	waits := waitsFor(b, plan, byRow)
-	o.Rows = knownRows(plan, made, url)
-	for i := range o.Rows {
-		r := &o.Rows[i]
-		r.Status, r.Advice, r.Error = result.NotStarted, adviceWaits, waits
-		if own := byRow[rowOf(*r)]; len(own) > 0 {
-			r.Status, r.Advice, r.Error = result.Invalid, adviceTimezone, strings.Join(own, "; ")
-			if cells[rowOf(*r)] {
-				r.Advice = adviceInvalid
-			}
+		isSaid := func(text string) bool { return p.Part && strings.Contains(text, ": "+p.Message) }
+		if !slices.ContainsFunc(byRow[row], isSaid) {
+			byRow[row] = append(byRow[row], inWords(p))
 		}
 	}
-	return o
-}
-
-// waitsFor names the rows that the others wait for, a few of them.
-func waitsFor(b *mapping.Binding, plan mapping.Plan, byRow map[cell.Row][]string) string {
-	const most = 5
-	var bad []string
+	const mostNamed = 5
+	var bad []string // the rows that the others wait for
 	for _, row := range plan.Rows {
-		if len(byRow[row]) > 0 {
+		if len(byRow[row]) > 0 && len(bad) <= mostNamed {
 			bad = append(bad, b.RowName(row))
 		}
 	}
-	switch n := len(bad); {
-	case n > most:
-		return fmt.Sprintf("waits for rows %s and %d more, which are invalid", strings.Join(bad[:most], ", "), n-most)
-	case n > 1:
-		return "waits for rows " + strings.Join(bad, ", ") + ", which are invalid"
+	if len(bad) > mostNamed {
+		bad[mostNamed] = "and others"
 	}
-	return "waits for row " + strings.Join(bad, "") + ", which is invalid"
+	o.Rows = rowsOf(b, plan, made, url)
+	for i := range o.Rows {
+		r := &o.Rows[i]
+		r.Status, r.Advice, r.Error = result.NotStarted, adviceWaits, "waits for invalid rows: "+strings.Join(bad, ", ")
+		if own := byRow[rowOf(*r)]; len(own) > 0 {
+			r.Status, r.Advice, r.Error = result.Invalid, adviceInvalid, strings.Join(own, "; ")
+		}
+	}
+	return o
 }
 
 // inWords returns a problem as a text for the workbook.
@@ -288,32 +291,12 @@ func inWords(p problem.Problem) string {
 }
 
 // leftOut returns the outcome of a plan that is left out. why is shown beside its rows.
-func leftOut(plan mapping.Plan, made ids, url, why string) clientOutcome {
-	o := clientOutcome{Number: plan.Number, Client: plan.Client, Status: result.Skipped, URL: url, Rows: knownRows(plan, made, url)}
+func leftOut(b *mapping.Binding, plan mapping.Plan, made ids, url, why string) clientOutcome {
+	o := clientOutcome{Number: plan.Number, Client: plan.Client, Status: result.Skipped, URL: url, Rows: rowsOf(b, plan, made, url)}
 	for i := range o.Rows {
 		o.Rows[i].Status, o.Rows[i].Advice = result.Skipped, why
 	}
 	return o
-}
-
-// knownRows returns the rows of a plan for which nothing is sent, with the ids that are known from
-// before.
-func knownRows(plan mapping.Plan, made ids, url string) []result.Row {
-	claims := map[cell.Row][]string{}
-	for _, s := range plan.Wanted() {
-		if s.Kind != mapping.ClaimStep || made[s.Key] == "" {
-			continue
-		}
-		for _, row := range s.Rows {
-			claims[row] = append(claims[row], made[s.Key])
-		}
-	}
-	rows := make([]result.Row, len(plan.Rows))
-	for i, row := range plan.Rows {
-		rows[i] = rowResult(plan, row, made.person(""), url)
-		rows[i].ClaimIDs = claims[row]
-	}
-	return rows
 }
 
 // answerLacksURL reports whether the answer that should have a client's redirect url has none. For the
@@ -339,8 +322,7 @@ const (
 	adviceGivenUp        = "This step was given up; what depends on it is not sent."
 	adviceOtherClaim     = "Decide about that claim first: claimsheet settle. Then run again."
 	adviceNotFound       = "It is not sent again yet; a run ten minutes from now or later looks the client up again and decides."
-	adviceInvalid        = "Correct the cell and run again."
-	adviceTimezone       = "Name the timezone of the sheet in the mapping (sheet: {timezone: …}) and run again."
+	adviceInvalid        = "Correct the cell, or the mapping where Error says so, and run again."
 	adviceWaits          = "Nothing was sent for this client. Correct the row that it waits for and run again."
 	adviceStopped        = "Run again: it continues from here."
 	adviceLookup         = "The service could not be asked whether it knows the client; nothing was sent. Run again."
@@ -405,7 +387,7 @@ type tally struct {
 	mu       sync.Mutex
 	whole    counts
 	sheets   []counts
-	requests result.Requests // those of a dry run
+	planned  map[apiclient.Kind]int // requests of a dry run
 	problems problem.List
 	most     int          // how many problems are kept; 0 is mostProblems
 	unlisted int          // how many problems came beyond that
@@ -478,25 +460,11 @@ func (t *tally) listed() problem.List {
 		Hinted("every row of the sheet Results says what is wrong with it"))
 }
 
-func (t *tally) planned(kind mapping.StepKind) {
+func (t *tally) plan(kind mapping.StepKind) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	addRequests(&t.requests, apiclient.Kind(kind), 1)
-}
-
-func addRequests(r *result.Requests, kind apiclient.Kind, n int) {
-	switch kind {
-	case apiclient.CreateClient:
-		r.Client += n
-	case apiclient.CreateClaim:
-		r.Claim += n
-	case apiclient.CreateActivity:
-		r.Activity += n
-	case apiclient.CreateLink:
-		r.Link += n
-	case apiclient.FindClient:
-		r.Lookup += n
-	case apiclient.ReadTemplates:
-		r.Templates += n
+	if t.planned == nil {
+		t.planned = map[apiclient.Kind]int{}
 	}
+	t.planned[apiclient.Kind(kind)]++
 }

@@ -53,7 +53,7 @@ func TestInvalidRowSaysAMistakeOnce(t *testing.T) {
 		return p
 	}
 	plan := mapping.Plan{Number: 1, Rows: []cell.Row{2, 3}, Problems: problem.List{at("A2", 2, false), at("B2", 2, true), at("A3", 3, true), at("B3", 3, true)}}
-	for _, r := range invalidOutcome(new(mapping.Binding), plan, ids{}, "").Rows {
+	for _, r := range invalidOutcome(bound(t, tableMapping), plan, ids{}, "").Rows {
 		if strings.Count(r.Error, "differ in A, B") != 1 {
 			t.Errorf("row %d says: %s", r.Row, r.Error)
 		}
@@ -124,7 +124,7 @@ activities: [{template: Details, on: partner, status: Open}]
 	}
 	r := j.readClient(b.Plan(1, []mapping.ConvertedRow{b.Convert(cell.Record{Row: 2, Cells: cells})}))
 	i := slices.IndexFunc(r.decisions, func(d decision) bool { return d.step.On != "" })
-	if r.failed != nil || i < 0 || r.decisions[i].action != send {
+	if r.failed != nil || i < 0 || r.decisions[i].status != "" {
 		t.Errorf("decisions %+v, %v", r.decisions, r.failed)
 	}
 }

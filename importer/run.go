@@ -80,9 +80,6 @@ func (j *Job) FirstFailures() problem.List { return j.tally.failures }
 func (j *Job) Summary() (result.Summary, problem.List, bool) {
 	s := j.summary()
 	s.DryRun = j.mode == modeDry
-	for kind, n := range j.sent() { // to what a dry run would send: its look-ups
-		addRequests(&s.Requests, kind, n)
-	}
 	return s, j.tally.listed(), j.tally.mapping
 }
 
@@ -101,7 +98,17 @@ func (j *Job) sent() map[apiclient.Kind]int {
 
 func (j *Job) summary() result.Summary {
 	of := j.tally.whole
-	return result.Summary{Run: j.Runs[0], Rows: of.rows, Clients: of.clients, WithoutLink: of.withoutLink, Requests: j.tally.requests}
+	s := result.Summary{Run: j.Runs[0], Rows: of.rows, Clients: of.clients, WithoutLink: of.withoutLink}
+	if j.Service == nil { // a report has sent nothing
+		return s
+	}
+	n := j.sent()
+	for kind, planned := range j.tally.planned { // beside the look-ups of a dry run
+		n[kind] += planned
+	}
+	s.Requests = result.Requests{Client: n[apiclient.CreateClient], Claim: n[apiclient.CreateClaim], Activity: n[apiclient.CreateActivity],
+		Link: n[apiclient.CreateLink], Lookup: n[apiclient.FindClient], Templates: n[apiclient.ReadTemplates]}
+	return s
 }
 
 // OfSheet returns the part of a whole run's summary that is about one sheet. Requests

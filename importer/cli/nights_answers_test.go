@@ -25,7 +25,7 @@ var answerCases = []nightCase{
 		}},
 	{name: "a timezone is missing", long: true, mapping: with(stepThree, "sheet: {timezone: Europe/London}\n", ""), nights: []sheetNight{
 		{rows: []string{"1 A-1", "2 A-2; Amount=many"}, code: 1, status: "invalid", cells: []string{
-			"1 What to do = Name the timezone of the sheet in the mapping (sheet: {timezone: …}) and run again.", "2 What to do = Correct the cell and run again."}},
+			"1 Error ~ timezone", "2 What to do = Correct the cell, or the mapping where Error says so, and run again."}},
 	}},
 	{name: "a question is refused", long: true, mapping: stepThree, nights: []sheetNight{
 		{rows: []string{"1 A-1"}, faults: faults{"every templates": {apitest.Answer(apitest.Reply{Status: 301})}}, code: 3,
