@@ -118,7 +118,7 @@ func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 		return clientOutcome{}, err
 	}
 	outcome := outcomeOf(r.job.Binding, r.plan, steps, r.steps)
-	if *r.leads && r.answered && answerLacksURL(outcome, r.job.Binding.Mapping().V1()) {
+	if *r.leads && r.lacksURL {
 		r.job.stop(errNoURL)
 	}
 	return outcome, nil
@@ -152,33 +152,30 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 		r.policy = cmp.Or(r.policy, policy)
 		policy = r.policy
 	}
-	var verdict apiclient.Verdict // on the last attempt
 	for {
 		if waited, err := r.waitForGate(ctx); err != nil {
 			return stepOutcome{}, err
 		} else if waited && !d.lookup.at.IsZero() {
 			d.lookup.at = time.Unix(0, 0) // look it up again: another program may have created the client meanwhile
 		}
-		v, err := r.attempt(ctx, &d)
+		verdict, err := r.attempt(ctx, &d)
 		switch {
 		case err == errTooLate:
 			return r.job.notStarted(ctx, d, ""), nil
-		case err == errStale && d.known.To == ledger.Uncertain:
-			if o, decided, err := r.findAgain(ctx, &d, verdict); decided || err != nil {
-				return o, err
-			}
-			continue
 		case err == errWithdrawn:
 			continue
 		case err != nil:
 			return stepOutcome{}, err
 		}
-		verdict = v
 		r.answered = r.answered || verdict.Status != 0
 		event := r.judge(d, &verdict)
-		r.pending = append(r.pending, event)
+		r.record(d.step.Key, event)
+		if d.step.Kind == mapping.LinkStep || d.step.Kind == mapping.ClientStep && r.job.Binding.Mapping().V1() {
+			r.lacksURL = event.URL == "" && apiclient.Readable(verdict.Status, verdict.Answer)
+		}
 		r.job.seeVerdict(ctx, verdict)
-		next := policy.Next(verdict, r.isJustCreated(d.step), r.job.Service.Repeatable(apiclient.Kind(d.step.Kind)))
+		repeatable := d.step.Kind != mapping.ClientStep && r.job.Service.Repeatable(apiclient.Kind(d.step.Kind)) // a client is looked up instead
+		next := policy.Next(verdict, verdict.Status == 404 && r.hasJustCreated(), repeatable)
 		if next.TooLong {
 			r.job.stop(tooLong(next.Wait))
 		}
@@ -198,11 +195,6 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 		}
 		if !next.Shared {
 			retry.Sleep(ctx, next.Wait)
-		}
-		if verdict.Effect == apiclient.Uncertain {
-			if o, decided, err := r.findAgain(ctx, &d, verdict); decided || err != nil {
-				return o, err
-			}
 		}
 		d.known.To, d.known.NotFound = event.To, event.NotFound
 	}
@@ -259,20 +251,14 @@ func (r *clientRun) waitForGate(ctx context.Context) (waited bool, err error) {
 // such thing.
 const replicaLag = 60 * time.Second
 
-// isJustCreated reports whether the step's request holds the id of something that was
-// created so recently that the service may not find it yet.
-func (r *clientRun) isJustCreated(step *mapping.Step) bool {
-	before := string(mapping.ClientStep)
-	switch {
-	case step.Kind == mapping.ClientStep:
-		return false
-	case step.Kind == mapping.ActivityStep && step.Claim != "":
-		before = step.Claim
+// hasJustCreated reports whether the service may not find yet what an id in a request stands for.
+func (r *clientRun) hasJustCreated() bool {
+	for _, s := range r.steps {
+		if s.To == ledger.Done && s.Attempts > 0 && s.Age(r.job.now()) < replicaLag {
+			return true
+		}
 	}
-	return slices.ContainsFunc(append(contactsNeeded(step), before), func(key string) bool {
-		s, _ := r.known(key)
-		return s.To == ledger.Done && s.Attempts > 0 && s.Age(r.job.now()) < replicaLag
-	})
+	return false
 }
 
 // judge returns the event to record of a step, by the verdict on its last request, which it may
@@ -416,11 +402,13 @@ func (r *clientRun) decideContact(d *decision) error {
 	if err != nil {
 		return err
 	}
-	r.takeLatest(known)
 	for i := range r.decisions { // the activities on it
 		on := &r.decisions[i]
 		_, own, _ := mapping.ContactOf(on.step.Key)
 		s, ok := known[own]
+		if ok && (on.step.Key == step.Key || on.step.On == step.Key) {
+			r.know(on.step.Key, s)
+		}
 		// Another client may be sending it.
 		inFlight := s.To == ledger.Uncertain && slices.Contains(r.job.Runs, s.Run) && r.job.mode != modeReport
 		if ok && on.step.On == step.Key && !inFlight {
@@ -472,14 +460,15 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (stepOutcome,
 	return r.withContact(ctx, d.step, *d.step.Contact, func(contact *furtherContact) (o stepOutcome, err error) {
 		if contact.failed != nil {
 			o = *contact.failed
-			o.Step, o.http, o.unanswered, o.wordless = d.step, 0, false, false
+			o.Step, o.http, o.unanswered = d.step, 0, false
 			return o, nil
 		}
 		c := r.job.readClient(*d.step.Contact)
 		c.leads, c.taken = r.leads, r.taken
 		outcome, err := c.execute(ctx)
-		r.takeLatest(c.steps)
-		maps.Copy(r.latest, c.latest)
+		if s, ok := c.steps[string(mapping.ClientStep)]; ok {
+			r.know(d.step.Key, s)
+		}
 		r.sent, r.answered, r.lookedUp = r.sent+c.sent, r.answered || c.answered, r.lookedUp || c.lookedUp
 		if err != nil {
 			return stepOutcome{}, err
@@ -506,7 +495,7 @@ func (r *clientRun) createOnContact(ctx context.Context, d decision) (stepOutcom
 			return stepOutcome{}, err
 		}
 		if s, ok := known[own]; ok {
-			r.latest[s.StepID] = s
+			r.know(d.step.Key, s)
 			if d = decideStep(r.plan, d.step, map[string]ledger.Step{d.step.Key: s}, r.job.Binding); d.status != "" {
 				return d.outcome(), nil
 			}
@@ -526,7 +515,7 @@ func (r *clientRun) planned(d decision) (stepOutcome, error) {
 		event := r.event(d, ledger.Done)
 		event.Via = ledger.ViaAnswer
 		r.identify(&event, d)
-		r.pending = append(r.pending, event)
+		r.record(d.step.Key, event)
 	}
 	if err := r.commit(); err != nil { // as before a request
 		return stepOutcome{}, err

@@ -110,7 +110,7 @@ func decideStep(plan mapping.Plan, step *mapping.Step, known map[string]ledger.S
 	}
 	switch d.known.To {
 	case ledger.Done:
-		d.noteURL(b.Mapping().V1())
+		d.advice = adviceNoLink(step.Kind, d.known, b.Mapping().V1())
 		d.compare(b)
 		d.compareKnownID(plan.Client)
 	case ledger.Uncertain:
@@ -371,19 +371,21 @@ func (d *decision) openedOrClosed() bool {
 	return (d.known.Digest == open.digest()) != (d.step.Activity.Status == mapping.Open)
 }
 
-// noteURL adds an advice to a v1 client or a link that is done and has no redirect url.
-func (d *decision) noteURL(v1 bool) {
+// adviceNoLink is what to do about a v1 client or a link that is done and has no redirect url; "" for any other step.
+func adviceNoLink(kind mapping.StepKind, s ledger.Step, v1 bool) string {
 	switch {
-	case d.step.Kind == mapping.LinkStep && d.known.URL == "":
-		d.advice = adviceURLPurged
-	case !v1 || d.step.Kind != mapping.ClientStep || d.known.URL != "":
-	case d.isFound(), d.known.Via == ledger.ViaAdopted && !apiclient.Readable(d.known.Status, d.known.Answer):
-		d.advice = adviceNoLinkV1
-	case d.known.Via == ledger.ViaAnswer && d.known.Answer == nil:
-		d.advice = adviceURLPurgedV1
+	case s.URL != "":
+	case kind == mapping.LinkStep:
+		return adviceURLPurged
+	case !v1 || kind != mapping.ClientStep:
+	case s.Via == ledger.ViaSheet, s.Via == ledger.ViaAdopted && (s.Attempts == 0 || !apiclient.Readable(s.Status, s.Answer)):
+		return adviceNoLinkV1
+	case s.Via == ledger.ViaAnswer && s.Answer == nil:
+		return adviceURLPurgedV1
 	default:
-		d.advice = adviceNoURL
+		return adviceNoURL
 	}
+	return ""
 }
 
 // waitForDoubts decides that new claims are not sent while an earlier claim of the same entry

@@ -230,11 +230,11 @@ func refusal(o ledger.AddressOwner, who mapping.Identity) (why, advice string) {
 func (r *clientRun) adopt(d *decision, id string) {
 	r.ids[d.step.Key] = id
 	d.known.To, d.known.ID, d.known.Via = ledger.Done, id, ledger.ViaAdopted
-	d.status, d.why, d.advice = result.Done, "", ""
+	d.status, d.why = result.Done, ""
 	if r.job.mode == modeDry {
 		d.status = result.Planned
 	}
-	d.noteURL(r.job.Binding.Mapping().V1())
+	d.advice = adviceNoLink(d.step.Kind, d.known, r.job.Binding.Mapping().V1())
 }
 
 // lookupFresh is for how long a client may be created after a look-up that did not find it: later,
@@ -327,7 +327,7 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 		r.lookedUp = true
 		event := r.event(*first, ledger.Refused)
 		event.Reason, event.ID, event.Answer = first.logReason, first.lookup.id, ledger.Words(first.why, first.advice)
-		return r.recordNow(event)
+		return r.recordNow(first.step.Key, event)
 	case first.lookup.id == "":
 		return nil
 	}
@@ -338,7 +338,7 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 	if r.reused {
 		skipActivities(r.decisions, j.Binding)
 	}
-	return r.recordNow(event)
+	return r.recordNow(first.step.Key, event)
 }
 
 // believable is the default of Job.Believable: how old an uncertain attempt must be before a look-up
@@ -390,7 +390,7 @@ func (r *clientRun) findCreated(ctx context.Context, d decision, event ledger.Ev
 		return o, nil
 	}
 	event = r.notFound(d, v.Hint)
-	r.pending = append(r.pending, event)
+	r.record(d.step.Key, event)
 	return r.stepOutcome(d, event, v), nil
 }
 
@@ -398,9 +398,11 @@ func (r *clientRun) findCreated(ctx context.Context, d decision, event ledger.Ev
 // there, and no look-up finds it. The refusal is not committed yet.
 func (r *clientRun) contradicted(d decision, v apiclient.Verdict) stepOutcome {
 	const unfound = ", and a look-up does not find it"
-	last := &r.pending[len(r.pending)-1]
+	last := r.pending[len(r.pending)-1]
 	last.To, last.Reason = ledger.Uncertain, last.Reason+unfound
-	o := r.stepOutcome(d, *last, v)
+	r.pending = r.pending[:len(r.pending)-1]
+	r.record(d.step.Key, last)
+	o := r.stepOutcome(d, last, v)
 	o.Error += unfound
 	return o
 }
@@ -416,7 +418,7 @@ func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (o 
 		}
 		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: clash, reason: reasonClash, Advice: adviceWhoIsIt}, false, err
 	}
-	r.pending = append(r.pending, event)
+	r.record(d.step.Key, event)
 	r.job.observe(observation{of: ofStep, kind: d.step.Kind, effect: apiclient.Created})
 	r.ids[d.step.Key] = id
 	return r.stepOutcome(d, event, v), true, nil
@@ -443,28 +445,6 @@ func (r *clientRun) notFound(d decision, hint string) ledger.Event {
 	event := r.event(d, ledger.Uncertain)
 	event.NotFound, event.Reason = true, reasonWith(reasonNotFound, hint)
 	return event
-}
-
-// findAgain looks a client up once more before it is sent again although it may have been created.
-// Only an answer that does not find it lets it be sent.
-func (r *clientRun) findAgain(ctx context.Context, d *decision, v apiclient.Verdict) (o stepOutcome, decided bool, err error) {
-	if d.step.Kind != mapping.ClientStep || !r.job.looksUp(r.plan) || ctx.Err() != nil {
-		return stepOutcome{}, false, nil
-	}
-	sent, now, why, err := r.job.lookUndecided(apiclient.WithSlot(ctx, r.slot), r.plan, *d, r.job.sentLookup(r.plan, *d))
-	switch {
-	case err != nil:
-		return stepOutcome{}, false, err
-	case why != "":
-		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: why, reason: sent.unclear, Advice: adviceNotFound, unanswered: sent.failed != nil}, true, nil
-	case sent.id != "":
-		o, _, err = r.adoptCreated(*d, v, sent.id)
-		return o, true, err
-	case now.id != "":
-		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: "a look-up finds " + now.id + " by the address of the row, and nobody by the one that was sent", Advice: adviceNotFound}, true, nil
-	}
-	d.lookup = now
-	return stepOutcome{}, false, nil
 }
 
 // reconcile settles a client step that an earlier run left uncertain, as far as look-ups can. The
@@ -504,7 +484,7 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 			return nil
 		}
 		d.why = reasonNotFound
-		return r.recordNow(r.notFound(*d, ""))
+		return r.recordNow(d.step.Key, r.notFound(*d, ""))
 	case now.id == "":
 		d.status, d.why, d.advice, d.lookup = "", "", "", now
 		return nil
@@ -531,7 +511,7 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 	if d.compare(j.Binding); d.status == result.Unchanged {
 		d.status = status // the client was asked for with the data that the sheet has now
 	}
-	return r.recordNow(event)
+	return r.recordNow(d.step.Key, event)
 }
 
 // lookUndecided looks up a client whose creation is in doubt. sent is what the addresses find with
@@ -637,10 +617,10 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 	case why != "":
 		failed := r.event(d, ledger.Refused)
 		failed.Reason, failed.Answer = "nothing was created: see the workbook", ledger.Words(why, advice)
-		r.pending = append(r.pending, failed)
+		r.record(d.step.Key, failed)
 		return stepOutcome{Step: d.step, Status: result.Failed, Error: why, Advice: advice}, nil
 	}
-	r.pending = append(r.pending, event)
+	r.record(d.step.Key, event)
 	if r.job.mode == modeDry { // so that the client's next step meets it
 		if err := r.commit(); err != nil {
 			return stepOutcome{}, err

@@ -28,7 +28,6 @@ type stepOutcome struct {
 	reason     string // why, without personal data; "" for none
 	http       int    // the status of the answer that came in this run, 0 for none
 	unanswered bool   // a look-up got no answer in this run
-	wordless   bool   // the answer was a complete 2xx, without the id or url
 	built      bool   // it is done, or by a dry run would be: later steps can build on it
 }
 
@@ -297,15 +296,6 @@ func leftOut(b *mapping.Binding, plan mapping.Plan, made ids, url, why string) c
 		o.Rows[i].Status, o.Rows[i].Advice = result.Skipped, why
 	}
 	return o
-}
-
-// answerLacksURL reports whether the answer that should have a client's redirect url has none. For the
-// first client of a run that means a wrong pointer, not a wrong row.
-func answerLacksURL(o clientOutcome, v1 bool) bool {
-	return slices.ContainsFunc(o.Steps, func(s stepOutcome) bool {
-		link := s.Step.Kind == mapping.LinkStep || v1 && s.Step.Kind == mapping.ClientStep && s.Status == result.Done
-		return link && s.wordless
-	})
 }
 
 // The texts of the column "What to do".

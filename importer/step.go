@@ -164,18 +164,18 @@ type clientRun struct {
 	reused        bool            // a look-up found the client, and nothing was sent to create it
 	lookedUp      bool            // the service was asked about the client, and nothing more
 	answered      bool            // the service has answered a creating request
+	lacksURL      bool            // the answer that should have the client's redirect url has none
 	leads         *bool           // it goes first, or the client whose contact this one creates does; see canary
 	taken         bool            // an answer had another step's id or address: no look-up may settle the client now
 
-	steps  map[string]ledger.Step        // what the ledger knew of the client
-	latest map[ledger.StepID]ledger.Step // what has changed since then, and the steps of contacts
+	steps map[string]ledger.Step // what the ledger knows by now, by the keys of the plan's steps; may be nil
 
 	noWork *clientOutcome // of a plan for which nothing is sent; else nil
 	failed error          // of prepare
 }
 
 func (j *Job) newClientRun(plan mapping.Plan) *clientRun {
-	return &clientRun{job: j, plan: plan, ids: ids{}, leads: new(bool), latest: map[ledger.StepID]ledger.Step{}}
+	return &clientRun{job: j, plan: plan, ids: ids{}, leads: new(bool)}
 }
 
 // takeSlot reserves a slot for the client's next request; ok is false when ctx is done before that.
@@ -249,7 +249,7 @@ func (r *clientRun) intend(d decision) error {
 	if d.known.To == ledger.Uncertain && !d.known.NotFound {
 		intent.Via = ledger.ViaRepeatable
 	}
-	r.pending = append(r.pending, intent)
+	r.record(d.step.Key, intent)
 	err := r.commit()
 	if !isRefusal(err) {
 		r.sent++
@@ -265,13 +265,27 @@ func (r *clientRun) withdraw(d *decision) {
 	if d.known.To == ledger.Uncertain {
 		event.To, event.Reason, event.NotFound = ledger.Uncertain, reasonNotRepeated, d.known.NotFound
 	}
-	r.pending = append(r.pending, event)
+	r.record(d.step.Key, event)
 	d.known.To = event.To
 }
 
-func (r *clientRun) recordNow(event ledger.Event) error {
-	r.pending = append(r.pending, event)
+// record keeps an event of a step for the next commit.
+func (r *clientRun) record(key string, e ledger.Event) {
+	r.pending = append(r.pending, e)
+	r.know(key, r.steps[key].After(e))
+}
+
+func (r *clientRun) recordNow(key string, e ledger.Event) error {
+	r.record(key, e)
 	return r.commit()
+}
+
+// know notes what the ledger has of a step of the plan.
+func (r *clientRun) know(key string, s ledger.Step) {
+	if r.steps == nil {
+		r.steps = map[string]ledger.Step{}
+	}
+	r.steps[key] = s
 }
 
 func (r *clientRun) commit() error {
@@ -279,7 +293,6 @@ func (r *clientRun) commit() error {
 		return nil
 	}
 	last := r.pending[len(r.pending)-1]
-	r.note(r.pending)
 	err := r.job.commit(r.pending)
 	if r.pending = r.pending[:0]; last.To != ledger.Sent || err != nil {
 		r.closeIntent()
@@ -295,32 +308,6 @@ func (r *clientRun) recoverPanic(err *error) {
 	}
 }
 
-// note keeps in latest what events make of their steps.
-func (r *clientRun) note(events []ledger.Event) {
-	for _, e := range events {
-		s, known := r.latest[e.StepID]
-		if !known && e.ClientKey == r.job.clientKey(r.plan.Client) {
-			s = r.steps[e.StepID.Step]
-		}
-		r.latest[e.StepID] = s.After(e)
-	}
-}
-
-// known is what the ledger knows by now of a step of the plan.
-func (r *clientRun) known(key string) (s ledger.Step, ok bool) {
-	if s, ok = r.latest[r.job.stepID(r.plan.Client, key)]; !ok {
-		s, ok = r.steps[key]
-	}
-	return s, ok
-}
-
-// takeLatest adds the steps of a contact to latest.
-func (r *clientRun) takeLatest(contact map[string]ledger.Step) {
-	for _, s := range contact {
-		r.latest[s.StepID] = s
-	}
-}
-
 // lines are the client's lines in the sheet Steps: one for each step of the plan. A step that
 // the ledger does not have is planned, or skipped.
 func (r *clientRun) lines(o clientOutcome) []result.Step {
@@ -331,7 +318,7 @@ func (r *clientRun) lines(o clientOutcome) []result.Step {
 		if ofErased || dryRun && !wouldSend {
 			continue
 		}
-		known, ok := r.known(s.Step.Key)
+		known, ok := r.steps[s.Step.Key]
 		line := result.Step{Step: s.Step.Key, Kind: string(s.Step.Kind), State: string(result.Planned)}
 		if dryRun {
 			line.Title = s.Step.Title
@@ -353,26 +340,17 @@ func lineOf(step, kind string, s ledger.Step) result.Step {
 // stepOutcome returns a step's outcome by the event that is recorded of it, in the words of the
 // verdict.
 func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verdict) stepOutcome {
-	o := stepOutcome{Step: d.step, Error: v.Reason, reason: v.Reason, Advice: v.Hint, http: v.Status,
-		wordless: v.Effect == apiclient.Uncertain && apiclient.Readable(v.Status, v.Answer)}
+	o := stepOutcome{Step: d.step, Error: v.Reason, reason: v.Reason, Advice: v.Hint, http: v.Status}
 	if v.Detail != "" { // the service's own words
 		o.Error += ": " + v.Detail
 	}
 	switch event.To {
 	case ledger.Done:
-		o.Status, o.ID, o.URL, o.Error = result.Done, event.ID, event.URL, ""
-		lacksURL := event.URL == "" && d.step.Kind == mapping.ClientStep && r.job.Binding.Mapping().V1()
 		if event.Via == ledger.ViaAdopted {
-			o.wordless, o.Advice = v.URL == "" && apiclient.Readable(v.Status, v.Answer), ""
-			if lacksURL && !o.wordless {
-				o.Advice = adviceNoLinkV1
-			}
-		} else if lacksURL {
-			o.wordless = true
+			o.Advice = ""
 		}
-		if lacksURL && o.wordless {
-			o.Advice = cmp.Or(o.Advice, adviceNoURL)
-		}
+		o.Status, o.ID, o.URL, o.Error = result.Done, event.ID, event.URL, ""
+		o.Advice = cmp.Or(o.Advice, adviceNoLink(d.step.Kind, r.steps[d.step.Key], r.job.Binding.Mapping().V1()))
 	case ledger.Refused:
 		switch o.Status = result.Failed; {
 		case v.Effect == apiclient.NotSent:

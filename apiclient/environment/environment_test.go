@@ -367,7 +367,7 @@ func TestLoadReadsEverySetting(t *testing.T) {
 			{Status: 409, Pointer: "/code", Matches: `^EXISTS\d$`, Means: "done", Hint: "It is there already"},
 			{Matches: "maintenance", Means: "retry"},
 		},
-		[]apiclient.Kind{apiclient.CreateLink, apiclient.CreateClient},
+		[]apiclient.Kind{apiclient.CreateLink, apiclient.CreateClaim},
 	}
 	same(t, "settings", want, settings{e.RequestsPerSecond, e.Concurrency, e.Timeout, e.Wire, e.NotFound, e.Rules, e.Repeatable})
 }

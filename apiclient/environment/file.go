@@ -177,8 +177,8 @@ func environmentKeys(k *yamltree.Keys, e *Environment) {
 	yamltree.To(k, "not_found", &e.NotFound, notFound,
 		"how a look-up says that it found nobody: a rule or a list of rules; default {status: [404], empty: true}")
 	yamltree.To(k, "errors", &e.Rules, rules, "what answers mean, before the built-in meaning")
-	yamltree.To(k, "repeatable", &e.Repeatable, yamltree.List(yamltree.OneOf(apiclient.CreateClient, apiclient.CreateClaim, apiclient.CreateActivity, apiclient.CreateLink)),
-		"kinds of step that may be sent again when uncertain")
+	yamltree.To(k, "repeatable", &e.Repeatable, yamltree.List(yamltree.OneOf(apiclient.CreateClaim, apiclient.CreateActivity, apiclient.CreateLink)),
+		"kinds of step that may be sent again when uncertain; a client is looked up instead")
 	yamltree.To(k, "tracking", &e.Tracking, yamltree.Object(trackingKeys),
 		"how the service says what clients have completed; see docs/tracking.md")
 	yamltree.To(k, "workflow_template_identifier", &e.WorkflowTemplateIdentifier, yamltree.Text,
