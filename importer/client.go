@@ -265,9 +265,13 @@ func (r *clientRun) hasJustCreated() bool {
 // change. A step that an earlier request may have created stays uncertain, unless this one created
 // it.
 func (r *clientRun) judge(d decision, v *apiclient.Verdict) ledger.Event {
-	if v.Effect == apiclient.Refused && v.Retry == apiclient.Never && v.Status == 409 && d.isDoubted() {
-		// What is there already may be what the earlier attempt created.
-		v.Effect, v.Reason = apiclient.Uncertain, v.Reason+reasonEarlier
+	if v.Effect == apiclient.Refused && v.Retry == apiclient.Never && v.Status == 409 { // something is there already
+		switch {
+		case d.isDoubted():
+			v.Effect, v.Reason = apiclient.Uncertain, v.Reason+reasonEarlier
+		case d.step.Kind == mapping.ClientStep && r.job.looksUp(r.plan) && !v.Ruled:
+			v.Effect, v.Reason = apiclient.Uncertain, v.Reason+reasonUnfound
+		}
 	}
 	to, via, reason := ledger.Uncertain, "", reasonWith(v.Reason, v.Hint)
 	switch {

@@ -15,18 +15,17 @@ import (
 	"claimsheet/mapping"
 )
 
-// lookedUp is what the service says of a client. It has an id, or unclear, or failed; with none of
-// them the service does not know the client. The zero lookedUp says that it was not asked.
+// lookedUp is what the service says of a client. It has an id, or unclear; with neither the service does not know the client. The zero lookedUp says that it was not asked.
 type lookedUp struct {
 	id      string    // of the client that the service knows
-	unclear string    // why its answers do not say who the client is
+	unclear string    // why its answers do not say who the client is, or why it gave none
 	failed  error     // why it gave no answer
 	at      time.Time // when it gave the first answer; zero when it was not asked
 	pause   time.Time // when the service's last pause before at ended; zero without one, or while it goes on
 }
 
 // nobody reports whether the service does not know the client, or was not asked.
-func (r lookedUp) nobody() bool { return r.id == "" && r.unclear == "" && r.failed == nil }
+func (r lookedUp) nobody() bool { return r.id == "" && r.unclear == "" }
 
 // status is the HTTP status of a look-up that failed, 0 for none.
 func (r lookedUp) status() int {
@@ -152,7 +151,7 @@ func (l *lookups) findBy(ctx context.Context, addresses mapping.Lookup, fields m
 			return lookedUp{}, err
 		}
 		if err != nil {
-			return lookedUp{failed: err}, nil
+			return lookedUp{failed: err, unclear: err.Error()}, nil
 		}
 		if looks == 0 { // the oldest answer counts
 			r.at = l.now()

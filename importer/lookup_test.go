@@ -97,8 +97,8 @@ func TestFind(t *testing.T) {
 		"both, nobody": {lookupService{}, both, lookedUp{}, 2},
 		"another person": {lookupService{known: known, differs: true}, lookupPlan("A", "a@example.com", ""),
 			lookedUp{unclear: "the service knows a client by that e-mail, whose “born” differs"}, 1},
-		"no answer":       {lookupService{failure: away}, lookupPlan("A", "a@example.com", ""), lookedUp{failed: away}, 1},
-		"nobody unlearnt": {lookupService{known: known, unlearnt: away}, lookupPlan("A", "a@example.com", ""), lookedUp{failed: away}, 0},
+		"no answer":       {lookupService{failure: away}, lookupPlan("A", "a@example.com", ""), lookedUp{failed: away, unclear: away.Error()}, 1},
+		"nobody unlearnt": {lookupService{known: known, unlearnt: away}, lookupPlan("A", "a@example.com", ""), lookedUp{failed: away, unclear: away.Error()}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

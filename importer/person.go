@@ -92,41 +92,33 @@ func (j *Job) knownSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
 	return j.reparse(plan, known)
 }
 
-// whyUnclear returns why a look-up does not say who the client is; "" when it does.
-func whyUnclear(found lookedUp) string {
-	if found.failed != nil {
-		return found.failed.Error()
-	}
-	return found.unclear
-}
-
 const reasonKnown = "the service knows this client already"
 
 // applyLookUp does what the mapping says about what the look-up of a client found: the client
-// is left out, rejected, or stays as decided.
-func (r *clientRun) applyLookUp(first *decision) error {
-	found, ifKnown := first.lookup, r.job.ifKnown(r.plan)
+// is left out, rejected, or stays as decided. found is the event by which it becomes done then.
+func (r *clientRun) applyLookUp(first *decision) (found ledger.Event, err error) {
+	of, ifKnown := first.lookup, r.job.ifKnown(r.plan)
 	switch {
-	case found.failed != nil:
+	case of.failed != nil:
 		advice := adviceLookup
-		if f, ok := errors.AsType[*apiclient.Failure](found.failed); ok && f.Hint != "" {
+		if f, ok := errors.AsType[*apiclient.Failure](of.failed); ok && f.Hint != "" {
 			advice = f.Hint
 		}
-		first.reject(found.failed.Error(), reasonNoLookUp, advice)
-		return nil
-	case found.unclear != "":
-		first.reject(found.unclear, found.unclear, adviceWhoIsIt)
-		return nil
-	case found.id == "":
-		return nil
+		first.reject(of.unclear, reasonNoLookUp, advice)
+		return found, nil
+	case of.unclear != "":
+		first.reject(of.unclear, of.unclear, adviceWhoIsIt)
+		return found, nil
+	case of.id == "":
+		return found, nil
 	case ifKnown == mapping.Skip:
 		why := reasonKnown + ", so its rows were left out"
 		first.reject(why, why, adviceSkipped)
-		o := leftOut(r.job.Binding, r.plan, ids{string(mapping.ClientStep): found.id}, "", adviceSkipped)
+		o := leftOut(r.job.Binding, r.plan, ids{string(mapping.ClientStep): of.id}, "", adviceSkipped)
 		r.noWork = &o
-		return nil
+		return found, nil
 	}
-	clash, err := r.clash(found.id)
+	found, clash, err := r.foundEvent(of.id, "")
 	switch {
 	case clash != "":
 		first.reject(clash, reasonClash, adviceWhoIsIt)
@@ -134,7 +126,7 @@ func (r *clientRun) applyLookUp(first *decision) error {
 	case ifKnown == mapping.Fail:
 		first.reject(reasonKnown, reasonKnown, adviceKnown)
 	}
-	return err
+	return found, err
 }
 
 // wasContact reports whether the ledger has a client only because a look-up found it as a contact of
@@ -154,21 +146,20 @@ func (r *clientRun) wasLeftOut() bool {
 	return r.job.ifKnown(r.plan) == mapping.Skip && known.To == ledger.Refused && known.Attempts == 0 && known.ID != ""
 }
 
-// foundEvent returns the event by which the client becomes done, because a look-up found it under an id.
-func (r *clientRun) foundEvent(id string) ledger.Event {
-	event := r.event(r.decisions[0], ledger.Done)
-	event.Via, event.ID = ledger.ViaAdopted, id
-	return event
-}
-
-// clash returns a reason if another client of the ledger has the id that a look-up found for this one;
-// else "".
-func (r *clientRun) clash(id string) (why string, err error) {
-	t, taken, err := r.job.Ledger.StepWithID(uninterrupted, r.foundEvent(id))
-	if !taken {
-		return "", err
+// foundEvent returns the event by which the client becomes done, because a look-up found it under an id. url is that of an
+// earlier answer; the event has it unless another client has it by now. clash says that another client of the ledger
+// has the id; "" if no other has it.
+func (r *clientRun) foundEvent(id, url string) (event ledger.Event, clash string, err error) {
+	event = r.event(r.decisions[0], ledger.Done)
+	event.Via, event.ID, event.URL = ledger.ViaAdopted, id, url
+	t, taken, err := r.job.Ledger.StepWithID(uninterrupted, event)
+	switch {
+	case taken && t.URL:
+		event.URL = ""
+	case taken:
+		clash = "the service has one client for this key and for " + holderOf(t)
 	}
-	return "the service has one client for this key and for " + holderOf(t), err
+	return event, clash, err
 }
 
 // addressOwner returns another client who owns one of these addresses and was not refused. Of an address by
@@ -187,17 +178,14 @@ func (j *Job) addressOwner(who mapping.Identity, asked, sent []string) (owner le
 	return owner, false, err
 }
 
-// addressProblems returns problems if another client in the ledger owns the address that the sheet
-// gives this one: a client who is done, while this one was created with another address, as when a
-// column of the sheet was sorted alone; or a client who was given up.
+// addressProblems returns problems if the client was created with another address than the sheet now gives it, and another
+// client who is done owns that address, as when a column of the sheet was sorted alone.
 func (r *clientRun) addressProblems() (found problem.List, err error) {
-	first := &r.decisions[0]
-	isNew := first.status == "" && first.known.To == ""
-	if r.plan.Role != "" || !isNew && first.status != result.Changed || r.job.ifKnown(r.plan) == mapping.Create {
+	if r.decisions[0].status != result.Changed || r.plan.Role != "" || r.job.ifKnown(r.plan) == mapping.Create {
 		return nil, nil
 	}
 	o, owned, err := r.job.addressOwner(r.plan.Client, askedBy(r.plan.Lookup), nil)
-	if !owned || o.State != ledger.Closed && (isNew || o.State != ledger.Done || !o.LookedUp) {
+	if !owned || o.State != ledger.Closed && (o.State != ledger.Done || !o.LookedUp) {
 		return nil, err
 	}
 	for _, row := range r.plan.Rows {
@@ -282,7 +270,8 @@ func (r *clientRun) find(ctx context.Context) error {
 	switch {
 	case r.wasContact(), r.job.mode == modeReport && r.wasLeftOut():
 		first.status, first.mapping, first.lookup = "", false, lookedUp{id: first.known.ID}
-		return r.applyLookUp(first)
+		_, err := r.applyLookUp(first)
+		return err
 	case ctx.Err() != nil, r.job.mode == modeReport, r.taken && first.status == result.Uncertain:
 	case first.status == result.Uncertain && r.job.ifKnown(r.plan) != mapping.Create:
 		return r.reconcile(ctx, first)
@@ -296,6 +285,7 @@ func (r *clientRun) find(ctx context.Context) error {
 // whose address another client owns.
 func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 	j := r.job
+	var found ledger.Event
 	owner, owned, err := j.addressOwner(r.plan.Client, askedBy(r.plan.Lookup), mapping.Addresses(r.plan.Addresses))
 	switch {
 	case err != nil:
@@ -315,7 +305,7 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 		if j.mode == modeRun {
 			j.seeLookUp(ctx, first.lookup)
 		}
-		if err := r.applyLookUp(first); err != nil {
+		if found, err = r.applyLookUp(first); err != nil {
 			return err
 		}
 	}
@@ -332,13 +322,12 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 		return nil
 	}
 	r.reused = first.known.Attempts == 0
-	event := r.foundEvent(first.lookup.id)
-	r.identify(&event, *first)
-	r.adopt(first, first.lookup.id)
+	r.identify(&found, *first)
+	r.adopt(first, found.ID)
 	if r.reused {
 		skipActivities(r.decisions, j.Binding)
 	}
-	return r.recordNow(first.step.Key, event)
+	return r.recordNow(first.step.Key, found)
 }
 
 // believable is the default of Job.Believable: how old an uncertain attempt must be before a look-up
@@ -353,40 +342,26 @@ const reasonUnproven = "a look-up finds nobody, and that proves nothing: the val
 // Other steps cannot be looked up.
 func (r *clientRun) findCreated(ctx context.Context, d decision, event ledger.Event, v apiclient.Verdict) (stepOutcome, error) {
 	o := r.stepOutcome(d, event, v)
-	conflict := v.Effect == apiclient.Refused && v.Status == 409 && !v.Ruled
-	if d.step.Kind != mapping.ClientStep || !r.job.looksUp(r.plan) || event.To != ledger.Uncertain && !conflict {
+	if d.step.Kind != mapping.ClientStep || !r.job.looksUp(r.plan) || event.To != ledger.Uncertain {
 		return o, nil
 	}
-	if conflict { // something is there already: the look-up says whether it is this client
-		found, err := r.job.lookups.find(ctx, r.plan)
-		if err != nil || found.id == "" {
-			return r.contradicted(d, v), err
-		}
-		o, ok, err := r.adoptCreated(d, v, found.id)
-		if !ok {
-			o.Status = result.Failed // who exists is another client
-		}
-		return o, err
-	}
-	silent := true
+	isAbsent := false // as the last look-up says
 	for _, wait := range r.job.LookAgain {
 		retry.Sleep(ctx, wait)
 		if ctx.Err() != nil {
 			break
 		}
 		found, err := r.job.lookups.find(ctx, r.plan)
-		switch {
+		switch isAbsent = found.nobody(); {
 		case err != nil:
 			return o, err
 		case found.id != "":
-			o, _, err := r.adoptCreated(d, v, found.id)
-			return o, err
-		case found.unclear != "":
+			return r.adoptCreated(d, v, found.id)
+		case found.unclear != "" && found.failed == nil:
 			return o, nil // a person has to find out who it is
 		}
-		silent = found.failed != nil
 	}
-	if silent { // the last look-up was not answered, or none was made
+	if !isAbsent || v.Status == 409 { // then the service says that it is there
 		return o, nil
 	}
 	event = r.notFound(d, v.Hint)
@@ -394,49 +369,20 @@ func (r *clientRun) findCreated(ctx context.Context, d decision, event ledger.Ev
 	return r.stepOutcome(d, event, v), nil
 }
 
-// contradicted makes a refusal uncertain: the service says that the client is
-// there, and no look-up finds it. The refusal is not committed yet.
-func (r *clientRun) contradicted(d decision, v apiclient.Verdict) stepOutcome {
-	const unfound = ", and a look-up does not find it"
-	last := r.pending[len(r.pending)-1]
-	last.To, last.Reason = ledger.Uncertain, last.Reason+unfound
-	r.pending = r.pending[:len(r.pending)-1]
-	r.record(d.step.Key, last)
-	o := r.stepOutcome(d, last, v)
-	o.Error += unfound
-	return o
-}
-
-// adoptCreated records that a look-up found the client that this step asked for; ok
-// is false when another client has that id. The redirect url comes from the answer v, which may have
-// one without an id.
-func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (o stepOutcome, ok bool, err error) {
-	event, clash, err := r.foundInDoubt(id, v.URL)
+// adoptCreated records that a look-up found the client that this step asked for. The redirect url comes from the answer
+// v, which may have one without an id. A client of whom another one has the id stays uncertain.
+func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (stepOutcome, error) {
+	event, clash, err := r.foundEvent(id, v.URL)
 	if err != nil || clash != "" {
 		if n := len(r.pending); n > 0 && v.Status/100 != 2 { // a 2xx answer is kept
 			r.pending[n-1].Answer = ledger.Words(clash, adviceWhoIsIt)
 		}
-		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: clash, reason: reasonClash, Advice: adviceWhoIsIt}, false, err
+		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: clash, reason: reasonClash, Advice: adviceWhoIsIt}, err
 	}
 	r.record(d.step.Key, event)
 	r.job.observe(observation{of: ofStep, kind: d.step.Kind, effect: apiclient.Created})
 	r.ids[d.step.Key] = id
-	return r.stepOutcome(d, event, v), true, nil
-}
-
-// foundInDoubt is foundEvent for a client in doubt. url is that of an earlier answer; the event has it
-// unless another client has it by now. clash says that another client has the id; "" if no other has it.
-func (r *clientRun) foundInDoubt(id, url string) (event ledger.Event, clash string, err error) {
-	event = r.foundEvent(id)
-	if clash, err = r.clash(id); err != nil || clash != "" {
-		return event, clash, err
-	}
-	event.URL = url
-	_, taken, err := r.job.Ledger.StepWithID(uninterrupted, event)
-	if taken {
-		event.URL = ""
-	}
-	return event, "", err
+	return r.stepOutcome(d, event, v), nil
 }
 
 // notFound returns the event by which a client stays uncertain, and which notes that look-ups did not
@@ -456,7 +402,7 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 	if j.mode == modeDry && j.NoLookup {
 		return nil
 	}
-	was := j.sentLookup(r.plan, *d)
+	was := sentLookupOf(r.plan, *d)
 	if len(waysOf(was.Lookup)) == 0 {
 		return nil
 	}
@@ -500,7 +446,7 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 		d.why = why
 		return nil
 	}
-	event, clash, err := r.foundInDoubt(found, d.known.URL)
+	event, clash, err := r.foundEvent(found, d.known.URL)
 	if err != nil || clash != "" {
 		d.why = clash
 		return err
@@ -523,12 +469,12 @@ func (j *Job) lookUndecided(ctx context.Context, plan mapping.Plan, d decision, 
 	if err == nil && sent.nobody() && j.ripe(d) {
 		sent, err = j.lookups.findBy(ctx, was.Lookup, was.fields)
 	}
-	why = whyUnclear(sent)
+	why = sent.unclear
 	if now = sent; err != nil || !was.corrected || len(askedBy(plan.Lookup)) == 0 {
 		return sent, now, why, err
 	}
 	now, err = j.lookups.findBy(ctx, plan.Lookup, fieldsOf(plan))
-	why = cmp.Or(why, whyUnclear(now))
+	why = cmp.Or(why, now.unclear)
 	if why == "" && sent.id != "" && now.id != "" && sent.id != now.id {
 		why = fmt.Sprintf("the address with which it was asked for is that of %s in the service, and the corrected one that of %s", sent.id, now.id)
 	}
@@ -551,13 +497,12 @@ type sentLookup struct {
 	unproven  bool              // no field that is known to have been sent has the value of a look-up
 }
 
-// sentLookup reads the addresses that were sent from the step's record.
-func (j *Job) sentLookup(plan mapping.Plan, d decision) sentLookup {
+// sentLookupOf reads the addresses that were sent from the step's record.
+func sentLookupOf(plan mapping.Plan, d decision) sentLookup {
 	var was wanted
 	if d.known.Data == nil || json.Unmarshal(d.known.Data, &was) != nil {
-		// The step was taken over from a results workbook, which does not hold them.
-		return sentLookup{Lookup: plan.Lookup, fields: fieldsOf(plan), asked: askedBy(plan.Lookup),
-			unproven: d.known.Digest != j.wanted(plan, d).digest()}
+		// It was taken over from a results workbook, which does not hold them, or they were purged.
+		return sentLookup{Lookup: plan.Lookup, fields: fieldsOf(plan), asked: askedBy(plan.Lookup), unproven: true}
 	}
 	sent := sentLookup{fields: map[string]string{}}
 	for _, v := range was.Values {
@@ -598,17 +543,26 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 	event := r.event(d, ledger.Done)
 	event.Via, event.Reason, event.ID = ledger.ViaSheet, "the sheet gives its id", d.step.KnownID
 	r.identify(&event, d)
-	if t, taken, err := r.job.Ledger.StepWithID(uninterrupted, event); err != nil {
+	t, taken, err := r.job.Ledger.StepWithID(uninterrupted, event)
+	switch {
+	case err != nil:
 		return stepOutcome{}, err
-	} else if taken && d.step.Kind == mapping.ClaimStep && t.Holder.ClientKey == event.ClientKey && t.Holder.Mapping != event.Mapping && d.known.To == "" &&
-		t.Kind == ledger.KindClaim {
+	case taken && d.step.Kind == mapping.ClaimStep && t.Holder.ClientKey == event.ClientKey && t.Holder.Mapping != event.Mapping && d.known.To == "" &&
+		t.Kind == ledger.KindClaim:
 		r.ids[d.step.Key] = event.ID // the client's claim by another mapping
 		return stepOutcome{Step: d.step, Status: result.Unchanged, ID: event.ID}, nil
-	}
-	if ctx.Err() != nil || r.job.mode == modeReport {
+	case ctx.Err() != nil || r.job.mode == modeReport:
 		return r.projected(ctx, d), nil
 	}
-	why, advice, err := r.refuseKnownID(d, event)
+	why, advice := "", ""
+	if taken {
+		why, advice = fmt.Sprintf("the id %s is that of another %s: of %s", event.ID, t.Kind, holderOf(t)), adviceKnownIDTwice
+	} else if d.step.Kind == mapping.ClientStep {
+		var o ledger.AddressOwner
+		if o, taken, err = r.job.addressOwner(r.plan.Client, askedBy(r.plan.Lookup), nil); taken && o.IsUncertain() {
+			why, advice = refusal(o, r.plan.Client)
+		}
+	}
 	switch {
 	case err != nil:
 		return stepOutcome{}, err
@@ -632,23 +586,4 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 	}
 	r.adopt(&d, event.ID)
 	return d.outcome(), nil
-}
-
-// refuseKnownID says why an id cannot be taken over; "" when it can.
-func (r *clientRun) refuseKnownID(d decision, event ledger.Event) (why, advice string, err error) {
-	if d.step.Kind == mapping.ClientStep {
-		o, owned, err := r.job.addressOwner(r.plan.Client, askedBy(r.plan.Lookup), nil)
-		if err != nil {
-			return "", "", err
-		}
-		if owned && o.IsUncertain() {
-			why, advice = refusal(o, r.plan.Client)
-			return why, advice, nil
-		}
-	}
-	t, taken, err := r.job.Ledger.StepWithID(uninterrupted, event)
-	if !taken {
-		return "", "", err
-	}
-	return fmt.Sprintf("the id %s is that of another %s: of %s", event.ID, t.Kind, holderOf(t)), adviceKnownIDTwice, err
 }

@@ -495,6 +495,7 @@ const (
 	reasonWithdrawn   = "it was not sent after all" // of a step that is not uncertain
 	reasonNotRepeated = "an earlier request may have created it, and it was not sent again"
 	reasonEarlier     = ", and an earlier attempt may have created it"
+	reasonUnfound     = ", and a look-up does not find it" // of a client of whom it says that it is there
 )
 
 const reasonNotFound = "no answer that says whether it was created; a look-up finds nobody yet"
