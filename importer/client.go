@@ -468,7 +468,7 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (stepOutcome,
 			return o, nil
 		}
 		c := r.job.readClient(*d.step.Contact)
-		c.leads, c.taken = r.leads, r.taken
+		c.leads = r.leads
 		outcome, err := c.execute(ctx)
 		if s, ok := c.steps[string(mapping.ClientStep)]; ok {
 			r.know(d.step.Key, s)

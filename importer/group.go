@@ -162,7 +162,6 @@ func (j *Job) runClient(ctx context.Context, r *clientRun) (outcome clientOutcom
 	outcome, err = r.execute(ctx)
 	if isRefusal(err) {
 		r = r.again()
-		r.taken = errors.As(err, new(ledger.Taken))
 		outcome, err = r.execute(ctx)
 	}
 	if isRefusal(err) {

@@ -272,7 +272,8 @@ func (r *clientRun) find(ctx context.Context) error {
 		first.status, first.mapping, first.lookup = "", false, lookedUp{id: first.known.ID}
 		_, err := r.applyLookUp(first)
 		return err
-	case ctx.Err() != nil, r.job.mode == modeReport, r.taken && first.status == result.Uncertain:
+	case ctx.Err() != nil, r.job.mode == modeReport:
+	case first.known.Via == ledger.ViaJournal && slices.Contains(r.job.Runs, first.known.Run): // its answer had the id of another step
 	case first.status == result.Uncertain && r.job.ifKnown(r.plan) != mapping.Create:
 		return r.reconcile(ctx, first)
 	case first.status == "" && r.job.looksUp(r.plan):

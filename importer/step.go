@@ -166,7 +166,6 @@ type clientRun struct {
 	answered      bool            // the service has answered a creating request
 	lacksURL      bool            // the answer that should have the client's redirect url has none
 	leads         *bool           // it goes first, or the client whose contact this one creates does; see canary
-	taken         bool            // an answer had another step's id or address: no look-up may settle the client now
 
 	steps map[string]ledger.Step // what the ledger knows by now, by the keys of the plan's steps; may be nil
 
