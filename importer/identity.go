@@ -78,12 +78,12 @@ func (j *Job) checkActivities(ctx context.Context, then string) error {
 		if err != nil {
 			return err
 		}
-		if done && r.Now == r.Was {
-			return newIdentity(m.At(r.At), "the activity “%s” has run before on another scope: what is done would be done again", r.Now).
-				Hinted("take the change of on back; or add --accept new-identity if the activity should be created again for everybody")
+		was := "as “" + r.Was + "”"
+		if r.Now == r.Was {
+			was = "on another scope"
 		}
 		if done {
-			return newIdentity(m.At(r.At), "the activity that is “%s” now has run before as “%s”: what is done would be done again", r.Now, r.Was).
+			return newIdentity(m.At(r.At), "the activity that is “%s” now has run before %s: what is done would be done again", r.Now, was).
 				Hinted("take the change back; or add --accept new-identity if the activity should be created again for everybody")
 		}
 	}
@@ -161,16 +161,19 @@ func (j *Job) detectLostLedger(ctx context.Context, plans iter.Seq2[mapping.Plan
 	if known, err := j.Ledger.KnownClients(ctx, j.Environment, sampleSize); err != nil || known >= sampleSize {
 		return err
 	}
-	asked, known, unanswered, read, seen := 0, 0, 0, 0, map[string]bool{}
+	asked, known, unanswered, read := 0, 0, 0, 0
 	for plan, err := range plans {
 		if err != nil {
 			return err
 		}
-		asks, err := j.asksFor(plan, seen)
-		if err != nil {
-			return err
-		}
-		if asks {
+		if read++; len(plan.Steps) > 0 && j.looksUp(plan) && j.leavesOut(plan) == "" {
+			steps, err := j.knownSteps(plan)
+			if err != nil {
+				return err
+			}
+			if len(steps) > 0 {
+				continue
+			}
 			found, err := j.lookups.find(withRow(ctx, plan), plan)
 			if err != nil {
 				j.stop(err)
@@ -189,7 +192,7 @@ func (j *Job) detectLostLedger(ctx context.Context, plans iter.Seq2[mapping.Plan
 				asked++
 			}
 		}
-		if read++; asked == sampleSize || unanswered == sampleSize || read == mostRead {
+		if asked == sampleSize || unanswered == sampleSize || read >= mostRead {
 			break
 		}
 	}
@@ -206,33 +209,6 @@ func (j *Job) detectLostLedger(ctx context.Context, plans iter.Seq2[mapping.Plan
 		return fmt.Errorf("%w: %d of the first %d", ErrLostLedger, known, asked)
 	}
 	return j.trust()
-}
-
-// asksFor reports whether the run will look up the client of a plan. seen are the addresses of the
-// clients before.
-func (j *Job) asksFor(plan mapping.Plan, seen map[string]bool) (bool, error) {
-	if len(plan.Steps) == 0 || !j.looksUp(plan) || j.leavesOut(plan) != "" {
-		return false, nil
-	}
-	asked := askedBy(plan.Lookup)
-	before := slices.ContainsFunc(asked, func(address string) bool { return seen[address] })
-	for _, address := range mapping.Addresses(plan.Addresses) {
-		seen[address] = true
-	}
-	if before {
-		return false, nil
-	}
-	steps, err := j.knownSteps(plan)
-	if err != nil {
-		return false, err
-	}
-	for _, step := range steps {
-		if step.Attempts > 0 || step.To != ledger.Refused { // it may have been sent
-			return false, nil
-		}
-	}
-	_, owned, err := j.addressOwner(plan.Client, asked, mapping.Addresses(plan.Addresses))
-	return !owned, err
 }
 
 // trust records that the ledger is not suspect, unless the run takes only some of the clients, which
@@ -276,14 +252,11 @@ func (j *Job) Growth(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) 
 		if known[string(mapping.ClientStep)].To != ledger.Done {
 			continue
 		}
-		decisions := decide(plan, known, j.Binding)
 		for i, g := range grown {
-			for _, d := range decisions {
-				if d.status == "" && strings.HasPrefix(d.step.Key, g.Steps) {
-					clients[i]++
-					open[i] = open[i] || d.step.Activity.Status == mapping.Open
-					break
-				}
+			isNew := func(s mapping.Step) bool { return strings.HasPrefix(s.Key, g.Steps) && known[s.Key].To == "" }
+			if at := slices.IndexFunc(plan.Steps, isNew); at >= 0 {
+				clients[i]++
+				open[i] = open[i] || plan.Steps[at].Activity.Status == mapping.Open
 			}
 		}
 	}
@@ -321,7 +294,7 @@ func (j *Job) CheckMovedClaims(ctx context.Context, plans iter.Seq2[mapping.Plan
 	if has, err := j.Ledger.HasSteps(ctx, j.Environment, m.Name.Text, ledger.KindClaim+"/"); err != nil || !has {
 		return err
 	}
-	newClaims, several, read := map[string]mapping.Identity{}, map[string]bool{}, 0
+	newClaims, read := map[string]mapping.Identity{}, 0 // the client of each; the zero Identity for several
 	for chunk, err := range chunked(plans, readAhead) {
 		if err != nil {
 			return err
@@ -340,15 +313,16 @@ func (j *Job) CheckMovedClaims(ctx context.Context, plans iter.Seq2[mapping.Plan
 					continue
 				}
 				who, seen := newClaims[step.Key]
-				several[step.Key] = several[step.Key] || seen && who != plan.Client
-				newClaims[step.Key] = plan.Client
+				if newClaims[step.Key] = plan.Client; seen && who != plan.Client {
+					newClaims[step.Key] = mapping.Identity{}
+				}
 			}
 		}
 		if read += len(chunk); read >= mostRead || len(newClaims) >= mostMoved {
 			break
 		}
 	}
-	maps.DeleteFunc(newClaims, func(key string, _ mapping.Identity) bool { return several[key] })
+	maps.DeleteFunc(newClaims, func(_ string, who mapping.Identity) bool { return who == mapping.Identity{} })
 	if len(newClaims) < fewestMoved {
 		return nil
 	}
