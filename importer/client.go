@@ -370,7 +370,6 @@ func (r *clientRun) applyKnown() {
 			d.status = result.Done
 		}
 		r.ids[d.step.Key] = d.known.ID
-		r.reused = r.reused || d.isFound()
 	}
 }
 

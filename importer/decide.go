@@ -22,7 +22,7 @@ import (
 type decision struct {
 	step      *mapping.Step // the plan's, or a changed copy
 	known     ledger.Step   // as the ledger has it, and what has changed since; the zero Step when it does not know the step
-	wanted    *wanted       // what the step asks for; nil if the ledger did not know the step: see Job.wanted
+	wanted    *wanted       // what the step asks for; nil if the ledger did not know the step: a dry run has many of these
 	status    result.Status // what its rows say; "" for a step that is to be sent
 	why       string        // for the workbook; "" where the status says all
 	logReason string        // of a client who is rejected, by a look-up or by what the ledger has: why, without personal data
@@ -59,7 +59,7 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 			moved = i
 		}
 	}
-	if len(decisions) > 0 && decisions[0].isFound() {
+	if isFound(known[string(mapping.ClientStep)]) {
 		skipActivities(decisions, b)
 	}
 	waitForDoubts(decisions, known)
@@ -282,8 +282,8 @@ func holdBack(decisions []decision, moved *decision) {
 
 // isFound reports whether the ledger has a client who was found: in the service, when
 // no attempt could have created it, or in the sheet (known_id).
-func (d *decision) isFound() bool {
-	return d.step.Kind == mapping.ClientStep && (d.known.Via == ledger.ViaSheet || d.known.Via == ledger.ViaAdopted && d.known.Attempts == 0)
+func isFound(client ledger.Step) bool {
+	return client.Via == ledger.ViaSheet || client.Via == ledger.ViaAdopted && client.Attempts == 0
 }
 
 // skipActivities leaves out new activities on a client who was found, if the mapping
@@ -339,7 +339,7 @@ func (d *decision) compare(b *mapping.Binding) {
 		d.mapping, d.moved = true, fmt.Sprintf("“%s” was sent as %s, and the mapping now wants it as %s", d.step.Title, then.Status, d.wanted.Status)
 		return
 	}
-	parts, byMapping := d.wanted.differs(then, b, d.isFound())
+	parts, byMapping := d.wanted.differs(then, b, d.step.Kind == mapping.ClientStep && isFound(d.known))
 	d.mapping = byMapping
 	if len(parts) > 0 {
 		d.status, d.why, d.advice = result.Changed, strings.Join(parts, "; "), adviceChanged
@@ -378,7 +378,7 @@ func adviceNoLink(kind mapping.StepKind, s ledger.Step, v1 bool) string {
 	case kind == mapping.LinkStep:
 		return adviceURLPurged
 	case !v1 || kind != mapping.ClientStep:
-	case s.Via == ledger.ViaSheet, s.Via == ledger.ViaAdopted && (s.Attempts == 0 || !apiclient.Readable(s.Status, s.Answer)):
+	case isFound(s), s.Via == ledger.ViaAdopted && !apiclient.Readable(s.Status, s.Answer):
 		return adviceNoLinkV1
 	case s.Via == ledger.ViaAnswer && s.Answer == nil:
 		return adviceURLPurgedV1
@@ -447,9 +447,15 @@ func takenNames(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Bind
 			taken[step.Name] = earlier
 		}
 	}
-	if len(wanted) > 0 {
-		for name := range claimNames(known) {
-			taken[name] = earlier
+	for _, was := range known {
+		var sent struct{ Values []wantedValue }
+		if len(wanted) == 0 || was.Kind != ledger.KindClaim || !mayExist(was.To) || was.Via == ledger.ViaSheet || was.Data == nil || json.Unmarshal(was.Data, &sent) != nil {
+			continue
+		}
+		for _, v := range sent.Values {
+			if v.Name == mapping.ClaimName {
+				taken[v.Value] = earlier
+			}
 		}
 	}
 	for _, step := range wanted {
@@ -473,23 +479,6 @@ func nameAt(b *mapping.Binding, step *mapping.Step) problem.Where {
 		return b.At(src.Columns[0], src.Row)
 	}
 	return b.AtRow(step.Rows[0])
-}
-
-// claimNames returns the names that the claims of a client were sent with.
-func claimNames(known map[string]ledger.Step) map[string]bool {
-	names := map[string]bool{}
-	for _, step := range known {
-		var sent wanted
-		if step.Kind != ledger.KindClaim || !mayExist(step.To) || step.Via == ledger.ViaSheet || step.Data == nil || json.Unmarshal(step.Data, &sent) != nil {
-			continue
-		}
-		for _, v := range sent.Values {
-			if v.Name == mapping.ClaimName {
-				names[v.Value] = true
-			}
-		}
-	}
-	return names
 }
 
 // mayExist reports whether what a step creates exists in the service, or may.

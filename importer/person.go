@@ -135,7 +135,7 @@ func (r *clientRun) applyLookUp(first *decision) (found ledger.Event, err error)
 func (r *clientRun) wasContact() bool {
 	first, ifKnown := &r.decisions[0], r.job.ifKnown(r.plan)
 	return (ifKnown == mapping.Skip || ifKnown == mapping.Fail) && (first.leavesNothing() || first.status == result.Changed) &&
-		first.isFound() && first.known.Via != ledger.ViaSheet && first.step.KnownID == "" &&
+		isFound(first.known) && first.known.Via != ledger.ViaSheet && first.step.KnownID == "" &&
 		!slices.ContainsFunc(r.decisions[1:], func(d decision) bool { return d.step.Contact == nil && d.known.To != "" })
 }
 
@@ -322,10 +322,9 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 	case first.lookup.id == "":
 		return nil
 	}
-	r.reused = first.known.Attempts == 0
 	r.identify(&found, *first)
 	r.adopt(first, found.ID)
-	if r.reused {
+	if first.known.Attempts == 0 {
 		skipActivities(r.decisions, j.Binding)
 	}
 	return r.recordNow(first.step.Key, found)
@@ -582,7 +581,6 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 		}
 	}
 	if d.step.Kind == mapping.ClientStep {
-		r.reused = true
 		skipActivities(r.decisions, r.job.Binding) // they come after this step
 	}
 	r.adopt(&d, event.ID)

@@ -78,32 +78,26 @@ func (j *Job) seeAnswers(events []ledger.Event, refusal error) {
 }
 
 // commitOvertaken makes an outcome durable that the ledger refuses. What the service has created is
-// recorded as uncertain, so that no run sends it again. An outcome without an answer, or of a refused
+// recorded as uncertain, so that no run sends it again: with the id, or without it where another
+// step has that. An outcome without an answer, or of a refused
 // request, is left out: it has nothing that the ledger needs.
 func (j *Job) commitOvertaken(e ledger.Event, refusal error) error {
 	if e.Status == 0 || e.To == ledger.Refused {
 		return nil
 	}
-	err := j.append([]ledger.Event{overtaken(e, refusal)})
-	if isRefusal(err) { // also as uncertain
-		return fmt.Errorf("an answer cannot be recorded: %v", err)
-	}
-	return err
-}
-
-// overtaken is the outcome by which a step becomes uncertain that the service has created:
-// with the id, or without it where another step has that. A person decides about a conflict,
-// also where its answer can be read; a client may be found by a look-up before that.
-func overtaken(e ledger.Event, refusal error) ledger.Event {
 	e.To, e.Via = ledger.Uncertain, ledger.ViaConflict
 	e.Reason = "the service created it, and meanwhile another process or a decision (claimsheet settle) had changed the step"
-	if t, ok := errors.AsType[ledger.Taken](refusal); ok {
+	if t, ok := errors.AsType[ledger.Taken](refusal); ok { // a person decides about a conflict also where its answer can be read
 		reason, _ := takenAnswer(e.Kind, e.ID, t)
 		e.Via, e.Reason, e.ID, e.URL = ledger.ViaJournal, reasonWith(reason, hintTaken), "", ""
 	} else if e.ID != "" {
 		e.Reason += "; its id there is " + e.ID
 	}
-	return e
+	err := j.append([]ledger.Event{e})
+	if isRefusal(err) { // also as uncertain
+		return fmt.Errorf("an answer cannot be recorded: %v", err)
+	}
+	return err
 }
 
 // What the ledger knows of a client is read before its run and holds as a rule until the
@@ -161,7 +155,6 @@ type clientRun struct {
 	hasOpenIntent bool            // it has a place in Job.openIntents
 	slot          *apiclient.Slot // reserved for the client's next request; nil without one
 	sent          int             // creating requests that went out, whatever came of them
-	reused        bool            // a look-up found the client, and nothing was sent to create it
 	lookedUp      bool            // the service was asked about the client, and nothing more
 	answered      bool            // the service has answered a creating request
 	lacksURL      bool            // the answer that should have the client's redirect url has none
@@ -220,25 +213,16 @@ func (r *clientRun) event(d decision, to ledger.State) ledger.Event {
 	})
 }
 
-// wanted returns what a step of a plan asks for. Decisions about new steps, which are many in a dry run, do
-// not hold it.
-func (j *Job) wanted(plan mapping.Plan, d decision) *wanted {
-	if d.wanted != nil {
-		return d.wanted
-	}
-	return wantedOf(plan, d.step, j.Binding.Mapping().Name.Text)
-}
-
 // identify adds to the event of a step what it asks for, with the addresses that the client owns
 // from then on.
 func (r *clientRun) identify(e *ledger.Event, d decision) {
-	w := r.job.wanted(r.plan, d)
+	w := cmp.Or(d.wanted, wantedOf(r.plan, d.step, r.job.Binding.Mapping().Name.Text))
 	e.Addresses = w.Addresses
 	if r.job.mode != modeDry || r.job.hasContacts() { // else no later client of a dry run asks for it
 		e.Data, e.Digest = w.json(), w.digest()
 	}
-	if r.job.ifKnown(r.plan) != mapping.Create {
-		e.LookedUp = w.asked()
+	if d.step.Kind == mapping.ClientStep && r.job.ifKnown(r.plan) != mapping.Create {
+		e.LookedUp = askedBy(r.plan.Lookup)
 	}
 }
 
@@ -456,7 +440,7 @@ func (j *Job) notStarted(ctx context.Context, d decision, said string) stepOutco
 // depends: the service's document does not show how it refuses an id that it does not know.
 func (r *clientRun) adviceRefusal(step *mapping.Step, hint string) string {
 	usual := adviceRefused
-	if step.Kind == mapping.ClaimStep && r.reused {
+	if step.Kind == mapping.ClaimStep && isFound(r.steps[string(mapping.ClientStep)]) {
 		usual = adviceReused
 	}
 	advice := cmp.Or(hint, usual)

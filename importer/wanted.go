@@ -63,14 +63,6 @@ type wantedLookup struct {
 	Asked []string `json:"asked,omitempty"` // see askedBy
 }
 
-// asked returns the addresses by which a client is looked up; nil for other steps.
-func (w wanted) asked() []string {
-	if w.Lookup == nil {
-		return nil
-	}
-	return w.Lookup.Asked
-}
-
 // sourceCells are the cells that a value came from; empty for a constant.
 type sourceCells struct {
 	Cells   []string `json:"cells,omitempty"`   // as a person reads them
