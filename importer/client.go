@@ -70,6 +70,7 @@ func (r *clientRun) again() *clientRun {
 	again := r.job.readClient(r.plan)
 	again.group, again.leads = r.group, r.leads
 	again.sent, again.answered, again.lookedUp = r.sent, r.answered, r.lookedUp
+	again.refused, again.unanswered = r.refused, r.unanswered
 	return again
 }
 
@@ -186,6 +187,8 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 			effect := verdict.Effect
 			if event.To == ledger.Uncertain {
 				effect = apiclient.Uncertain
+			} else if event.To == ledger.Refused {
+				r.refused = cmp.Or(r.refused, verdict.Status)
 			}
 			r.job.observe(observation{of: ofStep, kind: d.step.Kind, effect: effect})
 			return r.findCreated(ctx, d, event, verdict)
@@ -463,7 +466,7 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (stepOutcome,
 	return r.withContact(ctx, d.step, *d.step.Contact, func(contact *furtherContact) (o stepOutcome, err error) {
 		if contact.failed != nil {
 			o = *contact.failed
-			o.Step, o.http, o.unanswered = d.step, 0, false
+			o.Step = d.step
 			return o, nil
 		}
 		c := r.job.readClient(*d.step.Contact)
@@ -473,6 +476,7 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (stepOutcome,
 			r.know(d.step.Key, s)
 		}
 		r.sent, r.answered, r.lookedUp = r.sent+c.sent, r.answered || c.answered, r.lookedUp || c.lookedUp
+		r.refused, r.unanswered = cmp.Or(r.refused, c.refused), r.unanswered || c.unanswered
 		if err != nil {
 			return stepOutcome{}, err
 		}

@@ -48,24 +48,22 @@ func (d decision) leavesNothing() bool {
 // next night's run differ only in what the ledger knows.
 func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding) []decision {
 	decisions := make([]decision, 0, len(plan.Steps))
-	moved := -1
+	moved := ""
 	for i := range plan.Steps {
 		if step := &plan.Steps[i]; step.Kind == mapping.LinkStep {
 			decisions = append(decisions, decideLink(decisions, plan, known, b))
 		} else {
 			decisions = append(decisions, decideStep(plan, step, known, b))
 		}
-		if decisions[i].moved != "" && moved < 0 {
-			moved = i
-		}
+		moved = cmp.Or(moved, decisions[i].moved)
 	}
 	if isFound(known[string(mapping.ClientStep)]) {
 		skipActivities(decisions, b)
 	}
 	waitForDoubts(decisions, known)
 	leaveOutContacts(decisions)
-	if moved >= 0 {
-		holdBack(decisions, &decisions[moved])
+	if moved != "" {
+		holdBack(decisions, moved)
 	}
 	return decisions
 }
@@ -179,7 +177,7 @@ func (d decision) outcome() stepOutcome {
 	o := stepOutcome{Step: cmp.Or(d.shown, d.step), Status: d.status, ID: d.known.ID, URL: d.known.URL, Error: d.why, Advice: d.advice, built: d.known.To == ledger.Done}
 	switch {
 	case d.logReason != "":
-		o.ID, o.URL, o.reason, o.unanswered, o.http = d.lookup.id, "", d.logReason, d.lookup.failed != nil, d.lookup.status()
+		o.ID, o.URL, o.reason = d.lookup.id, "", d.logReason
 	case d.status == result.Uncertain: // a redirect url that an answer held is shown with the id
 		o.URL = ""
 	}
@@ -262,21 +260,13 @@ func reasonBlocked(blocker *mapping.Step) string {
 	return "waits for the step " + blocker.Key
 }
 
-// holdBack decides that nothing new is sent for a client, because the activity moved, which is
-// done, is now wanted in another status: a second activity would be Open. If a cell made that
-// difference, the rows of that activity say so too.
-func holdBack(decisions []decision, moved *decision) {
-	why, advice, held := "held back: "+moved.moved, adviceHeld, false
-	if moved.mapping {
-		advice = adviceHeldMapping
-	}
+// holdBack decides that nothing new is sent for a client, because an activity that is
+// done is now wanted in another status, as moved says: a second activity would be Open.
+func holdBack(decisions []decision, moved string) {
 	for i := range decisions {
 		if d := &decisions[i]; d.status == "" && d.step.On == "" {
-			d.status, d.why, d.advice, held = result.Changed, why, advice, true
+			d.status, d.why, d.advice = result.Changed, "held back: "+moved, adviceHeld
 		}
-	}
-	if held && !moved.mapping {
-		moved.status, moved.why, moved.advice = result.Changed, why, advice
 	}
 }
 
@@ -331,12 +321,12 @@ func (d *decision) compare(b *mapping.Binding) {
 		return
 	}
 	if then.Status != d.wanted.Status { // an Open activity has no attributes: they do not differ, they are absent
-		if d.wanted.movedByCell(then, b) {
-			d.moved = fmt.Sprintf("“%s” was sent as %s and is now wanted as %s: %s", d.step.Title, then.Status, d.wanted.Status, cells(b, d.wanted.resume))
-			d.status, d.why, d.advice = result.Changed, d.moved, adviceChanged
+		if d.mapping = !d.wanted.movedByCell(then, b); d.mapping {
+			d.moved = fmt.Sprintf("“%s” was sent as %s, and the mapping now wants it as %s", d.step.Title, then.Status, d.wanted.Status)
 			return
 		}
-		d.mapping, d.moved = true, fmt.Sprintf("“%s” was sent as %s, and the mapping now wants it as %s", d.step.Title, then.Status, d.wanted.Status)
+		d.moved = fmt.Sprintf("“%s” was sent as %s and is now wanted as %s: %s", d.step.Title, then.Status, d.wanted.Status, cells(b, d.wanted.resume))
+		d.status, d.why, d.advice = result.Changed, d.moved, adviceChanged
 		return
 	}
 	parts, byMapping := d.wanted.differs(then, b, d.step.Kind == mapping.ClientStep && isFound(d.known))

@@ -9,6 +9,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -178,8 +179,11 @@ func (j *Job) runClient(ctx context.Context, r *clientRun) (outcome clientOutcom
 		outcome, err = r.execute(ctx)
 	}
 	if err == nil && (r.sent > 0 || r.lookedUp) && j.mode == modeRun && !j.ends() {
-		failed, refused := outcome.seenByGuard(r.sent > 0)
-		j.observe(observation{of: ofClient, bad: failed, status: refused})
+		o := observation{of: ofClient, bad: r.unanswered || r.sent > 0 && (r.refused != 0 || outcome.Status == result.Failed)}
+		if r.refused/100 == 4 {
+			o.status = r.refused
+		}
+		j.observe(o)
 	}
 	return outcome, err
 }

@@ -315,7 +315,7 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 		r.lookedUp = true
 		return nil
 	case first.logReason != "":
-		r.lookedUp = true
+		r.lookedUp, r.unanswered, r.refused = true, first.lookup.failed != nil, first.lookup.status()
 		event := r.event(*first, ledger.Refused)
 		event.Reason, event.ID, event.Answer = first.logReason, first.lookup.id, ledger.Words(first.why, first.advice)
 		return r.recordNow(first.step.Key, event)

@@ -25,10 +25,8 @@ type stepOutcome struct {
 	Error  string // why it is not done; may quote the service, so not for logs
 	Advice string
 
-	reason     string // why, without personal data; "" for none
-	http       int    // the status of the answer that came in this run, 0 for none
-	unanswered bool   // a look-up got no answer in this run
-	built      bool   // it is done, or by a dry run would be: later steps can build on it
+	reason string // why, without personal data; "" for none
+	built  bool   // it is done, or by a dry run would be: later steps can build on it
 }
 
 // ok reports whether later steps can build on the step: it is done, now or before, or a dry run plans
@@ -92,17 +90,21 @@ const reasonNoLookUp = "a look-up got no usable answer"
 
 // inClearWords names a step and says why it is not done, without personal data.
 func (o stepOutcome) inClearWords() string {
-	name, why := o.Step.Title, o.reason
-	if o.Step.Kind == mapping.ClaimStep || o.Step.Kind == mapping.ActivityStep {
-		name = string(o.Step.Kind) + " “" + name + "”"
+	if o.reason == "" {
+		return nameOf(o.Step)
 	}
-	if o.unanswered {
-		why = reasonNoLookUp
+	return nameOf(o.Step) + ": " + o.reason
+}
+
+// nameOf says what a step creates, without personal data.
+func nameOf(step *mapping.Step) string {
+	switch {
+	case step.Kind == mapping.ClaimStep || step.Kind == mapping.ActivityStep:
+		return string(step.Kind) + " “" + step.Title + "”"
+	case step.Kind == mapping.ContactStep || step.Kind == mapping.ClientStep && step.Title != string(mapping.ClientStep):
+		return "contact “" + step.Title + "”"
 	}
-	if why == "" {
-		return name
-	}
-	return name + ": " + why
+	return step.Title
 }
 
 // withoutLink reports whether a client is done, or in a dry run would be, and has no
@@ -115,21 +117,6 @@ func (o clientOutcome) withoutLink(m *mapping.Mapping) bool {
 		brings := s.Step.Kind == mapping.LinkStep || m.V1() && s.Step.Kind == mapping.ClientStep && s.ID == ""
 		return brings && s.Status == result.Planned
 	})
-}
-
-// seenByGuard reports whether a client counts as failed in this run, and the 4xx that its first
-// failed step got, 0 for none. A client for whom nothing was sent counts only if a look-up failed.
-func (o clientOutcome) seenByGuard(sent bool) (failed bool, refused int) {
-	failed = o.Status == result.Failed
-	for _, s := range slices.Backward(o.Steps) {
-		sent = sent || s.unanswered
-		if s.Status == result.Failed && (s.http != 0 || s.unanswered) {
-			if failed, refused = true, 0; s.http/100 == 4 {
-				refused = s.http
-			}
-		}
-	}
-	return failed && sent, refused
 }
 
 // tables yields the sheets in which the client has rows, ascending, with those rows.
@@ -306,8 +293,7 @@ const (
 	adviceNotSent        = "Nothing was sent. Run again when the service can be reached."
 	adviceBusy           = "The service refused it for now only; there is nothing to correct. Run again later."
 	adviceChanged        = "The service cannot change what it has: the change was not sent. Correct it there by hand if it matters."
-	adviceHeld           = "Nothing was sent. Settle with the service's operator where the client is to resume."
-	adviceHeldMapping    = "Nothing was sent. Take the mapping's change back, or settle with the service's operator what is to become of the client."
+	adviceHeld           = "Nothing was sent. Take the change back, or settle with the service's operator where the client is to resume."
 	adviceErasedContact  = "Take the contact out of the row, then run again; or settle with the service's operator what is to become of the claim."
 	adviceGivenUp        = "This step was given up; what depends on it is not sent."
 	adviceOtherClaim     = "Decide about that claim first: claimsheet settle. Then run again."
@@ -338,29 +324,15 @@ const (
 // adviceUncertain says what to look for. The service cannot list claims or activities, so a person
 // looks into its dashboard.
 func adviceUncertain(step *mapping.Step) string {
-	what := "the client"
-	switch {
-	case step.Kind == mapping.ClaimStep:
-		what = "the claim"
-	case step.Kind == mapping.ActivityStep:
-		what = "the activity “" + step.Title + "”"
-	case step.Kind == mapping.LinkStep:
-		what = "the magic link"
-	case step.Kind == mapping.ContactStep || step.Title != string(mapping.ClientStep):
-		what = "the contact “" + step.Title + "”"
-	}
-	return "Look in the service whether " + what + " exists. It is not sent again until you decide: claimsheet settle."
+	return "Look in the service whether the " + nameOf(step) + " exists. It is not sent again until you decide: claimsheet settle."
 }
 
 // withHint returns the hint about an answer, followed by the usual advice.
 func withHint(hint, usual string) string {
-	switch {
-	case hint == "":
+	if hint == "" {
 		return usual
-	case strings.ContainsAny(hint[len(hint)-1:], ".!?"):
-		return hint + " " + usual
 	}
-	return hint + ". " + usual
+	return strings.TrimSuffix(hint, ".") + ". " + usual
 }
 
 // reasonWith returns a reason with its hint: that of a run that stops, or of an uncertain step, for the

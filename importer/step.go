@@ -156,6 +156,8 @@ type clientRun struct {
 	slot          *apiclient.Slot // reserved for the client's next request; nil without one
 	sent          int             // creating requests that went out, whatever came of them
 	lookedUp      bool            // the service was asked about the client, and nothing more
+	unanswered    bool            // it gave no answer to that
+	refused       int             // the status of its first refusal, 0 for none
 	answered      bool            // the service has answered a creating request
 	lacksURL      bool            // the answer that should have the client's redirect url has none
 	leads         *bool           // it goes first, or the client whose contact this one creates does; see canary
@@ -323,7 +325,7 @@ func lineOf(step, kind string, s ledger.Step) result.Step {
 // stepOutcome returns a step's outcome by the event that is recorded of it, in the words of the
 // verdict.
 func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verdict) stepOutcome {
-	o := stepOutcome{Step: d.step, Error: v.Reason, reason: v.Reason, Advice: v.Hint, http: v.Status}
+	o := stepOutcome{Step: d.step, Error: v.Reason, reason: v.Reason, Advice: v.Hint}
 	if v.Detail != "" { // the service's own words
 		o.Error += ": " + v.Detail
 	}
