@@ -16,36 +16,36 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// readClient returns a run of a plan's client, prepared with what the ledger knows now.
+// readClient returns a run of a plan's client, by what the ledger knows now.
 func (j *Job) readClient(plan mapping.Plan) *clientRun {
-	r := j.newClientRun(plan)
 	known, err := j.readSteps(plan)
-	r.prepare(known, err)
-	return r
+	return j.newClientRun(plan, known, err)
 }
 
-// prepare decides what is to be done. known is what the ledger knows of the client, and err why that
-// cannot be read. execute returns what fails.
-func (r *clientRun) prepare(known map[string]ledger.Step, err error) {
+// newClientRun returns a run of a plan's client, and decides what is to be done. known is what the ledger
+// knows of the client, and err why that cannot be read. execute returns what fails.
+func (j *Job) newClientRun(plan mapping.Plan, known map[string]ledger.Step, err error) (r *clientRun) {
+	r = &clientRun{job: j, plan: plan, ids: ids{}, leads: new(bool)}
 	defer r.recoverPanic(&r.failed)
 	if err == nil {
 		known, err = r.ownerOfKnownID(known)
 	}
 	if err == nil {
-		r.steps, err = r.job.reparse(r.plan, known)
+		r.steps, err = j.reparse(r.plan, known)
 	}
 	if err == nil {
-		r.decisions = decide(r.plan, r.steps, r.job.Binding)
+		r.decisions = decide(r.plan, r.steps, j.Binding)
 		r.plan.Problems, err = r.problems()
 	}
 	if err == nil {
-		r.noWork, err = r.job.withoutSteps(r.plan, r.steps)
+		r.noWork, err = j.withoutSteps(r.plan, r.steps)
 	}
 	if err == nil && r.noWork == nil {
 		err = r.decideContacts()
 		r.applyKnown()
 	}
 	r.failed = err
+	return r
 }
 
 // problems returns the problems of the plan; if it has none, what is wrong with it by what the
@@ -64,7 +64,7 @@ func (r *clientRun) problems() (found problem.List, err error) {
 	return found, nil
 }
 
-// again returns a run of the same client, prepared with what the ledger knows now. It keeps what this
+// again returns a run of the same client, by what the ledger knows now. It keeps what this
 // run has noted for the guard.
 func (r *clientRun) again() *clientRun {
 	again := r.job.readClient(r.plan)
@@ -156,8 +156,8 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 	for {
 		if waited, err := r.waitForGate(ctx); err != nil {
 			return stepOutcome{}, err
-		} else if waited && !d.lookup.at.IsZero() {
-			d.lookup.at = time.Unix(0, 0) // look it up again: another program may have created the client meanwhile
+		} else if waited && !d.lookup.at.IsZero() && ctx.Err() == nil {
+			return stepOutcome{}, errStale // another program may have created the client meanwhile
 		}
 		verdict, err := r.attempt(ctx, &d)
 		switch {

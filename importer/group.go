@@ -23,9 +23,12 @@ type group struct {
 // nothingLeft reports whether, by what was read ahead, nothing is left to be done for the clients of
 // a group.
 func (g group) nothingLeft() bool {
-	r := g.first
-	return len(g.plans) == 1 && r != nil &&
-		(r.noWork != nil || r.failed == nil && !slices.ContainsFunc(r.decisions, func(d decision) bool { return !d.leavesNothing() }))
+	return len(g.plans) == 1 && g.first != nil && (g.first.noWork != nil || g.first.isDone())
+}
+
+// isDone reports whether all steps of a client are done as the plan wants them.
+func (r *clientRun) isDone() bool {
+	return r.noWork == nil && r.failed == nil && !slices.ContainsFunc(r.decisions, func(d decision) bool { return !d.leavesNothing() })
 }
 
 // grouped yields the plans of each group together. A contact gets the id that the sheet gives the same
@@ -105,12 +108,11 @@ func (j *Job) preparedBy(plans []mapping.Plan, read func(context.Context, string
 	known, err := read(uninterrupted, j.Environment, j.Binding.Mapping().Name.Text, owners)
 	runs := make([]*clientRun, len(plans))
 	for i, plan := range plans {
-		runs[i] = j.newClientRun(plan)
 		var steps map[string]ledger.Step
 		if err == nil {
 			steps = known[i]
 		}
-		runs[i].prepare(steps, err)
+		runs[i] = j.newClientRun(plan, steps, err)
 	}
 	return runs
 }
@@ -123,8 +125,7 @@ func (r *clientRun) briefSuffices() bool {
 			return false
 		}
 	}
-	return len(r.steps) == 0 || r.noWork == nil && r.failed == nil &&
-		!slices.ContainsFunc(r.decisions, func(d decision) bool { return !d.leavesNothing() || d.advice != "" })
+	return len(r.steps) == 0 || r.isDone() && !slices.ContainsFunc(r.decisions, func(d decision) bool { return d.advice != "" })
 }
 
 // runGroup carries out the plans of a group one after the other, and calls done with the outcome of
@@ -197,7 +198,6 @@ func (j *Job) keepOutcome(o clientOutcome) error {
 			return err
 		}
 	}
-	o.WithoutLink = o.withoutLink(j.Binding.Mapping())
 	j.tally.count(o, j.Binding, len(j.Runs))
 	return nil
 }

@@ -64,7 +64,6 @@ type clientOutcome struct {
 	// MappingChanged says that a done step's data differ because the mapping asks for something else.
 	// A run reports that once, and not for each row.
 	MappingChanged bool
-	WithoutLink    bool // it is done, or in a dry run would be, and has no redirect url
 }
 
 // failures returns a problem for each row that failed or is uncertain, in words without personal data: so
@@ -77,7 +76,9 @@ func (o clientOutcome) failures(b *mapping.Binding) (list problem.List) {
 		text := string(r.Status)
 		for _, s := range o.Steps {
 			if s.Step.Key == r.FailedStep {
-				text += " at the " + s.inClearWords()
+				if text += " at the " + nameOf(s.Step); s.reason != "" {
+					text += ": " + s.reason
+				}
 				break
 			}
 		}
@@ -87,14 +88,6 @@ func (o clientOutcome) failures(b *mapping.Binding) (list problem.List) {
 }
 
 const reasonNoLookUp = "a look-up got no usable answer"
-
-// inClearWords names a step and says why it is not done, without personal data.
-func (o stepOutcome) inClearWords() string {
-	if o.reason == "" {
-		return nameOf(o.Step)
-	}
-	return nameOf(o.Step) + ": " + o.reason
-}
 
 // nameOf says what a step creates, without personal data.
 func nameOf(step *mapping.Step) string {
@@ -364,13 +357,13 @@ type counts struct {
 }
 
 // add counts some rows of a client, and the client.
-func (c *counts) add(o clientOutcome, rows []result.Row) {
+func (c *counts) add(o clientOutcome, rows []result.Row, m *mapping.Mapping) {
 	for _, r := range rows {
 		c.rows.Add(r.Status)
 	}
 	if o.Number > 0 {
 		c.clients.Add(o.Status)
-		if o.WithoutLink {
+		if o.withoutLink(m) {
 			c.withoutLink++
 		}
 	}
@@ -386,9 +379,9 @@ func (t *tally) count(o clientOutcome, b *mapping.Binding, sheets int) {
 	if t.sheets == nil {
 		t.sheets = make([]counts, sheets)
 	}
-	t.whole.add(o, o.Rows)
+	t.whole.add(o, o.Rows, b.Mapping())
 	for table, rows := range o.tables() {
-		t.sheets[table].add(o, rows)
+		t.sheets[table].add(o, rows, b.Mapping())
 	}
 	t.note(o.Problems)
 	t.mapping = t.mapping || o.MappingChanged

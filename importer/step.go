@@ -142,8 +142,7 @@ func takenAnswer(kind, id string, t ledger.Taken) (reason, whose string) {
 	return fmt.Sprintf("the service gave it the id of another %s", kind), "id " + id + "; " + whose
 }
 
-// clientRun carries one client's plan out, in one goroutine: prepare first, then
-// execute.
+// clientRun carries one client's plan out, in one goroutine: see newClientRun and execute.
 type clientRun struct {
 	job           *Job
 	plan          mapping.Plan
@@ -165,11 +164,7 @@ type clientRun struct {
 	steps map[string]ledger.Step // what the ledger knows by now, by the keys of the plan's steps; may be nil
 
 	noWork *clientOutcome // of a plan for which nothing is sent; else nil
-	failed error          // of prepare
-}
-
-func (j *Job) newClientRun(plan mapping.Plan) *clientRun {
-	return &clientRun{job: j, plan: plan, ids: ids{}, leads: new(bool)}
+	failed error          // what kept newClientRun from deciding
 }
 
 // takeSlot reserves a slot for the client's next request; ok is false when ctx is done before that.
