@@ -398,12 +398,6 @@ func (r *clientRun) decideContacts() error {
 
 func (r *clientRun) decideContact(d *decision) error {
 	step, plan := d.step, *d.step.Contact
-	if why := r.job.erased(plan.Client); why != "" {
-		nameless := *step
-		nameless.Key, nameless.Contact = string(mapping.ContactStep), nil // its key is that of the erased person
-		d.status, d.why, d.advice, d.shown = result.Skipped, "the contact “"+step.Title+"” was erased: "+why, adviceErasedContact, &nameless
-		return nil
-	}
 	known, err := r.job.knownSteps(plan)
 	if err != nil {
 		return err

@@ -29,7 +29,6 @@ type decision struct {
 	advice    string        // what to do about it; "" for nothing
 	mapping   bool          // the mapping, not a cell, made the data differ
 	moved     string        // that the activity is wanted in another status than it was sent in; "" when it is not
-	shown     *mapping.Step // what reports show instead of step; nil for step itself
 	lookup    lookedUp      // of a client who is new to the ledger; zero without a look-up
 }
 
@@ -86,7 +85,7 @@ func leaveOutContacts(decisions []decision) {
 
 // isUnneeded reports whether a further contact is left out, and its id is not known.
 func (d decision) isUnneeded() bool {
-	return d.step.Contact != nil && d.status == result.Skipped && d.shown == nil
+	return d.step.Contact != nil && d.status == result.Skipped
 }
 
 // contactsNeeded are the steps of further contacts that a claim or activity needs.
@@ -174,7 +173,7 @@ func (d *decision) isNewerThan(link ledger.Step) bool {
 
 // outcome returns the outcome of a step that the run does not send.
 func (d decision) outcome() stepOutcome {
-	o := stepOutcome{Step: cmp.Or(d.shown, d.step), Status: d.status, ID: d.known.ID, URL: d.known.URL, Error: d.why, Advice: d.advice, built: d.known.To == ledger.Done}
+	o := stepOutcome{Step: d.step, Status: d.status, ID: d.known.ID, URL: d.known.URL, Error: d.why, Advice: d.advice, built: d.known.To == ledger.Done}
 	switch {
 	case d.logReason != "":
 		o.ID, o.URL, o.reason = d.lookup.id, "", d.logReason

@@ -295,7 +295,15 @@ func (j *Job) leavesOut(plan mapping.Plan) string {
 	case j.Only != (mapping.Identity{}) && plan.Client != j.Only:
 		return "left out by --only"
 	}
-	return j.erased(plan.Client)
+	if why := j.erased(plan.Client); why != "" {
+		return why
+	}
+	for _, step := range plan.Wanted() {
+		if step.Contact != nil && j.erased(step.Contact.Client) != "" {
+			return "the contact “" + step.Title + "” was erased: nothing is sent for the client; take the contact out of the export"
+		}
+	}
+	return ""
 }
 
 // loadErased reads which clients were erased. Nothing is sent for them, and nothing

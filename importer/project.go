@@ -33,10 +33,8 @@ type stepOutcome struct {
 // it, or it is left out on purpose.
 func (o stepOutcome) ok() bool {
 	switch o.Status {
-	case result.Done, result.Unchanged, result.Planned:
+	case result.Done, result.Unchanged, result.Planned, result.Skipped:
 		return true
-	case result.Skipped: // a claim cannot do without its contact
-		return o.Step.Kind != mapping.ContactStep
 	case result.Changed:
 		return o.ID != "" || o.built || o.Step.Kind == mapping.LinkStep || o.Step.Kind == mapping.ActivityStep
 	}
@@ -287,7 +285,6 @@ const (
 	adviceBusy           = "The service refused it for now only; there is nothing to correct. Run again later."
 	adviceChanged        = "The service cannot change what it has: the change was not sent. Correct it there by hand if it matters."
 	adviceHeld           = "Nothing was sent. Take the change back, or settle with the service's operator where the client is to resume."
-	adviceErasedContact  = "Take the contact out of the row, then run again; or settle with the service's operator what is to become of the claim."
 	adviceGivenUp        = "This step was given up; what depends on it is not sent."
 	adviceOtherClaim     = "Decide about that claim first: claimsheet settle. Then run again."
 	adviceNotFound       = "It is not sent again yet; a run ten minutes from now or later looks the client up again and decides."

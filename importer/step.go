@@ -294,8 +294,7 @@ func (r *clientRun) lines(o clientOutcome) []result.Step {
 	lines := make([]result.Step, 0, len(o.Steps))
 	dryRun := r.job.mode == modeDry
 	for _, s := range o.Steps {
-		ofErased, wouldSend := s.Step.Kind == mapping.ContactStep && s.Step.Contact == nil, s.Status == result.Planned && s.ID == "" // else nothing is sent
-		if ofErased || dryRun && !wouldSend {
+		if dryRun && (s.Status != result.Planned || s.ID != "") { // nothing would be sent
 			continue
 		}
 		known, ok := r.steps[s.Step.Key]
