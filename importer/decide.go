@@ -173,7 +173,7 @@ func (d *decision) isNewerThan(link ledger.Step) bool {
 
 // outcome returns the outcome of a step that the run does not send.
 func (d decision) outcome() stepOutcome {
-	o := stepOutcome{Step: d.step, Status: d.status, ID: d.known.ID, URL: d.known.URL, Error: d.why, Advice: d.advice, built: d.known.To == ledger.Done}
+	o := stepOutcome{Step: d.step, Status: d.status, ID: d.known.ID, URL: d.known.URL, Error: d.why, Advice: d.advice}
 	switch {
 	case d.logReason != "":
 		o.ID, o.URL, o.reason = d.lookup.id, "", d.logReason
@@ -263,7 +263,7 @@ func reasonBlocked(blocker *mapping.Step) string {
 // done is now wanted in another status, as moved says: a second activity would be Open.
 func holdBack(decisions []decision, moved string) {
 	for i := range decisions {
-		if d := &decisions[i]; d.status == "" && d.step.On == "" {
+		if d := &decisions[i]; d.status == "" {
 			d.status, d.why, d.advice = result.Changed, "held back: "+moved, adviceHeld
 		}
 	}

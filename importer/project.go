@@ -26,17 +26,14 @@ type stepOutcome struct {
 	Advice string
 
 	reason string // why, without personal data; "" for none
-	built  bool   // it is done, or by a dry run would be: later steps can build on it
 }
 
 // ok reports whether later steps can build on the step: it is done, now or before, or a dry run plans
-// it, or it is left out on purpose.
+// it, or it is left out on purpose. If one is held back, so are all that are not done.
 func (o stepOutcome) ok() bool {
 	switch o.Status {
-	case result.Done, result.Unchanged, result.Planned, result.Skipped:
+	case result.Done, result.Unchanged, result.Planned, result.Skipped, result.Changed:
 		return true
-	case result.Changed:
-		return o.ID != "" || o.built || o.Step.Kind == mapping.LinkStep || o.Step.Kind == mapping.ActivityStep
 	}
 	return false
 }

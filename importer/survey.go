@@ -293,6 +293,15 @@ func inParallel[T, R any](items iter.Seq2[T, error], work func(T) []R) iter.Seq2
 	return func(yield func(R, error) bool) {
 		ordered, stop := make(chan chan outcome, 2*runtime.GOMAXPROCS(0)), make(chan struct{})
 		var all sync.WaitGroup
+		safely := func(do func() ([]R, error)) (o outcome) {
+			defer func() {
+				if p := recover(); p != nil {
+					o.err = Caught(p)
+				}
+			}()
+			o.results, o.err = do()
+			return o
+		}
 		begin := func(do func() ([]R, error)) bool { // false when the consumer has stopped
 			done := make(chan outcome, 1)
 			select {
@@ -300,34 +309,21 @@ func inParallel[T, R any](items iter.Seq2[T, error], work func(T) []R) iter.Seq2
 			case <-stop:
 				return false
 			}
-			all.Go(func() {
-				var o outcome
-				defer func() {
-					if p := recover(); p != nil {
-						o.err = Caught(p)
-					}
-					done <- o
-				}()
-				o.results, o.err = do()
-			})
+			all.Go(func() { done <- safely(do) })
 			return true
 		}
 		all.Go(func() {
 			defer close(ordered)
-			defer func() {
-				if p := recover(); p != nil {
-					fault := Caught(p)
-					begin(func() ([]R, error) { return nil, fault })
+			read := safely(func() ([]R, error) {
+				for item, err := range items {
+					if err != nil || !begin(func() ([]R, error) { return work(item), nil }) {
+						return nil, err
+					}
 				}
-			}()
-			for item, err := range items {
-				if err != nil {
-					begin(func() ([]R, error) { return nil, err })
-					return
-				}
-				if !begin(func() ([]R, error) { return work(item), nil }) {
-					return
-				}
+				return nil, nil
+			})
+			if read.err != nil {
+				begin(func() ([]R, error) { return nil, read.err })
 			}
 		})
 		defer all.Wait()
