@@ -308,7 +308,7 @@ func (j *Job) withoutSteps(plan mapping.Plan, known map[string]ledger.Step) (*cl
 	if why == "" && len(plan.Problems) == 0 {
 		return nil, nil
 	}
-	made, url := createdBefore(known), lastURL(known)
+	made, url := createdBefore(known), lastGiven(known).URL
 	var lines []result.Step
 	for _, s := range slices.SortedFunc(maps.Values(known), func(a, b ledger.Step) int { return a.At.Compare(b.At) }) {
 		lines = append(lines, lineOf(s.StepID.Step, s.Kind, s))

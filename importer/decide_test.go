@@ -313,7 +313,7 @@ func TestDecideLinks(t *testing.T) {
 			if c.url != "" && row.URL != "https://go/"+c.url || row.Status == result.Failed {
 				t.Errorf("the row shows %q, want %q; it is %s: %s", row.URL, c.url, row.Status, row.Error)
 			}
-			if url := lastURL(known); c.url != "" && url != row.URL {
+			if url := lastGiven(known).URL; c.url != "" && url != row.URL {
 				t.Errorf("a row that is left out shows %q, want %q", url, row.URL)
 			}
 		})

@@ -135,7 +135,7 @@ func outcomeOf(b *mapping.Binding, plan mapping.Plan, steps []stepOutcome, known
 		}
 	}
 	if o.URL == "" {
-		o.URL = lastURL(known)
+		o.URL = lastGiven(known).URL
 	}
 	o.Rows = rowsOf(b, plan, shown, o.URL)
 	for _, s := range steps {
@@ -151,16 +151,15 @@ func outcomeOf(b *mapping.Binding, plan mapping.Plan, steps []stepOutcome, known
 	return o
 }
 
-// lastURL returns the redirect url that the ledger knows of a client: that of the magic link that came last, else that
-// of the answer that created the client.
-func lastURL(known map[string]ledger.Step) string {
-	var last ledger.Step
+// lastGiven returns the step that has the redirect url of a client, as far as the ledger knows one: the magic link that came
+// last, else the client.
+func lastGiven(known map[string]ledger.Step) (last ledger.Step) {
 	for _, s := range known {
 		if s.To == ledger.Done && s.URL != "" && (last.URL == "" || s.Kind == ledger.KindLink && (last.Kind != s.Kind || s.Version > last.Version)) {
 			last = s
 		}
 	}
-	return last.URL
+	return last
 }
 
 // rowsOf returns the rows of a plan, without what became of them, with the ids and the redirect url that are known. Further

@@ -309,6 +309,11 @@ func (r *clientRun) lines(o clientOutcome) []result.Step {
 		}
 		lines = append(lines, line)
 	}
+	if n := len(o.Steps); n > 0 && o.Steps[n-1].Step.Kind == mapping.LinkStep && o.Steps[n-1].URL == "" && !dryRun {
+		if last := lastGiven(r.steps); last.Kind == ledger.KindLink { // its redirect url is still shown; the newest link stays the last
+			lines = slices.Insert(lines, n-1, lineOf(last.StepID.Step, last.Kind, last))
+		}
+	}
 	return lines
 }
 

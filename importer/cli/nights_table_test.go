@@ -262,7 +262,7 @@ var nightCases = []nightCase{
 	}},
 	{name: "a client who was given up keeps the address", long: true, mapping: byLead, nights: []sheetNight{
 		{rows: []string{"1 A-1"}, faults: faults{"client Ann1": {dropped}, "every lookup": {notFound}}, code: 4, posts: "client 1"},
-		{do: []string{"settle --give-up Ann1:client"}, rows: []string{"1 A-1; First name=Lead 9"}, code: 1, says: []string{"[address-taken]"}},
+		{do: []string{"settle --give-up Ann1:client"}, rows: []string{"1 A-1; First name=Lead 9"}, code: 1, status: "failed", errors: []string{"…“Ann1” has the same e-mail address"}},
 	}},
 	{name: "claims have other clients", long: true, mapping: stepThree, nights: []sheetNight{
 		{rows: []string{"1-12"}, posts: "client 12, claim 12, activity 36, link 12"},
