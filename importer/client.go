@@ -314,11 +314,10 @@ func (j *Job) withoutSteps(plan mapping.Plan, known map[string]ledger.Step) (*cl
 		lines = append(lines, lineOf(s.StepID.Step, s.Kind, s))
 	}
 	for _, wanted := range plan.Wanted() {
-		c := wanted.Contact
-		if c == nil || j.erased(c.Client) != "" {
+		if wanted.Contact == nil {
 			continue
 		}
-		steps, err := j.knownSteps(mapping.Plan{Client: c.Client})
+		steps, err := j.knownSteps(mapping.Plan{Client: wanted.Contact.Client})
 		if err != nil {
 			return nil, err
 		}

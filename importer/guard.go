@@ -69,7 +69,7 @@ type observation struct {
 	of     subject
 	kind   mapping.StepKind // of the step
 	effect apiclient.Effect
-	status int    // of a verdict; of a client the 4xx of its first refused request, 0 for none
+	status int    // of a verdict or look-up; of a client the 4xx of its first refused request, 0 for none
 	stop   string // of a verdict and of an end: why the run has to stop; "" for no reason
 	bad    bool   // of a client: it failed; of an answer: it holds what another step has
 }
@@ -80,7 +80,7 @@ type subject int
 // The subjects.
 const (
 	ofVerdict subject = iota // the answer to a request, or that there was none
-	ofAllowed                // the answer to a look-up, which was not a 403
+	ofLookUp                 // the answer to a look-up
 	ofStep                   // a step that is not sent again in this run, or that a look-up found after that
 	ofAnswer                 // an answer by which a step was created
 	ofClient                 // a client for which something was sent, or that was only looked up
@@ -103,13 +103,13 @@ func (r *StopRules) observe(o observation, most MaxFailures) (why string) {
 		r.Taken, r.Doubts = map[mapping.StepKind]int{}, map[mapping.StepKind]int{}
 	}
 	switch o.of {
-	case ofVerdict:
-		r.Ambiguous = inARow(r.Ambiguous, o.effect == apiclient.Uncertain)
+	case ofVerdict, ofLookUp:
+		if o.of == ofVerdict {
+			r.Ambiguous = inARow(r.Ambiguous, o.effect == apiclient.Uncertain)
+		}
 		if r.Forbidden = inARow(r.Forbidden, o.status == 403); r.Forbidden >= forbiddenInARow {
 			why = fmt.Sprintf("%d answers in a row were HTTP 403 Forbidden", r.Forbidden)
 		}
-	case ofAllowed:
-		r.Forbidden = 0
 	case ofStep:
 		switch o.effect {
 		case apiclient.Created:

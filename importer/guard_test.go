@@ -32,7 +32,7 @@ func TestStopsAtVerdicts(t *testing.T) {
 		return observation{of: ofVerdict, effect: effect, status: status}
 	}
 	forbidden, unclear, created := verdict(apiclient.Refused, 403), verdict(apiclient.Uncertain, 0), verdict(apiclient.Created, 201)
-	found := observation{of: ofAllowed}
+	found := observation{of: ofLookUp}
 	none := MaxFailures{}
 	for name, c := range map[string]struct {
 		most   MaxFailures
@@ -166,7 +166,7 @@ func TestGuardsShareRules(t *testing.T) {
 	}
 	rules.changes = 0
 	for range 5 { // none of these is said at once
-		_, _ = a.observe(observation{of: ofAllowed})
+		_, _ = a.observe(observation{of: ofLookUp})
 		if stop := finished(&b, false); stop != nil {
 			t.Fatalf("a client who succeeds stops the run: %v", stop)
 		}

@@ -180,7 +180,7 @@ func (j *Job) detectLostLedger(ctx context.Context, plans iter.Seq2[mapping.Plan
 				return nil // the clients are recorded as not started
 			}
 			j.lookups.prefetched[plan.Client] = found // nothing else looks up yet
-			j.seeLookUp(ctx, found)
+			j.seeLookUp(found)
 			switch {
 			case ctx.Err() != nil:
 				return nil
@@ -196,7 +196,7 @@ func (j *Job) detectLostLedger(ctx context.Context, plans iter.Seq2[mapping.Plan
 			break
 		}
 	}
-	j.observe(observation{of: ofAllowed}) // the clients' own runs let the guard see these answers again
+	j.observe(observation{of: ofLookUp}) // the clients' own runs let the guard see these answers again
 	if asked < minSample || unanswered == sampleSize {
 		return nil
 	}

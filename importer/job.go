@@ -169,13 +169,10 @@ func (j *Job) seeVerdict(ctx context.Context, v apiclient.Verdict) {
 	}
 }
 
-// seeLookUp lets the guard see whether a look-up was forbidden.
-func (j *Job) seeLookUp(ctx context.Context, found lookedUp) {
-	switch {
-	case found.status() == 403:
-		j.seeVerdict(ctx, apiclient.Verdict{Effect: apiclient.Refused, Status: 403})
-	case found.failed == nil:
-		j.observe(observation{of: ofAllowed})
+// seeLookUp lets the guard see the answer to a look-up, if there is one.
+func (j *Job) seeLookUp(found lookedUp) {
+	if status := found.status(); found.failed == nil || status == 403 {
+		j.observe(observation{of: ofLookUp, status: status})
 	}
 }
 
@@ -295,12 +292,13 @@ func (j *Job) leavesOut(plan mapping.Plan) string {
 	case j.Only != (mapping.Identity{}) && plan.Client != j.Only:
 		return "left out by --only"
 	}
-	if why := j.erased(plan.Client); why != "" {
+	if why := j.erased(plan.Client); why != "" || !j.hasContacts() {
 		return why
 	}
-	for _, step := range plan.Wanted() {
-		if step.Contact != nil && j.erased(step.Contact.Client) != "" {
-			return "the contact “" + step.Title + "” was erased: nothing is sent for the client; take the contact out of the export"
+	wanted := plan.Wanted()
+	for i := range wanted {
+		if c := wanted[i].Contact; c != nil && j.erased(c.Client) != "" {
+			return "the contact “" + wanted[i].Title + "” was erased: nothing is sent for the client; take the contact out of the export"
 		}
 	}
 	return ""

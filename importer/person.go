@@ -304,7 +304,7 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 			return err
 		}
 		if j.mode == modeRun {
-			j.seeLookUp(ctx, first.lookup)
+			j.seeLookUp(first.lookup)
 		}
 		if found, err = r.applyLookUp(first); err != nil {
 			return err
