@@ -166,18 +166,15 @@ func (j *Job) runClient(ctx context.Context, r *clientRun) (outcome clientOutcom
 		r = r.again()
 		outcome, err = r.execute(ctx)
 	}
-	if isRefusal(err) {
-		ended, end := context.WithCancelCause(ctx)
+	f, failed := errors.AsType[*apiclient.Failure](err)
+	if failed || isRefusal(err) { // what is left of the client is recorded as not started
+		if failed {
+			j.stop(f) // a look-up said that no other request will fare better
+		}
+		ended, end := context.WithCancelCause(ctx) // whose cause is that of the run, if it was stopped
 		end(errChangedAgain)
 		r = r.again()
 		outcome, err = r.execute(ended)
-	}
-	if f, failed := errors.AsType[*apiclient.Failure](err); failed {
-		// A look-up said that no other request will fare better: the client is
-		// recorded as not started, like all that follow.
-		j.stop(f)
-		r = r.again()
-		outcome, err = r.execute(ctx)
 	}
 	if err == nil && (r.sent > 0 || r.lookedUp) && j.mode == modeRun && !j.ends() {
 		o := observation{of: ofClient, bad: r.unanswered || r.sent > 0 && (r.refused != 0 || outcome.Status == result.Failed)}
