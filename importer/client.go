@@ -100,7 +100,7 @@ func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err err
 	}
 	outcome.Lines = r.lines(outcome)
 	for _, d := range r.decisions {
-		outcome.MappingChanged = outcome.MappingChanged || d.mapping && d.status != ""
+		outcome.MappingChanged = outcome.MappingChanged || d.mapping && d.Status != ""
 	}
 	return outcome, err
 }
@@ -128,13 +128,13 @@ func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 // create carries out the decision to send a step.
 func (r *clientRun) create(ctx context.Context, d decision) (stepOutcome, error) {
 	switch {
-	case r.job.mode == modeReport && d.step.KnownID == "":
+	case r.job.mode == modeReport && d.Step.KnownID == "":
 		return r.projected(ctx, d), nil
-	case d.step.Contact != nil:
+	case d.Step.Contact != nil:
 		return r.createContact(ctx, d)
-	case d.step.On != "":
+	case d.Step.On != "":
 		return r.createOnContact(ctx, d)
-	case d.step.KnownID != "":
+	case d.Step.KnownID != "":
 		return r.takeKnownID(ctx, d)
 	}
 	return r.send(ctx, d)
@@ -149,14 +149,14 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 	}
 	r.job.canary.enter(ctx, r.leads)
 	policy := retry.NewPolicy(0)
-	if d.step.Kind == mapping.ClientStep { // send is called again when a look-up was too old, and earlier attempts count
+	if d.Step.Kind == mapping.ClientStep { // send is called again when a look-up was too old, and earlier attempts count
 		r.policy = cmp.Or(r.policy, policy)
 		policy = r.policy
 	}
 	for {
 		if waited, err := r.waitForGate(ctx); err != nil {
 			return stepOutcome{}, err
-		} else if waited && !d.lookup.at.IsZero() && ctx.Err() == nil {
+		} else if waited && d.Step.Kind == mapping.ClientStep && !r.lookup.at.IsZero() && ctx.Err() == nil {
 			return stepOutcome{}, errStale // another program may have created the client meanwhile
 		}
 		verdict, err := r.attempt(ctx, &d)
@@ -170,12 +170,12 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 		}
 		r.answered = r.answered || verdict.Status != 0
 		event := r.judge(d, &verdict)
-		r.record(d.step.Key, event)
-		if d.step.Kind == mapping.LinkStep || d.step.Kind == mapping.ClientStep && r.job.Binding.Mapping().V1() {
+		r.record(d.Step.Key, event)
+		if d.Step.Kind == mapping.LinkStep || d.Step.Kind == mapping.ClientStep && r.job.Binding.Mapping().V1() {
 			r.lacksURL = event.URL == "" && apiclient.Readable(verdict.Status, verdict.Answer)
 		}
 		r.job.seeVerdict(ctx, verdict)
-		repeatable := d.step.Kind != mapping.ClientStep && r.job.Service.Repeatable(apiclient.Kind(d.step.Kind)) // a client is looked up instead
+		repeatable := d.Step.Kind != mapping.ClientStep && r.job.Service.Repeatable(apiclient.Kind(d.Step.Kind)) // a client is looked up instead
 		next := policy.Next(verdict, verdict.Status == 404 && r.hasJustCreated(), repeatable)
 		if next.TooLong {
 			r.job.stop(tooLong(next.Wait))
@@ -190,7 +190,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 			} else if event.To == ledger.Refused {
 				r.refused = cmp.Or(r.refused, verdict.Status)
 			}
-			r.job.observe(observation{of: ofStep, kind: d.step.Kind, effect: effect})
+			r.job.observe(observation{of: ofStep, kind: d.Step.Kind, effect: effect})
 			return r.findCreated(ctx, d, event, verdict)
 		}
 		if err := r.commit(); err != nil { // a wait may be long, and end with a kill
@@ -213,7 +213,7 @@ var (
 // attempt makes the intent durable and sends the request once, in a slot that it gives back. If the
 // look-up is stale it keeps the slot, for the next look-up.
 func (r *clientRun) attempt(ctx context.Context, d *decision) (v apiclient.Verdict, err error) {
-	asOf, inTurn := d.lookup.at, r.slot != nil
+	asOf, inTurn := r.lookup.at, r.slot != nil
 	if !r.takeSlot(ctx) {
 		return v, errTooLate
 	}
@@ -233,7 +233,7 @@ func (r *clientRun) attempt(ctx context.Context, d *decision) (v apiclient.Verdi
 		r.withdraw(d)
 		return v, errWithdrawn
 	}
-	return r.job.Service.CreateReserved(ctx, slot, requestOf(r.job.Service.Routes(), r.job.Service.LinkBody(), d.step, r.ids)), nil
+	return r.job.Service.CreateReserved(ctx, slot, requestOf(r.job.Service.Routes(), r.job.Service.LinkBody(), d.Step, r.ids)), nil
 }
 
 // waitForGate returns when the gate is open, and whether it was shut. Before it waits, and before a
@@ -272,7 +272,7 @@ func (r *clientRun) judge(d decision, v *apiclient.Verdict) ledger.Event {
 		switch {
 		case d.isDoubted():
 			v.Effect, v.Reason = apiclient.Uncertain, v.Reason+reasonEarlier
-		case d.step.Kind == mapping.ClientStep && r.job.looksUp(r.plan) && !v.Ruled:
+		case d.Step.Kind == mapping.ClientStep && r.job.looksUp(r.plan) && !v.Ruled:
 			v.Effect, v.Reason = apiclient.Uncertain, v.Reason+reasonUnfound
 		}
 	}
@@ -280,7 +280,7 @@ func (r *clientRun) judge(d decision, v *apiclient.Verdict) ledger.Event {
 	switch {
 	case v.Effect == apiclient.Created:
 		to, via, reason = ledger.Done, ledger.ViaAnswer, ""
-		r.ids[d.step.Key] = v.ID
+		r.ids[d.Step.Key] = v.ID
 	case v.Effect == apiclient.NotSent && d.known.To == ledger.Uncertain:
 		reason = reasonNotRepeated
 	case v.Effect == apiclient.Refused && d.known.To == ledger.Uncertain:
@@ -357,21 +357,21 @@ func (r *clientRun) applyKnown() {
 	for i := range r.decisions {
 		d := &r.decisions[i]
 		byRun := slices.Contains(r.job.Runs, d.known.Run)
-		switch open := d.status == result.Uncertain && r.job.mode == modeReport; {
+		switch open := d.Status == result.Uncertain && r.job.mode == modeReport; {
 		case open && byRun:
-			d.status = "" // what became of it in the run; see projected
-		case open && d.known.NotFound && (d.step.Contact != nil || r.job.ifKnown(r.plan) != mapping.Create):
-			d.advice = adviceNotFound // as reconcile has it until it decides
+			d.Status = "" // what became of it in the run; see projected
+		case open && d.known.NotFound && (d.Step.Contact != nil || r.job.ifKnown(r.plan) != mapping.Create):
+			d.Advice = adviceNotFound // as reconcile has it until it decides
 		}
 		if d.known.To != ledger.Done {
 			continue
 		}
-		inRun := byRun && d.known.Via != ledger.ViaWorkbook && d.step.Contact == nil && // for another client, or by another process
+		inRun := byRun && d.known.Via != ledger.ViaWorkbook && d.Step.Contact == nil && // for another client, or by another process
 			(d.known.Via == ledger.ViaAnswer || d.known.Attempts > 0 || r.job.mode == modeReport)
-		if inRun && d.status == result.Unchanged {
-			d.status = result.Done
+		if inRun && d.Status == result.Unchanged {
+			d.Status = result.Done
 		}
-		r.ids[d.step.Key] = d.known.ID
+		r.ids[d.Step.Key] = d.known.ID
 	}
 }
 
@@ -385,7 +385,7 @@ func (r *clientRun) applyKnown() {
 // createContact, also when it is in doubt.
 func (r *clientRun) decideContacts() error {
 	for i := range r.decisions {
-		if d := &r.decisions[i]; d.step.Contact != nil {
+		if d := &r.decisions[i]; d.Step.Contact != nil {
 			if err := r.decideContact(d); err != nil {
 				return err
 			}
@@ -396,27 +396,27 @@ func (r *clientRun) decideContacts() error {
 }
 
 func (r *clientRun) decideContact(d *decision) error {
-	step, plan := d.step, *d.step.Contact
+	step, plan := d.Step, *d.Step.Contact
 	known, err := r.job.knownSteps(plan)
 	if err != nil {
 		return err
 	}
 	for i := range r.decisions { // the activities on it
 		on := &r.decisions[i]
-		_, own, _ := mapping.ContactOf(on.step.Key)
+		_, own, _ := mapping.ContactOf(on.Step.Key)
 		s, ok := known[own]
-		if ok && (on.step.Key == step.Key || on.step.On == step.Key) {
-			r.know(on.step.Key, s)
+		if ok && (on.Step.Key == step.Key || on.Step.On == step.Key) {
+			r.know(on.Step.Key, s)
 		}
 		// Another client may be sending it.
 		inFlight := s.To == ledger.Uncertain && slices.Contains(r.job.Runs, s.Run) && r.job.mode != modeReport
-		if ok && on.step.On == step.Key && !inFlight {
-			*on = decideStep(r.plan, on.step, map[string]ledger.Step{on.step.Key: s}, r.job.Binding)
+		if ok && on.Step.On == step.Key && !inFlight {
+			*on = decideStep(r.plan, on.Step, map[string]ledger.Step{on.Step.Key: s}, r.job.Binding)
 		}
 	}
 	now := decide(plan, known, r.job.Binding)[0]
 	if now.known.To == ledger.Done || (now.known.To == ledger.Closed || r.job.mode == modeReport) && !d.isUnneeded() {
-		now.step = step
+		now.Step = step
 		*d = now
 	}
 	return nil
@@ -456,17 +456,17 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (stepOutcome,
 	}
 	r.releaseSlot() // it would wait for its own
 	r.closeIntent()
-	return r.withContact(ctx, d.step, *d.step.Contact, func(contact *furtherContact) (o stepOutcome, err error) {
+	return r.withContact(ctx, d.Step, *d.Step.Contact, func(contact *furtherContact) (o stepOutcome, err error) {
 		if contact.failed != nil {
 			o = *contact.failed
-			o.Step = d.step
+			o.Step = d.Step
 			return o, nil
 		}
-		c := r.job.readClient(*d.step.Contact)
+		c := r.job.readClient(*d.Step.Contact)
 		c.leads = r.leads
 		outcome, err := c.execute(ctx)
 		if s, ok := c.steps[string(mapping.ClientStep)]; ok {
-			r.know(d.step.Key, s)
+			r.know(d.Step.Key, s)
 		}
 		r.sent, r.answered, r.lookedUp = r.sent+c.sent, r.answered || c.answered, r.lookedUp || c.lookedUp
 		r.refused, r.unanswered = cmp.Or(r.refused, c.refused), r.unanswered || c.unanswered
@@ -474,12 +474,12 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (stepOutcome,
 			return stepOutcome{}, err
 		}
 		o = outcome.Steps[0]
-		o.Step = d.step
+		o.Step = d.Step
 		if !o.ok() {
 			contact.failed = &o
 			return o, nil
 		}
-		r.ids[d.step.Key] = o.ID
+		r.ids[d.Step.Key] = o.ID
 		return o, nil
 	})
 }
@@ -487,16 +487,16 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (stepOutcome,
 // createOnContact sends an activity on a further contact, unless the ledger shows by now that
 // another client has sent it.
 func (r *clientRun) createOnContact(ctx context.Context, d decision) (stepOutcome, error) {
-	who, own, _ := mapping.ContactOf(d.step.Key)
-	plan := mapping.Plan{Client: who, Role: d.step.On, Rows: r.plan.Rows, Steps: []mapping.Step{*d.step}}
-	return r.withContact(ctx, d.step, plan, func(*furtherContact) (stepOutcome, error) {
+	who, own, _ := mapping.ContactOf(d.Step.Key)
+	plan := mapping.Plan{Client: who, Role: d.Step.On, Rows: r.plan.Rows, Steps: []mapping.Step{*d.Step}}
+	return r.withContact(ctx, d.Step, plan, func(*furtherContact) (stepOutcome, error) {
 		known, err := r.job.readSteps(plan)
 		if err != nil {
 			return stepOutcome{}, err
 		}
 		if s, ok := known[own]; ok {
-			r.know(d.step.Key, s)
-			if d = decideStep(r.plan, d.step, map[string]ledger.Step{d.step.Key: s}, r.job.Binding); d.status != "" {
+			r.know(d.Step.Key, s)
+			if d = decideStep(r.plan, d.Step, map[string]ledger.Step{d.Step.Key: s}, r.job.Binding); d.Status != "" {
 				return d.outcome(), nil
 			}
 		}
@@ -511,17 +511,17 @@ func (r *clientRun) createOnContact(ctx context.Context, d decision) (stepOutcom
 // planned counts a request that a run would make. It records in the overlay what is created of people,
 // where later clients find it.
 func (r *clientRun) planned(d decision) (stepOutcome, error) {
-	if d.step.Kind == mapping.ClientStep || d.step.On != "" {
+	if d.Step.Kind == mapping.ClientStep || d.Step.On != "" {
 		event := r.event(d, ledger.Done)
 		event.Via = ledger.ViaAnswer
 		r.identify(&event, d)
-		r.record(d.step.Key, event)
+		r.record(d.Step.Key, event)
 	}
 	if err := r.commit(); err != nil { // as before a request
 		return stepOutcome{}, err
 	}
-	r.job.tally.plan(d.step.Kind)
-	return stepOutcome{Step: d.step, Status: result.Planned}, nil
+	r.job.tally.plan(d.Step.Kind)
+	return stepOutcome{Step: d.Step, Status: result.Planned}, nil
 }
 
 var errNoURL = errors.New("the first client has no redirect url: the pointer wire.redirect_url of the environment is wrong")

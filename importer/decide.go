@@ -20,26 +20,21 @@ import (
 
 // decision is what is to be done about one step of a plan, and why.
 type decision struct {
-	step      *mapping.Step // the plan's, or a changed copy
-	known     ledger.Step   // as the ledger has it, and what has changed since; the zero Step when it does not know the step
-	wanted    *wanted       // what the step asks for; nil if the ledger did not know the step: a dry run has many of these
-	status    result.Status // what its rows say; "" for a step that is to be sent
-	why       string        // for the workbook; "" where the status says all
-	logReason string        // of a client who is rejected, by a look-up or by what the ledger has: why, without personal data
-	advice    string        // what to do about it; "" for nothing
-	mapping   bool          // the mapping, not a cell, made the data differ
-	moved     string        // that the activity is wanted in another status than it was sent in; "" when it is not
-	lookup    lookedUp      // of a client who is new to the ledger; zero without a look-up
+	stepOutcome             // what its rows say; Status is "" for a step that is to be sent
+	known       ledger.Step // as the ledger has it, and what has changed since; the zero Step when it does not know the step
+	wanted      *wanted     // what the step asks for; nil if the ledger did not know the step: a dry run has many of these
+	mapping     bool        // the mapping, not a cell, made the data differ
+	moved       string      // that the activity is wanted in another status than it was sent in; "" when it is not
 }
 
 // reject decides that a client is not created.
 func (d *decision) reject(why, logReason, advice string) {
-	d.status, d.why, d.logReason, d.advice = result.Failed, why, logReason, advice
+	d.Status, d.Error, d.reason, d.Advice = result.Failed, why, logReason, advice
 }
 
 // leavesNothing reports whether the step is done as it is wanted.
 func (d decision) leavesNothing() bool {
-	return d.status == result.Unchanged || d.status == result.Done
+	return d.Status == result.Unchanged || d.Status == result.Done
 }
 
 // decide says for every step of a plan what is to be done, given what the ledger
@@ -72,20 +67,20 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 func leaveOutContacts(decisions []decision) {
 	var needed []string
 	for _, d := range decisions {
-		if d.status == "" && d.step.KnownID == "" {
-			needed = append(needed, contactsNeeded(d.step)...)
+		if d.Status == "" && d.Step.KnownID == "" {
+			needed = append(needed, contactsNeeded(d.Step)...)
 		}
 	}
 	for i := range decisions {
-		if d := &decisions[i]; d.step.Contact != nil && d.status == "" && !slices.Contains(needed, d.step.Key) {
-			d.status = result.Skipped
+		if d := &decisions[i]; d.Step.Contact != nil && d.Status == "" && !slices.Contains(needed, d.Step.Key) {
+			d.Status = result.Skipped
 		}
 	}
 }
 
 // isUnneeded reports whether a further contact is left out, and its id is not known.
 func (d decision) isUnneeded() bool {
-	return d.step.Contact != nil && d.status == result.Skipped
+	return d.Step.Contact != nil && d.Status == result.Skipped
 }
 
 // contactsNeeded are the steps of further contacts that a claim or activity needs.
@@ -101,23 +96,23 @@ func contactsNeeded(step *mapping.Step) []string {
 
 // decideStep is decide for one step, without what depends on the others.
 func decideStep(plan mapping.Plan, step *mapping.Step, known map[string]ledger.Step, b *mapping.Binding) decision {
-	d := decision{step: step, known: known[step.Key]}
+	d := decision{stepOutcome: stepOutcome{Step: step}, known: known[step.Key]}
 	if d.known.To != "" {
 		d.wanted = wantedOf(plan, step, b.Mapping().Name.Text)
 	}
 	switch d.known.To {
 	case ledger.Done:
-		d.advice = adviceNoLink(step.Kind, d.known, b.Mapping().V1())
+		d.Advice = adviceNoLink(step.Kind, d.known, b.Mapping().V1())
 		d.compare(b)
 		d.compareKnownID(plan.Client)
 	case ledger.Uncertain:
-		d.status, d.why, d.advice = result.Uncertain, d.known.Reason, adviceUncertain(step)
+		d.Status, d.Error, d.Advice = result.Uncertain, d.known.Reason, adviceUncertain(step)
 		if step.KnownID != "" {
-			d.advice = adviceKnownIDInDoubt
+			d.Advice = adviceKnownIDInDoubt
 		}
 		d.fixWorkflow()
 	case ledger.Closed:
-		d.status, d.why, d.advice = result.Failed, "it was given up", adviceGivenUp
+		d.Status, d.Error, d.Advice = result.Failed, "it was given up", adviceGivenUp
 	default:
 		d.fixWorkflow()
 	}
@@ -137,11 +132,11 @@ func decideLink(before []decision, plan mapping.Plan, known map[string]ledger.St
 	}
 	for i := range before {
 		switch d := &before[i]; {
-		case newest.To == "" || newest.To == ledger.Uncertain || d.step.Kind != mapping.ClaimStep || !d.isNewerThan(newest):
+		case newest.To == "" || newest.To == ledger.Uncertain || d.Step.Kind != mapping.ClaimStep || !d.isNewerThan(newest):
 		case b.Mapping().Link == mapping.LinkOnNewClaim:
-			key = mapping.FreshLinkKey(d.step.Key)
+			key = mapping.FreshLinkKey(d.Step.Key)
 		case newest.To == ledger.Done:
-			d.advice = cmp.Or(d.advice, adviceOlderLink)
+			d.Advice = cmp.Or(d.Advice, adviceOlderLink)
 		}
 	}
 	step := mapping.LinkStepOf(key, plan.Rows)
@@ -163,7 +158,7 @@ func askedFor(link ledger.Step) int64 {
 // false for steps that were taken over from a workbook, of which the order is not known.
 func (d *decision) isNewerThan(link ledger.Step) bool {
 	switch {
-	case d.status == "":
+	case d.Status == "":
 		return true
 	case d.known.To != ledger.Done, d.known.Via == ledger.ViaWorkbook && link.Via == ledger.ViaWorkbook:
 		return false
@@ -173,11 +168,11 @@ func (d *decision) isNewerThan(link ledger.Step) bool {
 
 // outcome returns the outcome of a step that the run does not send.
 func (d decision) outcome() stepOutcome {
-	o := stepOutcome{Step: d.step, Status: d.status, ID: d.known.ID, URL: d.known.URL, Error: d.why, Advice: d.advice}
-	switch {
-	case d.logReason != "":
-		o.ID, o.URL, o.reason = d.lookup.id, "", d.logReason
-	case d.status == result.Uncertain: // a redirect url that an answer held is shown with the id
+	o := d.stepOutcome
+	if d.reason == "" { // else the client is rejected
+		o.ID, o.URL = d.known.ID, d.known.URL
+	}
+	if d.Status == result.Uncertain { // a redirect url that an answer held is shown with the id
 		o.URL = ""
 	}
 	return o
@@ -191,21 +186,21 @@ func walk(decisions []decision, create func(decision) (stepOutcome, error)) ([]s
 	b := blockers{}
 	for _, d := range decisions {
 		o := d.outcome()
-		if d.status == "" {
-			if blocker := b.before(d.step); blocker != nil && d.known.To != ledger.Uncertain {
-				o = stepOutcome{Step: d.step, Status: result.NotStarted, Error: reasonBlocked(blocker)}
+		if d.Status == "" {
+			if blocker := b.before(d.Step); blocker != nil && d.known.To != ledger.Uncertain {
+				o = stepOutcome{Step: d.Step, Status: result.NotStarted, Error: reasonBlocked(blocker)}
 			} else {
 				var err error
 				if o, err = create(d); err != nil {
 					return outcomes, err
 				}
 				if o.ok() && o.Advice == "" {
-					o.Advice = d.advice
+					o.Advice = d.Advice
 				}
 			}
 		}
 		if !o.ok() {
-			b.add(d.step)
+			b.add(d.Step)
 		}
 		outcomes = append(outcomes, o)
 	}
@@ -263,8 +258,8 @@ func reasonBlocked(blocker *mapping.Step) string {
 // done is now wanted in another status, as moved says: a second activity would be Open.
 func holdBack(decisions []decision, moved string) {
 	for i := range decisions {
-		if d := &decisions[i]; d.status == "" {
-			d.status, d.why, d.advice = result.Changed, "held back: "+moved, adviceHeld
+		if d := &decisions[i]; d.Status == "" {
+			d.Status, d.Error, d.Advice = result.Changed, "held back: "+moved, adviceHeld
 		}
 	}
 }
@@ -282,8 +277,8 @@ func skipActivities(decisions []decision, b *mapping.Binding) {
 		return
 	}
 	for i := range decisions {
-		if d := &decisions[i]; d.status == "" && d.step.Kind == mapping.ActivityStep && d.step.Claim+d.step.On == "" {
-			d.status = result.Skipped
+		if d := &decisions[i]; d.Status == "" && d.Step.Kind == mapping.ActivityStep && d.Step.Claim+d.Step.On == "" {
+			d.Status = result.Skipped
 		}
 	}
 }
@@ -292,60 +287,60 @@ func skipActivities(decisions []decision, b *mapping.Binding) {
 // again: with the date of the later run in it, one batch would become two. A refused step
 // takes the name as it is now, because the name may be what was refused.
 func (d *decision) fixWorkflow() {
-	if d.step.Activity == nil || d.known.To == ledger.Refused || d.known.Data == nil {
+	if d.Step.Activity == nil || d.known.To == ledger.Refused || d.known.Data == nil {
 		return
 	}
 	var then wanted
 	if json.Unmarshal(d.known.Data, &then) != nil || then.Workflow == nil {
 		return
 	}
-	step, act := *d.step, *d.step.Activity
+	step, act := *d.Step, *d.Step.Activity
 	act.Workflow.Name = then.Workflow.Name
 	step.Activity, d.wanted.Workflow = &act, &act.Workflow
-	d.step = &step
+	d.Step = &step
 }
 
 // compare decides about a done step: unchanged, or changed.
 func (d *decision) compare(b *mapping.Binding) {
-	d.status = result.Unchanged
+	d.Status = result.Unchanged
 	if d.known.Digest == "" || d.known.Digest == d.wanted.digest() {
 		return
 	}
 	var then wanted
 	if d.known.Data == nil || json.Unmarshal(d.known.Data, &then) != nil {
-		d.status, d.why, d.advice = result.Changed, "the data differ from what was sent; what they were is no longer kept", adviceChanged
+		d.Status, d.Error, d.Advice = result.Changed, "the data differ from what was sent; what they were is no longer kept", adviceChanged
 		if d.openedOrClosed() {
-			d.moved = "“" + d.step.Title + "” was sent in another status than it is now wanted in"
+			d.moved = "“" + d.Step.Title + "” was sent in another status than it is now wanted in"
 		}
 		return
 	}
 	if then.Status != d.wanted.Status { // an Open activity has no attributes: they do not differ, they are absent
 		if d.mapping = !d.wanted.movedByCell(then, b); d.mapping {
-			d.moved = fmt.Sprintf("“%s” was sent as %s, and the mapping now wants it as %s", d.step.Title, then.Status, d.wanted.Status)
+			d.moved = fmt.Sprintf("“%s” was sent as %s, and the mapping now wants it as %s", d.Step.Title, then.Status, d.wanted.Status)
 			return
 		}
-		d.moved = fmt.Sprintf("“%s” was sent as %s and is now wanted as %s: %s", d.step.Title, then.Status, d.wanted.Status, cells(b, d.wanted.resume))
-		d.status, d.why, d.advice = result.Changed, d.moved, adviceChanged
+		d.moved = fmt.Sprintf("“%s” was sent as %s and is now wanted as %s: %s", d.Step.Title, then.Status, d.wanted.Status, cells(b, d.wanted.resume))
+		d.Status, d.Error, d.Advice = result.Changed, d.moved, adviceChanged
 		return
 	}
-	parts, byMapping := d.wanted.differs(then, b, d.step.Kind == mapping.ClientStep && isFound(d.known))
+	parts, byMapping := d.wanted.differs(then, b, d.Step.Kind == mapping.ClientStep && isFound(d.known))
 	d.mapping = byMapping
 	if len(parts) > 0 {
-		d.status, d.why, d.advice = result.Changed, strings.Join(parts, "; "), adviceChanged
+		d.Status, d.Error, d.Advice = result.Changed, strings.Join(parts, "; "), adviceChanged
 	}
 }
 
 // compareKnownID refuses a step that is done if the sheet gives another id than the ledger has.
 // Nothing is created again.
 func (d *decision) compareKnownID(who mapping.Identity) {
-	if d.step.KnownID == "" || sameID(d.step.KnownID, d.known.ID) {
+	if d.Step.KnownID == "" || sameID(d.Step.KnownID, d.known.ID) {
 		return
 	}
 	d.mapping, d.moved = false, ""
-	d.status, d.advice = result.Failed, adviceKnownIDChanged
-	d.why = fmt.Sprintf("the sheet gives the id %s, and the ledger has %s for this %s", d.step.KnownID, d.known.ID, d.step.Kind)
+	d.Status, d.Advice = result.Failed, adviceKnownIDChanged
+	d.Error = fmt.Sprintf("the sheet gives the id %s, and the ledger has %s for this %s", d.Step.KnownID, d.known.ID, d.Step.Kind)
 	if d.known.Via == ledger.ViaSheet {
-		d.advice += fmt.Sprintf(" If the cell is right, withdraw the ledger's id: claimsheet settle --undo \"%s:%s\"; then run again.", who.Key, d.step.Key)
+		d.Advice += fmt.Sprintf(" If the cell is right, withdraw the ledger's id: claimsheet settle --undo \"%s:%s\"; then run again.", who.Key, d.Step.Key)
 	}
 }
 
@@ -353,11 +348,11 @@ func (d *decision) compareKnownID(who mapping.Identity) {
 // Open and is now wanted back-filled, or the reverse: an Open one has no
 // attributes, so its digest is known.
 func (d *decision) openedOrClosed() bool {
-	if d.step.Activity == nil {
+	if d.Step.Activity == nil {
 		return false
 	}
 	open := wanted{Template: d.wanted.Template, Status: mapping.Open}
-	return (d.known.Digest == open.digest()) != (d.step.Activity.Status == mapping.Open)
+	return (d.known.Digest == open.digest()) != (d.Step.Activity.Status == mapping.Open)
 }
 
 // adviceNoLink is what to do about a v1 client or a link that is done and has no redirect url; "" for any other step.
@@ -382,12 +377,12 @@ func adviceNoLink(kind mapping.StepKind, s ledger.Step, v1 bool) string {
 func waitForDoubts(decisions []decision, known map[string]ledger.Step) {
 	for i := range decisions {
 		d := &decisions[i]
-		if d.step.Kind != mapping.ClaimStep || d.status != "" || d.step.KnownID != "" {
+		if d.Step.Kind != mapping.ClaimStep || d.Status != "" || d.Step.KnownID != "" {
 			continue
 		}
-		for other, was := range claimsOf(d.step, known) {
+		for other, was := range claimsOf(d.Step, known) {
 			if was.To == ledger.Uncertain {
-				d.status, d.why, d.advice = result.Uncertain, fmt.Sprintf("it is not sent while the client's claim “%s” is in doubt: it may be the same one", other), adviceOtherClaim
+				d.Status, d.Error, d.Advice = result.Uncertain, fmt.Sprintf("it is not sent while the client's claim “%s” is in doubt: it may be the same one", other), adviceOtherClaim
 				break
 			}
 		}

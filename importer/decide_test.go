@@ -87,10 +87,10 @@ func recorded(plan mapping.Plan, step mapping.Step, to ledger.State) ledger.Step
 func carriedOut(t *testing.T, b *mapping.Binding, plan mapping.Plan, known map[string]ledger.Step, fails string) []stepOutcome {
 	t.Helper()
 	outcomes, err := walk(decide(plan, known, b), func(d decision) (stepOutcome, error) {
-		if d.step.Key == fails {
-			return stepOutcome{Step: d.step, Status: result.Failed}, nil
+		if d.Step.Key == fails {
+			return stepOutcome{Step: d.Step, Status: result.Failed}, nil
 		}
-		return stepOutcome{Step: d.step, Status: result.Done}, nil
+		return stepOutcome{Step: d.Step, Status: result.Done}, nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -161,8 +161,8 @@ func TestDecideSaysWhatDiffers(t *testing.T) {
 		"a mapping": {byMapping, "", true, result.Unchanged},
 	} {
 		d := decide(planOf("a@example.com", c.now), map[string]ledger.Step{"client": recorded(was, was.Steps[0], ledger.Done)}, b)[0]
-		if d.why != c.why || d.mapping != c.mapping || d.status != c.status {
-			t.Errorf("%s: %s, why %q, mapping %v; want %s, %q, %v", name, d.status, d.why, d.mapping, c.status, c.why, c.mapping)
+		if d.Error != c.why || d.mapping != c.mapping || d.Status != c.status {
+			t.Errorf("%s: %s, why %q, mapping %v; want %s, %q, %v", name, d.Status, d.Error, d.mapping, c.status, c.why, c.mapping)
 		}
 	}
 }

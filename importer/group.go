@@ -125,7 +125,7 @@ func (r *clientRun) briefSuffices() bool {
 			return false
 		}
 	}
-	return len(r.steps) == 0 || r.isDone() && !slices.ContainsFunc(r.decisions, func(d decision) bool { return d.advice != "" })
+	return len(r.steps) == 0 || r.isDone() && !slices.ContainsFunc(r.decisions, func(d decision) bool { return d.Advice != "" })
 }
 
 // runGroup carries out the plans of a group one after the other, and calls done with the outcome of

@@ -97,7 +97,7 @@ const reasonKnown = "the service knows this client already"
 // applyLookUp does what the mapping says about what the look-up of a client found: the client
 // is left out, rejected, or stays as decided. found is the event by which it becomes done then.
 func (r *clientRun) applyLookUp(first *decision) (found ledger.Event, err error) {
-	of, ifKnown := first.lookup, r.job.ifKnown(r.plan)
+	of, ifKnown := r.lookup, r.job.ifKnown(r.plan)
 	switch {
 	case of.failed != nil:
 		advice := adviceLookup
@@ -122,9 +122,10 @@ func (r *clientRun) applyLookUp(first *decision) (found ledger.Event, err error)
 	switch {
 	case clash != "":
 		first.reject(clash, reasonClash, adviceWhoIsIt)
-		first.lookup.id = "" // it is another client's
+		r.lookup.id = "" // it is another client's
 	case ifKnown == mapping.Fail:
 		first.reject(reasonKnown, reasonKnown, adviceKnown)
+		first.ID = of.id
 	}
 	return found, err
 }
@@ -134,9 +135,9 @@ func (r *clientRun) applyLookUp(first *decision) (found ledger.Event, err error)
 // rows, it is then a client whom the service knew already.
 func (r *clientRun) wasContact() bool {
 	first, ifKnown := &r.decisions[0], r.job.ifKnown(r.plan)
-	return (ifKnown == mapping.Skip || ifKnown == mapping.Fail) && (first.leavesNothing() || first.status == result.Changed) &&
-		isFound(first.known) && first.known.Via != ledger.ViaSheet && first.step.KnownID == "" &&
-		!slices.ContainsFunc(r.decisions[1:], func(d decision) bool { return d.step.Contact == nil && d.known.To != "" })
+	return (ifKnown == mapping.Skip || ifKnown == mapping.Fail) && (first.leavesNothing() || first.Status == result.Changed) &&
+		isFound(first.known) && first.known.Via != ledger.ViaSheet && first.Step.KnownID == "" &&
+		!slices.ContainsFunc(r.decisions[1:], func(d decision) bool { return d.Step.Contact == nil && d.known.To != "" })
 }
 
 // wasLeftOut reports whether an earlier run has left the client out, because a look-up found it and
@@ -181,7 +182,7 @@ func (j *Job) addressOwner(who mapping.Identity, asked, sent []string) (owner le
 // addressProblems returns problems if the client was created with another address than the sheet now gives it, and another
 // client who is done owns that address, as when a column of the sheet was sorted alone.
 func (r *clientRun) addressProblems() (found problem.List, err error) {
-	if r.decisions[0].status != result.Changed || r.plan.Role != "" || r.job.ifKnown(r.plan) == mapping.Create {
+	if r.decisions[0].Status != result.Changed || r.plan.Role != "" || r.job.ifKnown(r.plan) == mapping.Create {
 		return nil, nil
 	}
 	o, owned, err := r.job.addressOwner(r.plan.Client, askedBy(r.plan.Lookup), nil)
@@ -216,13 +217,13 @@ func refusal(o ledger.AddressOwner, who mapping.Identity) (why, advice string) {
 // adopt makes a step one that is done: a look-up found the client, or the sheet gives the id.
 // In a dry run it will be.
 func (r *clientRun) adopt(d *decision, id string) {
-	r.ids[d.step.Key] = id
+	r.ids[d.Step.Key] = id
 	d.known.To, d.known.ID, d.known.Via = ledger.Done, id, ledger.ViaAdopted
-	d.status, d.why = result.Done, ""
+	d.Status, d.Error = result.Done, ""
 	if r.job.mode == modeDry {
-		d.status = result.Planned
+		d.Status = result.Planned
 	}
-	d.advice = adviceNoLink(d.step.Kind, d.known, r.job.Binding.Mapping().V1())
+	d.Advice = adviceNoLink(d.Step.Kind, d.known, r.job.Binding.Mapping().V1())
 }
 
 // lookupFresh is for how long a client may be created after a look-up that did not find it: later,
@@ -235,10 +236,10 @@ const lookupFresh = 5 * time.Second
 // isStale reports whether a client has to be looked up again before it is created, if its look-up
 // counts as made at asOf.
 func (r *clientRun) isStale(d decision, asOf time.Time) bool {
-	if d.lookup.at.IsZero() {
+	if d.Step.Kind != mapping.ClientStep || r.lookup.at.IsZero() {
 		return false
 	}
-	if paused, _ := r.job.Service.PauseEnd(); !paused.Equal(d.lookup.pause) {
+	if paused, _ := r.job.Service.PauseEnd(); !paused.Equal(r.lookup.pause) {
 		return true
 	}
 	spacing := r.job.Service.Spacing()
@@ -269,14 +270,14 @@ func (r *clientRun) find(ctx context.Context) error {
 	ctx = apiclient.WithSlot(ctx, r.slot)
 	switch {
 	case r.wasContact(), r.job.mode == modeReport && r.wasLeftOut():
-		first.status, first.mapping, first.lookup = "", false, lookedUp{id: first.known.ID}
+		first.Status, first.mapping, r.lookup = "", false, lookedUp{id: first.known.ID}
 		_, err := r.applyLookUp(first)
 		return err
 	case ctx.Err() != nil, r.job.mode == modeReport:
 	case first.known.Via == ledger.ViaJournal && slices.Contains(r.job.Runs, first.known.Run): // its answer had the id of another step
-	case first.status == result.Uncertain && r.job.ifKnown(r.plan) != mapping.Create:
+	case first.Status == result.Uncertain && r.job.ifKnown(r.plan) != mapping.Create:
 		return r.reconcile(ctx, first)
-	case first.status == "" && r.job.looksUp(r.plan):
+	case first.Status == "" && r.job.looksUp(r.plan):
 		return r.findExisting(ctx, first)
 	}
 	return nil
@@ -298,13 +299,13 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 		return nil
 	default:
 		if ctx, err = r.inTurn(ctx); err == nil {
-			first.lookup, err = j.lookups.find(ctx, r.plan)
+			r.lookup, err = j.lookups.find(ctx, r.plan)
 		}
 		if err != nil {
 			return err
 		}
 		if j.mode == modeRun {
-			j.seeLookUp(first.lookup)
+			j.seeLookUp(r.lookup)
 		}
 		if found, err = r.applyLookUp(first); err != nil {
 			return err
@@ -314,12 +315,12 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 	case r.noWork != nil && r.wasLeftOut():
 		r.lookedUp = true
 		return nil
-	case first.logReason != "":
-		r.lookedUp, r.unanswered, r.refused = true, first.lookup.failed != nil, first.lookup.status()
+	case first.reason != "":
+		r.lookedUp, r.unanswered, r.refused = true, r.lookup.failed != nil, r.lookup.status()
 		event := r.event(*first, ledger.Refused)
-		event.Reason, event.ID, event.Answer = first.logReason, first.lookup.id, ledger.Words(first.why, first.advice)
-		return r.recordNow(first.step.Key, event)
-	case first.lookup.id == "":
+		event.Reason, event.ID, event.Answer = first.reason, r.lookup.id, ledger.Words(first.Error, first.Advice)
+		return r.recordNow(first.Step.Key, event)
+	case r.lookup.id == "":
 		return nil
 	}
 	r.identify(&found, *first)
@@ -327,7 +328,7 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 	if first.known.Attempts == 0 {
 		skipActivities(r.decisions, j.Binding)
 	}
-	return r.recordNow(first.step.Key, found)
+	return r.recordNow(first.Step.Key, found)
 }
 
 // believable is the default of Job.Believable: how old an uncertain attempt must be before a look-up
@@ -342,7 +343,7 @@ const reasonUnproven = "a look-up finds nobody, and that proves nothing: the val
 // Other steps cannot be looked up.
 func (r *clientRun) findCreated(ctx context.Context, d decision, event ledger.Event, v apiclient.Verdict) (stepOutcome, error) {
 	o := r.stepOutcome(d, event, v)
-	if d.step.Kind != mapping.ClientStep || !r.job.looksUp(r.plan) || event.To != ledger.Uncertain {
+	if d.Step.Kind != mapping.ClientStep || !r.job.looksUp(r.plan) || event.To != ledger.Uncertain {
 		return o, nil
 	}
 	isAbsent := false // as the last look-up says
@@ -365,7 +366,7 @@ func (r *clientRun) findCreated(ctx context.Context, d decision, event ledger.Ev
 		return o, nil
 	}
 	event = r.notFound(d, v.Hint)
-	r.record(d.step.Key, event)
+	r.record(d.Step.Key, event)
 	return r.stepOutcome(d, event, v), nil
 }
 
@@ -377,11 +378,11 @@ func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (st
 		if n := len(r.pending); n > 0 && v.Status/100 != 2 { // a 2xx answer is kept
 			r.pending[n-1].Answer = ledger.Words(clash, adviceWhoIsIt)
 		}
-		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: clash, reason: reasonClash, Advice: adviceWhoIsIt}, err
+		return stepOutcome{Step: d.Step, Status: result.Uncertain, Error: clash, reason: reasonClash, Advice: adviceWhoIsIt}, err
 	}
-	r.record(d.step.Key, event)
-	r.job.observe(observation{of: ofStep, kind: d.step.Kind, effect: apiclient.Created})
-	r.ids[d.step.Key] = id
+	r.record(d.Step.Key, event)
+	r.job.observe(observation{of: ofStep, kind: d.Step.Kind, effect: apiclient.Created})
+	r.ids[d.Step.Key] = id
 	return r.stepOutcome(d, event, v), nil
 }
 
@@ -411,7 +412,7 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 		return err
 	}
 	if owned { // a look-up may find the owner
-		d.why, d.advice = refusal(o, r.plan.Client)
+		d.Error, d.Advice = refusal(o, r.plan.Client)
 		return nil
 	}
 	sent, now, why, err := j.lookUndecided(ctx, r.plan, *d, was)
@@ -424,40 +425,40 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 	case was.unproven:
 		why = reasonUnproven
 	case !j.ripe(*d):
-		d.advice = adviceNotFound // a later run decides about it
+		d.Advice = adviceNotFound // a later run decides about it
 		if d.known.NotFound {
-			d.why = cmp.Or(d.why, reasonNotFound) // the reason that was given first stays
+			d.Error = cmp.Or(d.Error, reasonNotFound) // the reason that was given first stays
 			return nil
 		}
-		d.why = reasonNotFound
-		return r.recordNow(d.step.Key, r.notFound(*d, ""))
+		d.Error = reasonNotFound
+		return r.recordNow(d.Step.Key, r.notFound(*d, ""))
 	case now.id == "":
-		d.status, d.why, d.advice, d.lookup = "", "", "", now
+		d.Status, d.Error, d.Advice, r.lookup = "", "", "", now
 		return nil
 	case !givesID(r.plan) && j.ifKnown(r.plan) != mapping.Reuse:
 		why = reasonKnown
 	default:
 		found = now.id
 	}
-	if given := d.step.KnownID; why == "" && given != "" && !sameID(given, found) {
+	if given := d.Step.KnownID; why == "" && given != "" && !sameID(given, found) {
 		why = fmt.Sprintf("a look-up finds %s, and the sheet gives the id %s", found, given)
 	}
 	if why != "" {
-		d.why = why
+		d.Error = why
 		return nil
 	}
 	event, clash, err := r.foundEvent(found, d.known.URL)
 	if err != nil || clash != "" {
-		d.why = clash
+		d.Error = clash
 		return err
 	}
 	d.known.URL = event.URL
 	r.adopt(d, found)
-	status := d.status
-	if d.compare(j.Binding); d.status == result.Unchanged {
-		d.status = status // the client was asked for with the data that the sheet has now
+	status := d.Status
+	if d.compare(j.Binding); d.Status == result.Unchanged {
+		d.Status = status // the client was asked for with the data that the sheet has now
 	}
-	return r.recordNow(d.step.Key, event)
+	return r.recordNow(d.Step.Key, event)
 }
 
 // lookUndecided looks up a client whose creation is in doubt. sent is what the addresses find with
@@ -541,23 +542,23 @@ func (r *clientRun) ownerOfKnownID(known map[string]ledger.Step) (map[string]led
 // id that another client or claim has, and a client whose address another client in doubt owns.
 func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, error) {
 	event := r.event(d, ledger.Done)
-	event.Via, event.Reason, event.ID = ledger.ViaSheet, "the sheet gives its id", d.step.KnownID
+	event.Via, event.Reason, event.ID = ledger.ViaSheet, "the sheet gives its id", d.Step.KnownID
 	r.identify(&event, d)
 	t, taken, err := r.job.Ledger.StepWithID(uninterrupted, event)
 	switch {
 	case err != nil:
 		return stepOutcome{}, err
-	case taken && d.step.Kind == mapping.ClaimStep && t.Holder.ClientKey == event.ClientKey && t.Holder.Mapping != event.Mapping && d.known.To == "" &&
+	case taken && d.Step.Kind == mapping.ClaimStep && t.Holder.ClientKey == event.ClientKey && t.Holder.Mapping != event.Mapping && d.known.To == "" &&
 		t.Kind == ledger.KindClaim:
-		r.ids[d.step.Key] = event.ID // the client's claim by another mapping
-		return stepOutcome{Step: d.step, Status: result.Unchanged, ID: event.ID}, nil
+		r.ids[d.Step.Key] = event.ID // the client's claim by another mapping
+		return stepOutcome{Step: d.Step, Status: result.Unchanged, ID: event.ID}, nil
 	case ctx.Err() != nil || r.job.mode == modeReport:
 		return r.projected(ctx, d), nil
 	}
 	why, advice := "", ""
 	if taken {
 		why, advice = fmt.Sprintf("the id %s is that of another %s: of %s", event.ID, t.Kind, holderOf(t)), adviceKnownIDTwice
-	} else if d.step.Kind == mapping.ClientStep {
+	} else if d.Step.Kind == mapping.ClientStep {
 		var o ledger.AddressOwner
 		if o, taken, err = r.job.addressOwner(r.plan.Client, askedBy(r.plan.Lookup), nil); taken && o.IsUncertain() {
 			why, advice = refusal(o, r.plan.Client)
@@ -567,20 +568,20 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 	case err != nil:
 		return stepOutcome{}, err
 	case why != "" && d.known.NotFound: // it stays uncertain
-		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: why, Advice: advice}, nil
+		return stepOutcome{Step: d.Step, Status: result.Uncertain, Error: why, Advice: advice}, nil
 	case why != "":
 		failed := r.event(d, ledger.Refused)
 		failed.Reason, failed.Answer = "nothing was created: see the workbook", ledger.Words(why, advice)
-		r.record(d.step.Key, failed)
-		return stepOutcome{Step: d.step, Status: result.Failed, Error: why, Advice: advice}, nil
+		r.record(d.Step.Key, failed)
+		return stepOutcome{Step: d.Step, Status: result.Failed, Error: why, Advice: advice}, nil
 	}
-	r.record(d.step.Key, event)
+	r.record(d.Step.Key, event)
 	if r.job.mode == modeDry { // so that the client's next step meets it
 		if err := r.commit(); err != nil {
 			return stepOutcome{}, err
 		}
 	}
-	if d.step.Kind == mapping.ClientStep {
+	if d.Step.Kind == mapping.ClientStep {
 		skipActivities(r.decisions, r.job.Binding) // they come after this step
 	}
 	r.adopt(&d, event.ID)

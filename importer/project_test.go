@@ -123,8 +123,8 @@ activities: [{template: Details, on: partner, status: Open}]
 		cells[i] = cell.Cell{Kind: cell.Text, Raw: s, Shown: s}
 	}
 	r := j.readClient(b.Plan(1, []mapping.ConvertedRow{b.Convert(cell.Record{Row: 2, Cells: cells})}))
-	i := slices.IndexFunc(r.decisions, func(d decision) bool { return d.step.On != "" })
-	if r.failed != nil || i < 0 || r.decisions[i].status != "" {
+	i := slices.IndexFunc(r.decisions, func(d decision) bool { return d.Step.On != "" })
+	if r.failed != nil || i < 0 || r.decisions[i].Status != "" {
 		t.Errorf("decisions %+v, %v", r.decisions, r.failed)
 	}
 }

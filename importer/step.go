@@ -148,6 +148,7 @@ type clientRun struct {
 	plan          mapping.Plan
 	group         []mapping.Plan // the plans of the client's group
 	decisions     []decision
+	lookup        lookedUp // of a client who is new to the ledger or in doubt; zero without a look-up
 	ids           ids
 	pending       []ledger.Event  // outcomes that the next commit records
 	policy        *retry.Policy   // when the client step may be sent again
@@ -206,19 +207,19 @@ func (r *clientRun) closeIntent() {
 
 func (r *clientRun) event(d decision, to ledger.State) ledger.Event {
 	return r.job.stamped(ledger.Event{
-		StepID: r.job.stepID(r.plan.Client, d.step.Key), To: to, Run: r.job.runID(r.plan), Kind: string(d.step.Kind),
+		StepID: r.job.stepID(r.plan.Client, d.Step.Key), To: to, Run: r.job.runID(r.plan), Kind: string(d.Step.Kind),
 	})
 }
 
 // identify adds to the event of a step what it asks for, with the addresses that the client owns
 // from then on.
 func (r *clientRun) identify(e *ledger.Event, d decision) {
-	w := cmp.Or(d.wanted, wantedOf(r.plan, d.step, r.job.Binding.Mapping().Name.Text))
+	w := cmp.Or(d.wanted, wantedOf(r.plan, d.Step, r.job.Binding.Mapping().Name.Text))
 	e.Addresses = w.Addresses
 	if r.job.mode != modeDry || r.job.hasContacts() { // else no later client of a dry run asks for it
 		e.Data, e.Digest = w.json(), w.digest()
 	}
-	if d.step.Kind == mapping.ClientStep && r.job.ifKnown(r.plan) != mapping.Create {
+	if d.Step.Kind == mapping.ClientStep && r.job.ifKnown(r.plan) != mapping.Create {
 		e.LookedUp = askedBy(r.plan.Lookup)
 	}
 }
@@ -229,7 +230,7 @@ func (r *clientRun) intend(d decision) error {
 	if d.known.To == ledger.Uncertain && !d.known.NotFound {
 		intent.Via = ledger.ViaRepeatable
 	}
-	r.record(d.step.Key, intent)
+	r.record(d.Step.Key, intent)
 	err := r.commit()
 	if !isRefusal(err) {
 		r.sent++
@@ -245,7 +246,7 @@ func (r *clientRun) withdraw(d *decision) {
 	if d.known.To == ledger.Uncertain {
 		event.To, event.Reason, event.NotFound = ledger.Uncertain, reasonNotRepeated, d.known.NotFound
 	}
-	r.record(d.step.Key, event)
+	r.record(d.Step.Key, event)
 	d.known.To = event.To
 }
 
@@ -324,7 +325,7 @@ func lineOf(step, kind string, s ledger.Step) result.Step {
 // stepOutcome returns a step's outcome by the event that is recorded of it, in the words of the
 // verdict.
 func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verdict) stepOutcome {
-	o := stepOutcome{Step: d.step, Error: v.Reason, reason: v.Reason, Advice: v.Hint}
+	o := stepOutcome{Step: d.Step, Error: v.Reason, reason: v.Reason, Advice: v.Hint}
 	if v.Detail != "" { // the service's own words
 		o.Error += ": " + v.Detail
 	}
@@ -334,7 +335,7 @@ func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verd
 			o.Advice = ""
 		}
 		o.Status, o.ID, o.URL, o.Error = result.Done, event.ID, event.URL, ""
-		o.Advice = cmp.Or(o.Advice, adviceNoLink(d.step.Kind, r.steps[d.step.Key], r.job.Binding.Mapping().V1()))
+		o.Advice = cmp.Or(o.Advice, adviceNoLink(d.Step.Kind, r.steps[d.Step.Key], r.job.Binding.Mapping().V1()))
 	case ledger.Refused:
 		switch o.Status = result.Failed; {
 		case v.Effect == apiclient.NotSent:
@@ -342,14 +343,14 @@ func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verd
 		case mayRepeat(v):
 			o.Advice = cmp.Or(v.Hint, adviceBusy)
 		default:
-			o.Advice = r.adviceRefusal(d.step, v.Hint)
+			o.Advice = r.adviceRefusal(d.Step, v.Hint)
 		}
 	default:
 		if event.NotFound {
 			o.Status, o.Error, o.Advice = result.Uncertain, reasonNotFound, withHint(v.Hint, adviceNotFound)
 			break
 		}
-		o.Status, o.Advice = result.Uncertain, withHint(v.Hint, adviceUncertain(d.step))
+		o.Status, o.Advice = result.Uncertain, withHint(v.Hint, adviceUncertain(d.Step))
 	}
 	return o
 }
@@ -418,7 +419,7 @@ func mayRepeat(v apiclient.Verdict) bool {
 // notStarted returns the outcome of a step that was not sent before the run ended. said is the
 // service's answer if that stopped the run; else "". A step that was uncertain before stays so.
 func (j *Job) notStarted(ctx context.Context, d decision, said string) stepOutcome {
-	o := stepOutcome{Step: d.step, Status: result.NotStarted, Error: "it was not sent", Advice: adviceStopped}
+	o := stepOutcome{Step: d.Step, Status: result.NotStarted, Error: "it was not sent", Advice: adviceStopped}
 	switch cause := context.Cause(ctx); {
 	case cause == errChangedAgain:
 		o.Error, o.Advice = cause.Error(), adviceAgain
@@ -428,7 +429,7 @@ func (j *Job) notStarted(ctx context.Context, d decision, said string) stepOutco
 		o.Error = ErrStopped.Error()
 	}
 	if d.known.To == ledger.Uncertain {
-		o.Status, o.Error, o.Advice = result.Uncertain, reasonNotRepeated, adviceUncertain(d.step)
+		o.Status, o.Error, o.Advice = result.Uncertain, reasonNotRepeated, adviceUncertain(d.Step)
 	}
 	if said != "" {
 		o.Error += "; the service says: " + said
@@ -446,9 +447,9 @@ func (r *clientRun) adviceRefusal(step *mapping.Step, hint string) string {
 	}
 	advice := cmp.Or(hint, usual)
 	for _, d := range slices.Backward(r.decisions) {
-		if id := d.idOfSheet(); id != "" && (d.step.Kind != mapping.ClaimStep || d.step.Key == step.Claim) {
-			name := d.step.Key
-			if d.step.Kind != mapping.ContactStep {
+		if id := d.idOfSheet(); id != "" && (d.Step.Kind != mapping.ClaimStep || d.Step.Key == step.Claim) {
+			name := d.Step.Key
+			if d.Step.Kind != mapping.ContactStep {
 				name = r.plan.Client.Key + ":" + name
 			}
 			return withHint(advice, fmt.Sprintf(adviceKnownIDRefused, id, name))
@@ -464,10 +465,10 @@ func (d decision) idOfSheet() string {
 		return d.known.ID
 	case d.known.To == ledger.Done:
 		return ""
-	case d.step.Contact != nil:
-		return d.step.Contact.Steps[0].KnownID
+	case d.Step.Contact != nil:
+		return d.Step.Contact.Steps[0].KnownID
 	}
-	return d.step.KnownID
+	return d.Step.KnownID
 }
 
 // reasonClash is why a look-up does not say who a client is: see clientRun.clash.
