@@ -22,7 +22,6 @@ import (
 type decision struct {
 	stepOutcome             // what its rows say; Status is "" for a step that is to be sent
 	known       ledger.Step // as the ledger has it, and what has changed since; the zero Step when it does not know the step
-	wanted      *wanted     // what the step asks for; nil if the ledger did not know the step: a dry run has many of these
 	mapping     bool        // the mapping, not a cell, made the data differ
 	moved       string      // that the activity is wanted in another status than it was sent in; "" when it is not
 }
@@ -97,13 +96,10 @@ func contactsNeeded(step *mapping.Step) []string {
 // decideStep is decide for one step, without what depends on the others.
 func decideStep(plan mapping.Plan, step *mapping.Step, known map[string]ledger.Step, b *mapping.Binding) decision {
 	d := decision{stepOutcome: stepOutcome{Step: step}, known: known[step.Key]}
-	if d.known.To != "" {
-		d.wanted = wantedOf(plan, step, b.Mapping().Name.Text)
-	}
 	switch d.known.To {
 	case ledger.Done:
 		d.Advice = adviceNoLink(step.Kind, d.known, b.Mapping().V1())
-		d.compare(b)
+		d.compare(plan, b)
 		d.compareKnownID(plan.Client)
 	case ledger.Uncertain:
 		d.Status, d.Error, d.Advice = result.Uncertain, d.known.Reason, adviceUncertain(step)
@@ -296,14 +292,15 @@ func (d *decision) fixWorkflow() {
 	}
 	step, act := *d.Step, *d.Step.Activity
 	act.Workflow.Name = then.Workflow.Name
-	step.Activity, d.wanted.Workflow = &act, &act.Workflow
+	step.Activity = &act
 	d.Step = &step
 }
 
 // compare decides about a done step: unchanged, or changed.
-func (d *decision) compare(b *mapping.Binding) {
+func (d *decision) compare(plan mapping.Plan, b *mapping.Binding) {
+	now := wantedOf(plan, d.Step, b.Mapping().Name.Text)
 	d.Status = result.Unchanged
-	if d.known.Digest == "" || d.known.Digest == d.wanted.digest() {
+	if d.known.Digest == "" || d.known.Digest == now.digest() {
 		return
 	}
 	var then wanted
@@ -314,16 +311,16 @@ func (d *decision) compare(b *mapping.Binding) {
 		}
 		return
 	}
-	if then.Status != d.wanted.Status { // an Open activity has no attributes: they do not differ, they are absent
-		if d.mapping = !d.wanted.movedByCell(then, b); d.mapping {
-			d.moved = fmt.Sprintf("“%s” was sent as %s, and the mapping now wants it as %s", d.Step.Title, then.Status, d.wanted.Status)
+	if then.Status != now.Status { // an Open activity has no attributes: they do not differ, they are absent
+		if d.mapping = !now.movedByCell(then, b); d.mapping {
+			d.moved = fmt.Sprintf("“%s” was sent as %s, and the mapping now wants it as %s", d.Step.Title, then.Status, now.Status)
 			return
 		}
-		d.moved = fmt.Sprintf("“%s” was sent as %s and is now wanted as %s: %s", d.Step.Title, then.Status, d.wanted.Status, cells(b, d.wanted.resume))
+		d.moved = fmt.Sprintf("“%s” was sent as %s and is now wanted as %s: %s", d.Step.Title, then.Status, now.Status, cells(b, now.resume))
 		d.Status, d.Error, d.Advice = result.Changed, d.moved, adviceChanged
 		return
 	}
-	parts, byMapping := d.wanted.differs(then, b, d.Step.Kind == mapping.ClientStep && isFound(d.known))
+	parts, byMapping := now.differs(then, b, d.Step.Kind == mapping.ClientStep && isFound(d.known))
 	d.mapping = byMapping
 	if len(parts) > 0 {
 		d.Status, d.Error, d.Advice = result.Changed, strings.Join(parts, "; "), adviceChanged
@@ -351,7 +348,7 @@ func (d *decision) openedOrClosed() bool {
 	if d.Step.Activity == nil {
 		return false
 	}
-	open := wanted{Template: d.wanted.Template, Status: mapping.Open}
+	open := wanted{Template: d.Step.Activity.TemplateName, Status: mapping.Open}
 	return (d.known.Digest == open.digest()) != (d.Step.Activity.Status == mapping.Open)
 }
 

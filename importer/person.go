@@ -455,7 +455,7 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 	d.known.URL = event.URL
 	r.adopt(d, found)
 	status := d.Status
-	if d.compare(j.Binding); d.Status == result.Unchanged {
+	if d.compare(r.plan, j.Binding); d.Status == result.Unchanged {
 		d.Status = status // the client was asked for with the data that the sheet has now
 	}
 	return r.recordNow(d.Step.Key, event)

@@ -214,7 +214,7 @@ func (r *clientRun) event(d decision, to ledger.State) ledger.Event {
 // identify adds to the event of a step what it asks for, with the addresses that the client owns
 // from then on.
 func (r *clientRun) identify(e *ledger.Event, d decision) {
-	w := cmp.Or(d.wanted, wantedOf(r.plan, d.Step, r.job.Binding.Mapping().Name.Text))
+	w := wantedOf(r.plan, d.Step, r.job.Binding.Mapping().Name.Text)
 	e.Addresses = w.Addresses
 	if r.job.mode != modeDry || r.job.hasContacts() { // else no later client of a dry run asks for it
 		e.Data, e.Digest = w.json(), w.digest()
