@@ -468,8 +468,7 @@ func mayExist(s ledger.State) bool {
 }
 
 // similarClaims returns a problem for each new claim whose key differs from that of an earlier
-// claim of the client only in what plainKey leaves out: most likely it is that claim. Both keys
-// are personal data, and only the workbook may show them.
+// claim of the client only in what plainKey leaves out: most likely it is that claim.
 func similarClaims(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding) (found problem.List) {
 	for i := range plan.Steps {
 		step := &plan.Steps[i]
@@ -482,9 +481,9 @@ func similarClaims(plan mapping.Plan, known map[string]ledger.Step, b *mapping.B
 				continue
 			}
 			for _, row := range step.Rows {
-				p := problem.At(b.AtRow(row), "similar-key", "the client has a claim “%s”, and this row asks for another one with the similar key “%s”", other, key).
-					Hinted("write the key as before, if it is the same claim; if it is another one, add --accept similar-key")
-				p.Seen = key
+				p := problem.At(b.AtRow(row), "similar-key", "the client has a claim whose key differs from that of this row only in its spelling").
+					Hinted("write the key as before, which the sheet Problems shows, if it is the same claim; if it is another one, add --accept similar-key")
+				p.Seen = fmt.Sprintf("“%s”, before “%s”", key, other)
 				found = append(found, p)
 			}
 		}

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -287,17 +289,19 @@ const (
 
 // CheckMovedClaims refuses a sheet in which more than half of the first new claims have keys that
 // are done under other clients of the mapping, as when a column was sorted alone: they would
-// all be made again, for the wrong clients. Keys that several clients have, in the sheet or in
+// all be made again, for the wrong clients. Where they are fewer, it returns a warning: a client's key
+// may have been corrected, or several clients have one agreement. Keys that several clients have, in the sheet or in
 // the ledger, do not count. The error is a problem.Problem, or the ledger's or the sheet's.
-func (j *Job) CheckMovedClaims(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
+func (j *Job) CheckMovedClaims(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) (warning problem.List, err error) {
 	m := j.Binding.Mapping()
 	if has, err := j.Ledger.HasSteps(ctx, j.Environment, m.Name.Text, ledger.KindClaim+"/"); err != nil || !has {
-		return err
+		return nil, err
 	}
 	newClaims, read := map[string]mapping.Identity{}, 0 // the client of each; the zero Identity for several
+	rows := map[string]cell.Row{}                       // the first of each
 	for chunk, err := range chunked(plans, readAhead) {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		owners := make([]ledger.ClientKey, len(chunk))
 		for i, plan := range chunk {
@@ -305,7 +309,7 @@ func (j *Job) CheckMovedClaims(ctx context.Context, plans iter.Seq2[mapping.Plan
 		}
 		known, err := j.Ledger.BriefStepsOfClients(ctx, j.Environment, m.Name.Text, owners)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for i, plan := range chunk {
 			for _, step := range plan.Steps {
@@ -313,7 +317,8 @@ func (j *Job) CheckMovedClaims(ctx context.Context, plans iter.Seq2[mapping.Plan
 					continue
 				}
 				who, seen := newClaims[step.Key]
-				if newClaims[step.Key] = plan.Client; seen && who != plan.Client {
+				newClaims[step.Key], rows[step.Key] = plan.Client, step.Rows[0]
+				if seen && who != plan.Client {
 					newClaims[step.Key] = mapping.Identity{}
 				}
 			}
@@ -323,19 +328,22 @@ func (j *Job) CheckMovedClaims(ctx context.Context, plans iter.Seq2[mapping.Plan
 		}
 	}
 	maps.DeleteFunc(newClaims, func(_ string, who mapping.Identity) bool { return who == mapping.Identity{} })
-	if len(newClaims) < fewestMoved {
-		return nil
-	}
 	done, err := j.Ledger.ClientsWithSteps(ctx, j.Environment, m.Name.Text, slices.Sorted(maps.Keys(newClaims)))
-	moved := 0
-	for key, who := range newClaims {
-		if of := done[key]; len(of) == 1 && of[0] != j.clientKey(who) {
-			moved++
+	var places []string
+	for _, key := range slices.SortedFunc(maps.Keys(newClaims), func(a, b string) int { return cmp.Compare(rows[a], rows[b]) }) {
+		if of := done[key]; len(of) == 1 && of[0] != j.clientKey(newClaims[key]) {
+			places = append(places, j.Binding.AtRow(rows[key]).String())
 		}
 	}
-	if err != nil || moved*2 <= len(newClaims) {
-		return err
+	moved := len(places)
+	switch {
+	case err != nil || moved == 0:
+		return nil, err
+	case len(newClaims) < fewestMoved || moved*2 <= len(newClaims):
+		first := strings.Join(places[:min(moved, mostTroubled)], ", ")
+		return problem.List{problem.New("claims-moved", "%d of the first %d new claims of the sheet are done under other clients, and are made again for these: %s", moved, len(newClaims), first).
+			Hinted("where the key of a client was only corrected, write it as before: else the client and the claims exist twice")}, nil
 	}
-	return problem.New("claims-moved", "%d of the first %d new claims of the sheet are done under other clients: it looks as if a column was sorted alone, and they would be made again for the wrong clients", moved, len(newClaims)).
+	return nil, problem.New("claims-moved", "%d of the first %d new claims of the sheet are done under other clients: it looks as if a column was sorted alone, and they would be made again for the wrong clients", moved, len(newClaims)).
 		Hinted("compare the sheet with the last one; if these claims have other clients now, add --accept claims-moved")
 }

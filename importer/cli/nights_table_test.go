@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"claimsheet/apiclient/apitest"
@@ -245,7 +246,8 @@ var nightCases = []nightCase{
 	// Keys.
 	{name: "similar keys: case and a blank, leading zeros, decimals, a hyphen", mapping: stepThree, nights: []sheetNight{
 		{rows: []string{"1 A-1", "2 0077", "3 78", "4 AB7", "5 AG-7", "6 19"}, posts: stored(6)},
-		{rows: []string{"1 a 1", "2 77", "3 78.0", "4 AB‑7", "5 AG-07", "6 19.00"}, dry: true, code: 1, says: []string{"6×[similar-key]"}, status: "invalid", errors: []string{"…“A-1”", "…“0077”", "…“78”", "…“AB7”", "…“AG-7”", "…“19”"}},
+		{rows: []string{"1 a 1", "2 77", "3 78.0", "4 AB‑7", "5 AG-07", "6 19.00"}, dry: true, code: 1, says: []string{"6×[similar-key]", "!A-1", "!0077"},
+			status: "invalid", errors: slices.Repeat([]string{"…only in its spelling"}, 6)},
 		{dry: true, flags: "--accept similar-key", posts: "claim 6, activity 6"},
 	}},
 	{name: "a claim in doubt holds new ones", mapping: stepThree, nights: []sheetNight{
@@ -270,6 +272,11 @@ var nightCases = []nightCase{
 			dry: true, code: 2,
 			says: []string{"12 of the first 12 new claims", "[claims-moved]"}},
 		{dry: true, flags: "--accept claims-moved", posts: "claim 12, activity 12"},
+	}},
+	{name: "the key of a client was corrected", mapping: stepThree, nights: []sheetNight{
+		{rows: []string{"1-3"}, posts: "client 3, claim 3, activity 9, link 3"},
+		{rows: []string{"1 A-1", "2 A-2; E-mail=other@example.com", "3 A-3"}, dry: true, says: []string{"1 of the first 1 new claims", "made again for these: ", "[claims-moved]"},
+			posts: "client 1, claim 1, activity 3, link 1"},
 	}},
 
 	// The mapping's identity.

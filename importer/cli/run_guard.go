@@ -48,7 +48,14 @@ var ledgerGuards = []guardRule{
 // planGuards are asked when the plans are known: would done work get a new name?
 var planGuards = []guardRule{
 	{"new-identity", (*importRun).guardIdentity},
-	{"claims-moved", func(r *importRun, ctx context.Context) error { return r.job.CheckMovedClaims(ctx, r.plans()) }},
+	{"claims-moved", (*importRun).guardClaims},
+}
+
+// guardClaims refuses claims that most likely have the wrong clients, and warns of some that may.
+func (r *importRun) guardClaims(ctx context.Context) error {
+	warning, err := r.job.CheckMovedClaims(ctx, r.plans())
+	console.PrintProblems(r.Err, warning)
+	return err
 }
 
 // checkGuards asks guards in their order.
