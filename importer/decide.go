@@ -337,7 +337,7 @@ func (d *decision) compareKnownID(who mapping.Identity) {
 	d.Status, d.Advice = result.Failed, adviceKnownIDChanged
 	d.Error = fmt.Sprintf("the sheet gives the id %s, and the ledger has %s for this %s", d.Step.KnownID, d.known.ID, d.Step.Kind)
 	if d.known.Via == ledger.ViaSheet {
-		d.Advice += fmt.Sprintf(" If the cell is right, withdraw the ledger's id: claimsheet settle --undo \"%s:%s\"; then run again.", who.Key, d.Step.Key)
+		d.Advice += fmt.Sprintf(" If the cell is right, and nothing was sent on the ledger's id, withdraw that: claimsheet settle --undo \"%s:%s\"; then run again. Else correct it in the service, and give the client another key.", who.Key, d.Step.Key)
 	}
 }
 

@@ -310,7 +310,11 @@ const (
 // adviceUncertain says what to look for. The service cannot list claims or activities, so a person
 // looks into its dashboard.
 func adviceUncertain(step *mapping.Step) string {
-	return "Look in the service whether the " + nameOf(step) + " exists. It is not sent again until you decide: claimsheet settle."
+	until := "you decide"
+	if step.Kind == mapping.ClientStep {
+		until = "a look-up of a later run, or you, decide"
+	}
+	return "Look in the service whether the " + nameOf(step) + " exists. It is not sent again until " + until + ": claimsheet settle."
 }
 
 // withHint returns the hint about an answer, followed by the usual advice.

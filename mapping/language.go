@@ -281,7 +281,7 @@ func clientKeys(k *yamltree.Keys, c *ClientRule) {
 	yamltree.To(k, "key", &c.Key, texts,
 		"the column or columns that identify a client; default: known_id, if that is always filled, which then needs no lookup")
 	yamltree.To(k, "known_id", &c.KnownID, text,
-		"the column with a client's id known from elsewhere: that client is taken over without a request, whatever existing and key say. To withdraw a wrong id, empty the cell and run claimsheet settle --undo KEY:client")
+		"the column with a client's id known from elsewhere: that client is taken over without a request, whatever existing and key say. To withdraw a wrong id on which nothing was sent, empty the cell and run claimsheet settle --undo KEY:client")
 	yamltree.To(k, "existing", &c.Existing, yamltree.OneOf(Reuse, Skip, Fail, Create),
 		"what to do with a client that the service knows: reuse, skip, fail or create; default reuse")
 	yamltree.To(k, "existing_activities", &c.ExistingActivities, yamltree.OneOf("send", "skip"),

@@ -148,7 +148,8 @@ func (p Placement) write(fill func(file io.Writer) (*xlsx.Writer, error)) (w Pla
 // writeBeside calls write with a file beside path that only its owner can read, and put, which moves it, with the path of the finished file
 // and its SHA-256 in hex. The file and its name are durable then. Nothing else is left behind.
 func writeBeside(path string, write func(to io.Writer) error, put func(finished, digest string) error) error {
-	file, err := os.CreateTemp(filepath.Dir(path), ".claimsheet-*") // 0600
+	safefile.RemoveLeftovers(filepath.Dir(path))
+	file, err := os.CreateTemp(filepath.Dir(path), safefile.Temporary) // 0600
 	if err != nil {
 		return err
 	}

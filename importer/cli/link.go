@@ -20,7 +20,7 @@ import (
 const linkHelp = `It prints one line for each client: the key, a tab, and the redirect url, which lets its holder act as the client.
 A key is what the mapping's client.key makes of the sheet's cells, as the results workbook shows it. When several kinds of
 key have the same text, write the kind before it: email:KEY, phone:KEY or, for other columns, the mapping's client.key_space or name.
-A client keeps the link that it has until there is a fresh one, even if the request fails. The first link of a client is made by a run.
+Of the links of several mappings, the newest is replaced. A client keeps the link that it has until there is a fresh one, even if the request fails. The first link of a client is made by a run.
 
 Examples:
 

@@ -277,7 +277,7 @@ func placement(ctx context.Context, l *ledger.Ledger, path string, dryRun bool) 
 		return place, err
 	}
 	folder := filepath.Dir(path)
-	trial, err := os.MkdirTemp(folder, ".claimsheet-*") // a workbook is written beside its place first
+	trial, err := os.MkdirTemp(folder, safefile.Temporary) // a workbook is written beside its place first
 	if err != nil {
 		return place, problem.At(problem.Where{File: path}, "output-no-access", "the folder %s cannot be written to: %v", folder, errors.Unwrap(err)).
 			Hinted("let this user write to it, or choose another folder with -o")

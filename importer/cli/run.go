@@ -342,7 +342,7 @@ func (r *importRun) open(ctx context.Context) (err error) {
 		out := problem.Where{File: s.output}
 		if other, taken := takenBy[safefile.Absolute(s.output)]; taken {
 			found = append(found, problem.At(out, "output-twice", "the workbooks of %s and %s would be written to the same file", other, given).
-				Hinted("rename one of the sheets, name a folder that exists with -o, or run them one after the other"))
+				Hinted("rename one of the sheets, name a folder that exists with -o, or import each with an -o of its own"))
 		}
 		if src.Encrypted() && s.output == given {
 			found = append(found, problem.At(out, "output-encrypted", "the new results workbook, which is not encrypted, would take the place of this encrypted one").

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"github.com/gofrs/flock"
 
@@ -219,6 +220,23 @@ func NewLock(path string) *flock.Flock {
 	return flock.New(path, flock.SetFlag(LockFlags), flock.SetPermissions(0o600))
 }
 
+// Temporary is the pattern for the names of files and folders that are removed before the command ends.
+const Temporary = ".claimsheet-*"
+
+// leftoverAge is after which time without a change a temporary file is one that a killed process has left.
+const leftoverAge = 24 * time.Hour
+
+// RemoveLeftovers removes from a folder what killed processes have left there under temporary names.
+func RemoveLeftovers(folder string) {
+	entries, _ := os.ReadDir(folder)
+	for _, e := range entries {
+		info, err := e.Info()
+		if isTemporary, _ := filepath.Match(Temporary, e.Name()); err == nil && isTemporary && time.Since(info.ModTime()) > leftoverAge {
+			_ = os.RemoveAll(filepath.Join(folder, e.Name()))
+		}
+	}
+}
+
 // Replace writes a file as a whole: a crash leaves the old one or the new one. A link stays one. mode is that of a new file.
 func Replace(path string, data []byte, mode fs.FileMode) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -228,7 +246,7 @@ func Replace(path string, data []byte, mode fs.FileMode) error {
 		mode = info.Mode().Perm()
 	}
 	folder := filepath.Dir(path)
-	temp, err := os.CreateTemp(folder, ".claimsheet-*")
+	temp, err := os.CreateTemp(folder, Temporary)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
@@ -83,5 +84,20 @@ func TestReadOfAnotherOwner(t *testing.T) {
 	}
 	if _, err := safefile.Read(group, 100); err != nil {
 		t.Errorf("the user's own group: %v", err)
+	}
+}
+
+// TestRemoveLeftovers: what a killed process left is removed a day later; files of others, and what may be in use, stay.
+func TestRemoveLeftovers(t *testing.T) {
+	folder := t.TempDir()
+	for name, age := range map[string]time.Duration{".claimsheet-old": 25 * time.Hour, ".claimsheet-new": time.Hour, "claimsheet-notes": 1000 * time.Hour} {
+		path, then := filepath.Join(folder, name), time.Now().Add(-age)
+		if err := errors.Join(os.Mkdir(path, 0o700), os.WriteFile(filepath.Join(path, "leads.xlsx"), nil, 0o600), os.Chtimes(path, then, then)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	safefile.RemoveLeftovers(folder)
+	if left, _ := filepath.Glob(filepath.Join(folder, "*")); len(left) != 2 || filepath.Base(left[0]) != ".claimsheet-new" {
+		t.Errorf("left: %q", left)
 	}
 }

@@ -288,7 +288,7 @@ func inZone(wall time.Time, zone *time.Location) (time.Time, *CellError) {
 	}
 	if len(found) != 1 {
 		return wall, refuse("time-of-change", "is a time that clocks in "+zone.String()+" showed twice or never, as they were changed",
-			"correct the time, or write its offset in ISO 8601 (2026-01-31T12:00:00+00:00)")
+			"correct the time; where the mapping gives no format, its offset can be written in ISO 8601 (2026-01-31T12:00:00+00:00)")
 	}
 	return found[0], nil
 }

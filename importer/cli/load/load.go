@@ -130,7 +130,7 @@ func Open(ctx context.Context, o Options) (s *Session, err error) {
 	if err := found.Collect(s.Bind(s.Service)); err != nil {
 		return s, err
 	}
-	if o.Workbook != nil && s.Binding != nil {
+	if o.Workbook != nil && s.Binding != nil && len(found) == 0 { // else another problem may have changed the key space
 		if err := found.Collect(o.Workbook.CheckKeySpace(s.Mapping, s.Binding.KeySpace())); err != nil {
 			return s, err
 		}

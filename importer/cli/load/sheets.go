@@ -51,7 +51,8 @@ func (src *Source) copyTo(folder string) error {
 	}
 	defer given.Close()
 	if folder == "" {
-		folder, err = os.MkdirTemp("", "claimsheet-*") // 0700
+		safefile.RemoveLeftovers(os.TempDir())
+		folder, err = os.MkdirTemp("", safefile.Temporary) // 0700
 	} else {
 		err = os.MkdirAll(folder, 0o700)
 	}
