@@ -39,7 +39,6 @@ type Binding struct {
 	parts      []*boundPart     // the client, the contacts and the claims entries
 	activities []boundActivity
 	resume     struct {
-		isSet  bool
 		order  int            // of the activity that the mapping names
 		next   *boundValue    // of the client: the name of the activity; nil where the mapping names it
 		orders map[string]int // by the template's name
@@ -506,7 +505,7 @@ func (b *binder) bindResume() {
 		return
 	}
 	r := &b.resume
-	r.isSet, r.orders = true, map[string]int{}
+	r.orders = map[string]int{}
 	for _, a := range b.activities {
 		if _, twice := r.orders[a.rule.Template.Text]; a.order >= 0 && !twice {
 			r.orders[a.rule.Template.Text] = a.order

@@ -85,21 +85,18 @@ func (l Lookup) AsksByPhone() bool { return l.Phone != "" && (l.Email == "" || a
 
 // roles settles who administers a claim and who claims, by the rows that ask for
 // it. The rows agree on each contact; a row that names none agrees with any.
-func (p *planner) roles(c *planned, contacts []*planned) {
+func (p *planner) roles(c *planned, people []*planned) {
 	b := c.bound
 	if b.isUsual() {
 		return
 	}
 	step := func(role int) string {
-		if role == 0 {
-			return string(ClientStep)
-		}
-		who := p.contactOf(c, role, contacts)
+		who := p.personOf(c, role, people)
 		if who == nil {
 			return ""
 		}
-		if !slices.Contains(c.contacts, who) {
-			c.contacts = append(c.contacts, who)
+		if !slices.Contains(c.people, who) {
+			c.people = append(c.people, who)
 		}
 		return who.step.Key
 	}
@@ -128,16 +125,16 @@ func (p *planner) names(c *planned, role int) bool {
 	return slices.ContainsFunc(c.rows, func(row *ConvertedRow) bool { return row.part(role) != nil })
 }
 
-// contactOf returns the contact of an entry that a claim's rows name; nil when they name
+// personOf returns the client, or the contact of an entry, that a claim's rows name; nil when they name
 // none. Rows that name different ones are reported.
-func (p *planner) contactOf(c *planned, entry int, contacts []*planned) (found *planned) {
+func (p *planner) personOf(c *planned, entry int, people []*planned) (found *planned) {
 	var cells []problem.Problem
 	for _, row := range c.rows {
 		part := row.part(entry)
 		if part == nil || part.who == (Identity{}) {
 			continue
 		}
-		who := contacts[slices.IndexFunc(contacts, func(c *planned) bool { return c.plan.Client == part.who })]
+		who := people[slices.IndexFunc(people, func(g *planned) bool { return g.plan.Client == part.who })]
 		if found != who {
 			at, header := p.contactCell(part, row.Row)
 			cells = append(cells, problem.Problem{Where: at, Message: header})
@@ -171,7 +168,7 @@ func (p *planner) roleFields(c *planned) []Value {
 			continue
 		}
 		text := ""
-		for _, who := range c.contacts {
+		for _, who := range c.people {
 			if who.bound == p.b.parts[role] {
 				text = fingerprintOf(who.step.Key)
 			}

@@ -26,7 +26,7 @@ type planned struct {
 	rows  []*ConvertedRow
 	parts []*rowPart // what each row says of it
 
-	contacts      []*planned // further contacts that a claim needs
+	people        []*planned // the client and the contacts that a claim needs
 	hasActivities bool
 	isOrdered     bool // it is among the plan's steps
 }
@@ -115,7 +115,7 @@ func (b *Binding) Plan(number int, rows []ConvertedRow) Plan {
 	p.refuseShared(contacts)
 	claims := p.collect(ClaimStep)
 	for _, c := range claims {
-		p.roles(c, contacts)
+		p.roles(c, slices.Concat([]*planned{p.client}, contacts))
 	}
 	var acts []plannedActivity
 	if !slices.ContainsFunc(rows, func(l ConvertedRow) bool { return l.resume != rows[0].resume }) { // else each row was converted for other activities
@@ -202,7 +202,7 @@ func (p *planner) activitySteps(all []*planned) []plannedActivity {
 // client that resumes at the activity of order resume.
 func (b *Binding) status(a *boundActivity, resume int) (status string, wanted bool) {
 	switch {
-	case !b.resume.isSet || a.order < 0 || a.order < resume:
+	case b.mapping.ResumeAt == nil || a.order < 0 || a.order < resume:
 		return a.rule.Status, true
 	case a.order == resume:
 		return Open, true
@@ -269,7 +269,7 @@ func (p *planner) orderV2(claims []*planned, acts []plannedActivity) []Step {
 		}
 		g.isOrdered = true
 		if g.step.KnownID == "" { // a claim that exists has its contacts
-			for _, contact := range g.contacts {
+			for _, contact := range g.people {
 				create(contact)
 			}
 		}
