@@ -37,9 +37,9 @@ func ContactOf(step string) (who Identity, own string, ok bool) {
 
 // refuseShared refuses a contact with the key, or a looked up address, of the client or of
 // another of the client's contacts: the service would have one contact for both.
-func (p *planner) refuseShared(contacts []*planned) {
-	taken := append([]Identity{p.plan.Client}, p.plan.Addresses...)
-	for _, c := range contacts {
+func (p *planner) refuseShared(people []*planned) {
+	var taken []Identity
+	for _, c := range people {
 		asked := append([]Identity{c.plan.Client}, c.plan.Lookup.Asked()...)
 		if slices.ContainsFunc(asked, func(who Identity) bool { return slices.Contains(taken, who) }) {
 			at, _ := p.contactCell(c.parts[0], c.rows[0].Row)

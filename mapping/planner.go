@@ -11,7 +11,6 @@ type planner struct {
 	b      *Binding
 	plan   *Plan
 	rows   []ConvertedRow
-	client *planned
 	values []fieldValue // room for the value being merged
 
 	conflicts []string // the rows and the first place of each conflict
@@ -110,26 +109,25 @@ func (b *Binding) Plan(number int, rows []ConvertedRow) Plan {
 	if plan.Skipped = rows[0].Skipped; plan.Skipped != "" {
 		return plan
 	}
-	p.client = p.collect(ClientStep)[0]
-	contacts := p.collect(ContactStep)
-	p.refuseShared(contacts)
+	people := slices.Concat(p.collect(ClientStep), p.collect(ContactStep))
+	p.refuseShared(people)
 	claims := p.collect(ClaimStep)
 	for _, c := range claims {
-		p.roles(c, slices.Concat([]*planned{p.client}, contacts))
+		p.roles(c, people)
 	}
 	var acts []plannedActivity
 	if !slices.ContainsFunc(rows, func(l ConvertedRow) bool { return l.resume != rows[0].resume }) { // else each row was converted for other activities
-		acts = p.activitySteps(slices.Concat([]*planned{p.client}, claims, contacts))
+		acts = p.activitySteps(slices.Concat(people, claims))
 	}
 	if len(plan.Problems) > 0 {
 		plan.Problems = plan.Problems.Unique()
-		for _, g := range slices.Concat(claims, contacts) {
+		for _, g := range slices.Concat(claims, people[1:]) {
 			plan.Withheld = append(plan.Withheld, g.step)
 		}
 	} else if b.mapping.V1() {
-		plan.Steps = orderV1(p.client.step, acts)
+		plan.Steps = orderV1(people[0].step, acts)
 	} else {
-		plan.Steps = p.orderV2(claims, acts)
+		plan.Steps = p.orderV2(people[0], claims, acts)
 	}
 	return plan
 }
@@ -260,7 +258,7 @@ func orderV1(client Step, acts []plannedActivity) []Step {
 // first claim or activity that needs it. Consecutive activities on
 // claims run claim by claim. In the service document, use cases 1 and 2 create
 // the claim first, use case 3 creates each claim when it is needed.
-func (p *planner) orderV2(claims []*planned, acts []plannedActivity) []Step {
+func (p *planner) orderV2(client *planned, claims []*planned, acts []plannedActivity) []Step {
 	steps := make([]Step, 0, 2+len(claims)+len(acts))
 	var create func(g *planned)
 	create = func(g *planned) {
@@ -275,7 +273,7 @@ func (p *planner) orderV2(claims []*planned, acts []plannedActivity) []Step {
 		}
 		steps = append(steps, g.step)
 	}
-	create(p.client)
+	create(client)
 	for _, c := range claims {
 		if !c.hasActivities || c.bound.isFirst {
 			create(c)
