@@ -77,7 +77,7 @@ func (v wantedValue) same(other wantedValue) bool {
 
 // wantedOf returns what a step of a plan asks for.
 func wantedOf(plan mapping.Plan, step *mapping.Step, mappingName string) *wanted {
-	w := &wanted{Mapping: mappingName, own: mappingName, payload: step.Payload()}
+	w := &wanted{Mapping: mappingName, own: mappingName, payload: step.Fields}
 	if plan.Role != "" {
 		w.Mapping += "/" + plan.Role // the same person has other values as a client
 	}
@@ -267,18 +267,19 @@ func requestOf(routes apiclient.Routes, linkBody json.RawMessage, step *mapping.
 	case mapping.LinkStep:
 		return routes.CreateLink(known.person(""), linkBody)
 	}
-	return routes.CreateActivity(known.person(step.On), known[step.Claim], activityOf(step.Activity))
+	return routes.CreateActivity(known.person(step.On), known[step.Claim], activityOf(step))
 }
 
-func activityOf(a *mapping.Activity) apiclient.Activity {
+func activityOf(step *mapping.Step) apiclient.Activity {
+	a := step.Activity
 	out := apiclient.Activity{
 		TemplateID: a.TemplateID, Status: a.Status,
 		WorkflowName: a.Workflow.Name, WorkflowTemplateIdentifier: a.Workflow.TemplateIdentifier,
 	}
 	if a.Status != mapping.Open { // a back-filled activity has the field, even when its template has no attributes
-		out.Attributes = make([]apiclient.Attribute, 0, len(a.Attributes))
+		out.Attributes = make([]apiclient.Attribute, 0, len(step.Fields))
 	}
-	for _, attr := range a.Attributes {
+	for _, attr := range step.Fields {
 		if !attr.Value.IsZero() {
 			out.Attributes = append(out.Attributes, apiclient.Attribute{TemplateID: attr.TemplateID, Field: attr.Value.Field, Value: attr.Value.JSON()})
 		}

@@ -26,7 +26,7 @@ func TestHandOverVersion(t *testing.T) {
 		}
 	}
 	encoded, err := json.Marshal([]any{plan, rules})
-	digests := map[int]string{9: "1d1f75445386f328d8a975411d3f0af5c3dcf31d2bf76214b7c7ae225091fee3"}
+	digests := map[int]string{10: "7381249013c2f2aadf7d91e23e5e42c847f7da2977dae3be5ce3a2d02e7375ff"}
 	if digest := fmt.Sprintf("%x", sha256.Sum256(encoded)); err != nil || digest != digests[HandOver] {
 		t.Errorf("the JSON of a plan or of the stop rules has changed: raise HandOver, and put the digest of its JSON here: %s (%v)", digest, err)
 	}

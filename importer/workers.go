@@ -151,7 +151,7 @@ const (
 
 // HandOver is the version of what a coordinator hands over: plans as JSON, beside StopRules. Another
 // JSON needs another version. The texts of plans are valid UTF-8: a sheet with others is refused.
-const HandOver = 9
+const HandOver = 10
 
 // Join prepares the job of a worker for Work. Runs, Environment, Binding, Service, Ledger,
 // Journal, Concurrency, MaxFailures and Rules are to be set. The job ends with ctx.

@@ -89,9 +89,9 @@ func TestBindTakesTemplateIDs(t *testing.T) {
 		{ID: "bb-1", Name: "T", Attributes: []mapping.AttributeTemplate{{ID: "bb-2", Name: "N"}, {ID: "bb-3", Name: "N"}}},
 	}, TemplateIDs: map[string]string{"T": "BB-1", "T/N": "BB-3"}}
 	b := mustBind(t, "name: a\napi: v1\nclient: {key: No, existing: create, fields: {no: No}}\nactivities: [{template: T, attributes: {N: A}}]", sheet, to)
-	act := planAll(b, records)[0].Steps[1].Activity
-	if act.TemplateID != "bb-1" || act.Attributes[0].TemplateID != "bb-3" {
-		t.Errorf("the ids are %s and %s", act.TemplateID, act.Attributes[0].TemplateID)
+	step := planAll(b, records)[0].Steps[1]
+	if step.Activity.TemplateID != "bb-1" || step.Fields[0].TemplateID != "bb-3" {
+		t.Errorf("the ids are %s and %s", step.Activity.TemplateID, step.Fields[0].TemplateID)
 	}
 }
 

@@ -163,7 +163,7 @@ func outline(p mapping.Plan) []string {
 			}
 		case s.Activity != nil:
 			line += " " + s.Activity.Status
-			for _, a := range s.Activity.Attributes {
+			for _, a := range s.Fields {
 				line += sent(a)
 			}
 		}

@@ -90,8 +90,8 @@ type Step struct {
 	Title string // says what is created, without personal data: the template's name, or the claims id
 
 	KnownID string // client, claim: its id, where the sheet gives one: it is taken over and never created
-	// Fields are the values of the create payload of a client, contact or claim, without those of Activity. Those of a claim
-	// are its name and, unless the client is the administrator and the only claimant, its contacts.
+	// Fields are the values that the step asks for, in the mapping's order: the fields of a client or contact, the attributes of an
+	// activity, or a claim's name and, unless the client is the administrator and the only claimant, its contacts.
 	Fields           []Value   `json:",omitzero"`
 	NotAdministrator bool      // client, contact (v2): it is not created as an administrator
 	Contact          *Plan     `json:",omitzero"` // contact: its own plan, of which this step is made
@@ -132,14 +132,6 @@ const (
 	ClaimClaimants     = "claimants"
 )
 
-// Payload returns the values that a step asks for, in the mapping's order: the attributes of an activity, or the Fields.
-func (s *Step) Payload() []Value {
-	if s.Activity != nil {
-		return s.Activity.Attributes
-	}
-	return s.Fields
-}
-
 // Activity is the payload of an activity without the ids that only the run knows.
 type Activity struct {
 	TemplateID   string
@@ -147,7 +139,6 @@ type Activity struct {
 	Status       string   // Open, Submitted or Accepted
 	StatusSource Source   // the cell that says where the client resumes; zero when the mapping gives the status
 	Workflow     Workflow // v2 only
-	Attributes   []Value
 }
 
 // Workflow is the pair of fields that every v2 activity carries. It is fixed

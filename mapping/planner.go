@@ -225,10 +225,10 @@ func (p *planner) activity(a *boundActivity, status string, on *boundPart, g *pl
 	if status == Open {
 		return step
 	}
-	act.Attributes = sent(on.values[2:], values)
+	step.Fields = sent(on.values[2:], values)
 	// A row without a key is not held to what its client's other rows may have.
-	couldHave := p.plan.Client != (Identity{}) && (len(act.Attributes) > 0 || len(a.template.Attributes) > 0)
-	isFilled := slices.ContainsFunc(act.Attributes, func(v Value) bool { return !v.Value.IsZero() })
+	couldHave := p.plan.Client != (Identity{}) && (len(step.Fields) > 0 || len(a.template.Attributes) > 0)
+	isFilled := slices.ContainsFunc(step.Fields, func(v Value) bool { return !v.Value.IsZero() })
 	if couldHave && !isFilled && !slices.ContainsFunc(acts, func(it *rowPart) bool { return refused(it.values) }) {
 		p.plan.Problems = append(p.plan.Problems, problem.At(p.b.AtRow(g.step.Rows[0]), "no-attributes",
 			"“%s” would be sent without attributes: all its cells are empty", a.rule.Template.Text).

@@ -32,7 +32,7 @@ func TestRecordsStay(t *testing.T) {
 			}
 			for i := range plan.Steps {
 				step := &plan.Steps[i]
-				for _, v := range step.Payload() {
+				for _, v := range step.Fields {
 					fmt.Fprintf(&b, "%s: %s %s %q %v %q %q %v\n", step.Key, v.Name, v.Value.Field, v.Value.Literal,
 						v.Source.Row, v.Source.Names, v.Source.Texts, v.Source.FoldCase)
 				}

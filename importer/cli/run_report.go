@@ -263,7 +263,7 @@ func (r *importRun) plannedValues(s *sheetRun) ([]reports.Value, error) {
 			if !planned {
 				continue
 			}
-			for _, v := range plan.Steps[i].Payload() {
+			for _, v := range plan.Steps[i].Fields {
 				if v.Value.Literal != "" {
 					values = append(values, reports.Value{Call: call, Name: v.Name, Sent: v.Value.Literal, Cells: r.cellsOf(s, v.Source)})
 				}

@@ -99,8 +99,9 @@ func planOf(client mapping.Identity) mapping.Plan {
 		Steps: []mapping.Step{{Key: string(mapping.ClientStep), Kind: mapping.ClientStep, Rows: rows, Title: "client"}}}
 }
 
-func activity(name, claim string, a mapping.Activity) mapping.Step {
-	return mapping.Step{Key: "activity/" + name, Kind: mapping.ActivityStep, Claim: claim, Title: a.TemplateName, Activity: &a}
+func activity(name, claim string, s mapping.Step) mapping.Step {
+	s.Key, s.Kind, s.Claim, s.Title = "activity/"+name, mapping.ActivityStep, claim, s.Activity.TemplateName
+	return s
 }
 
 func (p *prober) workflow() mapping.Workflow {
@@ -112,24 +113,25 @@ func (p *prober) workflow() mapping.Workflow {
 }
 
 // openActivity is one of the first template, and filled one of the first that has an attribute for a text, else of the first.
-func (p *prober) openActivity() mapping.Activity {
+func (p *prober) openActivity() mapping.Step {
 	t := p.templates[0]
-	return mapping.Activity{TemplateID: t.ID, TemplateName: t.Name, Status: mapping.Open, Workflow: p.workflow()}
+	return mapping.Step{Activity: &mapping.Activity{TemplateID: t.ID, TemplateName: t.Name, Status: mapping.Open, Workflow: p.workflow()}}
 }
 
-func (p *prober) filled(status string) mapping.Activity {
-	a := p.openActivity()
-	a.Status, a.Attributes = status, []mapping.Value{}
+func (p *prober) filled(status string) mapping.Step {
+	s := p.openActivity()
+	a := s.Activity
+	a.Status = status
 	for _, t := range p.templates {
 		for _, attribute := range t.Attributes {
 			if attribute.Type == "Text" || attribute.Type == "TextArea" || attribute.Type == "" {
 				a.TemplateID, a.TemplateName = t.ID, t.Name
-				a.Attributes = []mapping.Value{{TemplateID: attribute.ID, Name: attribute.Name, Value: textValue("Claimsheet probe")}}
-				return a
+				s.Fields = []mapping.Value{{TemplateID: attribute.ID, Name: attribute.Name, Value: textValue("Claimsheet probe")}}
+				return s
 			}
 		}
 	}
-	return a
+	return s
 }
 
 func textValue(text string) cell.Value { return cell.Value{Field: cell.StringValue, Literal: text} }
@@ -392,8 +394,8 @@ func (p *prober) provoke(ctx context.Context, binding *mapping.Binding, plan map
 		p.unknown("how refusals look", "no activity can be asked for", "see above")
 		return nil
 	}
-	step := activity("refused@client", "", mapping.Activity{TemplateID: noTemplate, TemplateName: "no such template", Status: mapping.Open,
-		Workflow: p.workflow()})
+	step := activity("refused@client", "", p.openActivity())
+	step.Activity.TemplateID, step.Activity.TemplateName, step.Title = noTemplate, "no such template", "no such template"
 	step.Rows = plan.Rows
 	refused := plan
 	refused.Steps = []mapping.Step{plan.Steps[0], step}

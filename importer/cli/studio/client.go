@@ -108,7 +108,7 @@ func (v view) values(step *mapping.Step, body json.RawMessage) []map[string]any 
 		add("Administrator", claim.AdministratorID, from)
 		add("Claimants", strings.Join(claim.Claimants, ", "), from)
 	}
-	for _, p := range step.Payload() {
+	for _, p := range step.Fields {
 		switch p.Name {
 		case mapping.ClaimAdministrator, mapping.ClaimClaimants:
 		case mapping.ClaimName:
@@ -129,8 +129,8 @@ func standIns(plan *mapping.Plan) {
 		}
 		a.TemplateID = cmp.Or(a.TemplateID, "«id of the template "+a.TemplateName+"»")
 		a.Workflow.TemplateIdentifier = cmp.Or(a.Workflow.TemplateIdentifier, "«identifier of the workflow's template»")
-		for k := range a.Attributes {
-			attr := &a.Attributes[k]
+		for k := range plan.Steps[i].Fields {
+			attr := &plan.Steps[i].Fields[k]
 			attr.TemplateID = cmp.Or(attr.TemplateID, "«id of the attribute "+attr.Name+"»")
 		}
 	}
