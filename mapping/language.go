@@ -527,7 +527,8 @@ func checkValue(r *yamltree.Reader, n *yamltree.Node, v *ValueRule) {
 		r.WrongAt(v.Constant.At, "braces", "the constant “%s” has braces, and nothing replaces them", problem.Shorten(v.Constant.Text)).
 			Hint = "write text in place of value: there {Column} is replaced by the cell's text, and {{ and }} are braces"
 	}
-	given := slices.DeleteFunc([]string{"column", "value", "text", "join", "first_of", "expr"}, func(key string) bool { return n.Given(key) == nil })
+	isMissing := func(key string) bool { return n.Given(key) == nil }
+	given := slices.DeleteFunc([]string{"column", "value", "text", "join", "first_of", "expr"}, isMissing)
 	if len(given) != 1 {
 		has := ""
 		if len(given) > 1 {

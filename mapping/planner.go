@@ -65,7 +65,8 @@ func (p *planner) collect(kind StepKind) (found []*planned) {
 
 // begin returns a client, contact or claim without its rows.
 func (p *planner) begin(bound *boundPart, key string, part *rowPart) *planned {
-	g := &planned{bound: bound, on: key, plan: p.plan, step: Step{Key: key, Kind: bound.kind, Title: bound.id, NotAdministrator: bound.notAdministrator}}
+	g := &planned{bound: bound, on: key, plan: p.plan,
+		step: Step{Key: key, Kind: bound.kind, Title: bound.id, NotAdministrator: bound.notAdministrator}}
 	switch bound.kind {
 	case ClaimStep:
 		g.on, g.step.Claim = key[len(claimPrefix):], key
@@ -116,7 +117,8 @@ func (b *Binding) Plan(number int, rows []ConvertedRow) Plan {
 		p.roles(c, people)
 	}
 	var acts []plannedActivity
-	if !slices.ContainsFunc(rows, func(l ConvertedRow) bool { return l.resume != rows[0].resume }) { // else each row was converted for other activities
+	resumesElsewhere := func(row ConvertedRow) bool { return row.resume != rows[0].resume }
+	if !slices.ContainsFunc(rows, resumesElsewhere) { // else each row was converted for other activities
 		acts = p.activitySteps(slices.Concat(people, claims))
 	}
 	if len(plan.Problems) > 0 {

@@ -265,7 +265,8 @@ func Object[T any](table func(*Keys, *T)) Value[T] {
 				k := keys.find(v.Key())
 				if k == nil {
 					k = keys.unknown(r, n, v)
-					if k == nil || n.given[k.Name] != nil || slices.ContainsFunc(n.Values(), func(v *Node) bool { return v.Key() == k.Name }) {
+					isGiven := func(v *Node) bool { return v.Key() == k.Name }
+					if k == nil || n.given[k.Name] != nil || slices.ContainsFunc(n.Values(), isGiven) {
 						continue
 					}
 					v.name = "“" + k.Name + "”"
