@@ -175,7 +175,8 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 			r.lacksURL = event.URL == "" && apiclient.Readable(verdict.Status, verdict.Answer)
 		}
 		r.job.seeVerdict(ctx, verdict)
-		repeatable := d.Step.Kind != mapping.ClientStep && r.job.Service.Repeatable(apiclient.Kind(d.Step.Kind)) // a client is looked up instead
+		// A client is looked up instead of being repeated.
+		repeatable := d.Step.Kind != mapping.ClientStep && r.job.Service.Repeatable(apiclient.Kind(d.Step.Kind))
 		next := policy.Next(verdict, verdict.Status == 404 && r.hasJustCreated(), repeatable)
 		if next.TooLong {
 			r.job.stop(tooLong(next.Wait))

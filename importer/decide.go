@@ -428,11 +428,15 @@ func takenNames(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Bind
 			taken[step.Name] = earlier
 		}
 	}
+	if len(wanted) == 0 {
+		return nil
+	}
 	for _, was := range known {
-		var sent struct{ Values []wantedValue }
-		if len(wanted) == 0 || was.Kind != ledger.KindClaim || !mayExist(was.To) || was.Via == ledger.ViaSheet || was.Data == nil || json.Unmarshal(was.Data, &sent) != nil {
+		if was.Kind != ledger.KindClaim || !mayExist(was.To) || was.Via == ledger.ViaSheet {
 			continue
 		}
+		var sent struct{ Values []wantedValue }
+		_ = json.Unmarshal(was.Data, &sent) // nothing, when they were purged
 		for _, v := range sent.Values {
 			if v.Name == mapping.ClaimName {
 				taken[v.Value] = earlier

@@ -15,7 +15,8 @@ import (
 	"claimsheet/mapping"
 )
 
-// lookedUp is what the service says of a client. It has an id, or unclear; with neither the service does not know the client. The zero lookedUp says that it was not asked.
+// lookedUp is what the service says of a client. It has an id, or unclear; with neither the
+// service does not know the client. The zero lookedUp says that it was not asked.
 type lookedUp struct {
 	id      string    // of the client that the service knows
 	unclear string    // why its answers do not say who the client is, or why it gave none

@@ -545,11 +545,11 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 	event.Via, event.Reason, event.ID = ledger.ViaSheet, "the sheet gives its id", d.Step.KnownID
 	r.identify(&event, d)
 	t, taken, err := r.job.Ledger.StepWithID(uninterrupted, event)
+	isOwn := taken && t.Kind == ledger.KindClaim && t.Holder.ClientKey == event.ClientKey && t.Holder.Mapping != event.Mapping
 	switch {
 	case err != nil:
 		return stepOutcome{}, err
-	case taken && d.Step.Kind == mapping.ClaimStep && t.Holder.ClientKey == event.ClientKey && t.Holder.Mapping != event.Mapping && d.known.To == "" &&
-		t.Kind == ledger.KindClaim:
+	case isOwn && d.Step.Kind == mapping.ClaimStep && d.known.To == "":
 		r.ids[d.Step.Key] = event.ID // the client's claim by another mapping
 		return stepOutcome{Step: d.Step, Status: result.Unchanged, ID: event.ID}, nil
 	case ctx.Err() != nil || r.job.mode == modeReport:

@@ -155,7 +155,8 @@ func outcomeOf(b *mapping.Binding, plan mapping.Plan, steps []stepOutcome, known
 // last, else the client.
 func lastGiven(known map[string]ledger.Step) (last ledger.Step) {
 	for _, s := range known {
-		if s.To == ledger.Done && s.URL != "" && (last.URL == "" || s.Kind == ledger.KindLink && (last.Kind != s.Kind || s.Version > last.Version)) {
+		isLater := s.Kind == ledger.KindLink && (last.Kind != s.Kind || s.Version > last.Version)
+		if s.To == ledger.Done && s.URL != "" && (last.URL == "" || isLater) {
 			last = s
 		}
 	}
@@ -170,9 +171,9 @@ func rowsOf(b *mapping.Binding, plan mapping.Plan, known ids, url string) []resu
 		rows[i] = result.Row{Table: row.Table(), Row: row.Number(), Client: plan.Number, ClientID: known.person(""), URL: url}
 	}
 	show := func(s *mapping.Step) {
-		for i, row := range plan.Rows {
-			switch _, asks := slices.BinarySearch(s.Rows, row); {
-			case !asks || known[s.Key] == "":
+		for _, row := range s.Rows {
+			switch i, ok := slices.BinarySearch(plan.Rows, row); {
+			case !ok || known[s.Key] == "":
 			case s.Contact != nil:
 				rows[i].Contacts = append(rows[i].Contacts, s.Contact.Role+": "+known[s.Key])
 			default:

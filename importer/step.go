@@ -79,8 +79,8 @@ func (j *Job) seeAnswers(events []ledger.Event, refusal error) {
 
 // commitOvertaken makes an outcome durable that the ledger refuses. What the service has created is
 // recorded as uncertain, so that no run sends it again: with the id, or without it where another
-// step has that. An outcome without an answer, or of a refused
-// request, is left out: it has nothing that the ledger needs.
+// step has that. An outcome without an answer, or of a refused request, is left out: it has nothing
+// that the ledger needs.
 func (j *Job) commitOvertaken(e ledger.Event, refusal error) error {
 	if e.Status == 0 || e.To == ledger.Refused {
 		return nil
