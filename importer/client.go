@@ -25,7 +25,7 @@ func (j *Job) readClient(plan mapping.Plan) *clientRun {
 // newClientRun returns a run of a plan's client, and decides what is to be done. known is what the ledger
 // knows of the client, and err why that cannot be read. execute returns what fails.
 func (j *Job) newClientRun(plan mapping.Plan, known map[string]ledger.Step, err error) (r *clientRun) {
-	r = &clientRun{job: j, plan: plan, ids: ids{}, leads: new(bool)}
+	r = &clientRun{job: j, plan: plan, leads: new(bool)}
 	defer r.recoverPanic(&r.failed)
 	if err == nil {
 		known, err = r.ownerOfKnownID(known)
@@ -234,7 +234,7 @@ func (r *clientRun) attempt(ctx context.Context, d *decision) (v apiclient.Verdi
 		r.withdraw(d)
 		return v, errWithdrawn
 	}
-	return r.job.Service.CreateReserved(ctx, slot, requestOf(r.job.Service.Routes(), r.job.Service.LinkBody(), d.Step, r.ids)), nil
+	return r.job.Service.CreateReserved(ctx, slot, requestOf(r.job.Service.Routes(), r.job.Service.LinkBody(), d.Step, r.idOf)), nil
 }
 
 // waitForGate returns when the gate is open, and whether it was shut. Before it waits, and before a
@@ -281,7 +281,6 @@ func (r *clientRun) judge(d decision, v *apiclient.Verdict) ledger.Event {
 	switch {
 	case v.Effect == apiclient.Created:
 		to, via, reason = ledger.Done, ledger.ViaAnswer, ""
-		r.ids[d.Step.Key] = v.ID
 	case v.Effect == apiclient.NotSent && d.known.To == ledger.Uncertain:
 		reason = reasonNotRepeated
 	case v.Effect == apiclient.Refused && d.known.To == ledger.Uncertain:
@@ -341,10 +340,10 @@ var skipReasons = map[string]string{
 	mapping.NotWhen:  "left out by the mapping's sheet.when",
 }
 
-// createdBefore returns the ids that the ledger knows of a client. The workbook shows them also beside a row that is left
+// createdBefore returns the ids that the ledger knows of a client, by the keys of the steps. The workbook shows them also beside a row that is left
 // out or wrong.
-func createdBefore(known map[string]ledger.Step) ids {
-	made := ids{}
+func createdBefore(known map[string]ledger.Step) map[string]string {
+	made := map[string]string{}
 	for key, step := range known {
 		if step.To == ledger.Done {
 			made[key] = step.ID
@@ -353,7 +352,7 @@ func createdBefore(known map[string]ledger.Step) ids {
 	return made
 }
 
-// applyKnown takes the ids of done steps. In a report it also has the outcome of an uncertain step shown.
+// applyKnown decides which steps are done in this run. In a report it also has the outcome of an uncertain step shown.
 func (r *clientRun) applyKnown() {
 	for i := range r.decisions {
 		d := &r.decisions[i]
@@ -372,7 +371,6 @@ func (r *clientRun) applyKnown() {
 		if inRun && d.Status == result.Unchanged {
 			d.Status = result.Done
 		}
-		r.ids[d.Step.Key] = d.known.ID
 	}
 }
 
@@ -478,9 +476,7 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (stepOutcome,
 		o.Step = d.Step
 		if !o.ok() {
 			contact.failed = &o
-			return o, nil
 		}
-		r.ids[d.Step.Key] = o.ID
 		return o, nil
 	})
 }

@@ -375,7 +375,7 @@ func TestTakenNames(t *testing.T) {
 			if diff := cmp.Diff(c.want, found); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if o := invalidOutcome(b, plan, ids{}, ""); c.want != nil && (o.Status != result.Invalid || o.Rows[0].Status != result.Invalid) {
+			if o := invalidOutcome(b, plan, nil, ""); c.want != nil && (o.Status != result.Invalid || o.Rows[0].Status != result.Invalid) {
 				t.Errorf("the row is %+v, want invalid", o.Rows[0])
 			}
 		})

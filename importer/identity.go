@@ -163,19 +163,16 @@ func (j *Job) detectLostLedger(ctx context.Context, plans iter.Seq2[mapping.Plan
 	if known, err := j.Ledger.KnownClients(ctx, j.Environment, sampleSize); err != nil || known >= sampleSize {
 		return err
 	}
-	asked, known, unanswered, read := 0, 0, 0, 0
+	asked, known, unanswered, read, seen := 0, 0, 0, 0, map[string]bool{}
 	for plan, err := range plans {
 		if err != nil {
 			return err
 		}
-		if read++; len(plan.Steps) > 0 && j.looksUp(plan) && j.leavesOut(plan) == "" {
-			steps, err := j.knownSteps(plan)
-			if err != nil {
-				return err
-			}
-			if len(steps) > 0 {
-				continue
-			}
+		asks, err := j.asksFor(plan, seen)
+		if err != nil {
+			return err
+		}
+		if asks {
 			found, err := j.lookups.find(withRow(ctx, plan), plan)
 			if err != nil {
 				j.stop(err)
@@ -194,7 +191,7 @@ func (j *Job) detectLostLedger(ctx context.Context, plans iter.Seq2[mapping.Plan
 				asked++
 			}
 		}
-		if asked == sampleSize || unanswered == sampleSize || read >= mostRead {
+		if read++; asked == sampleSize || unanswered == sampleSize || read == mostRead {
 			break
 		}
 	}
@@ -211,6 +208,33 @@ func (j *Job) detectLostLedger(ctx context.Context, plans iter.Seq2[mapping.Plan
 		return fmt.Errorf("%w: %d of the first %d", ErrLostLedger, known, asked)
 	}
 	return j.trust()
+}
+
+// asksFor reports whether the run will look up the client of a plan. seen are the addresses of the
+// clients before: people who share one would count as often as they are.
+func (j *Job) asksFor(plan mapping.Plan, seen map[string]bool) (bool, error) {
+	if len(plan.Steps) == 0 || !j.looksUp(plan) || j.leavesOut(plan) != "" {
+		return false, nil
+	}
+	asked := askedBy(plan.Lookup)
+	before := slices.ContainsFunc(asked, func(address string) bool { return seen[address] })
+	for _, address := range mapping.Addresses(plan.Addresses) {
+		seen[address] = true
+	}
+	if before {
+		return false, nil
+	}
+	steps, err := j.knownSteps(plan)
+	if err != nil {
+		return false, err
+	}
+	for _, step := range steps {
+		if step.Attempts > 0 || step.To != ledger.Refused { // it may have been sent
+			return false, nil
+		}
+	}
+	_, owned, err := j.addressOwner(plan.Client, asked, mapping.Addresses(plan.Addresses))
+	return !owned, err
 }
 
 // trust records that the ledger is not suspect, unless the run takes only some of the clients, which

@@ -114,7 +114,7 @@ func (r *clientRun) applyLookUp(first *decision) (found ledger.Event, err error)
 	case ifKnown == mapping.Skip:
 		why := reasonKnown + ", so its rows were left out"
 		first.reject(why, why, adviceSkipped)
-		o := leftOut(r.job.Binding, r.plan, ids{string(mapping.ClientStep): of.id}, "", adviceSkipped)
+		o := leftOut(r.job.Binding, r.plan, map[string]string{string(mapping.ClientStep): of.id}, "", adviceSkipped)
 		r.noWork = &o
 		return found, nil
 	}
@@ -217,7 +217,6 @@ func refusal(o ledger.AddressOwner, who mapping.Identity) (why, advice string) {
 // adopt makes a step one that is done: a look-up found the client, or the sheet gives the id.
 // In a dry run it will be.
 func (r *clientRun) adopt(d *decision, id string) {
-	r.ids[d.Step.Key] = id
 	d.known.To, d.known.ID, d.known.Via = ledger.Done, id, ledger.ViaAdopted
 	d.Status, d.Error = result.Done, ""
 	if r.job.mode == modeDry {
@@ -382,7 +381,6 @@ func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (st
 	}
 	r.record(d.Step.Key, event)
 	r.job.observe(observation{of: ofStep, kind: d.Step.Kind, effect: apiclient.Created})
-	r.ids[d.Step.Key] = id
 	return r.stepOutcome(d, event, v), nil
 }
 
@@ -550,8 +548,7 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 	case err != nil:
 		return stepOutcome{}, err
 	case isOwn && d.Step.Kind == mapping.ClaimStep && d.known.To == "":
-		r.ids[d.Step.Key] = event.ID // the client's claim by another mapping
-		return stepOutcome{Step: d.Step, Status: result.Unchanged, ID: event.ID}, nil
+		return stepOutcome{Step: d.Step, Status: result.Unchanged, ID: event.ID}, nil // the client's claim by another mapping
 	case ctx.Err() != nil || r.job.mode == modeReport:
 		return r.projected(ctx, d), nil
 	}

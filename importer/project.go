@@ -38,12 +38,6 @@ func (o stepOutcome) ok() bool {
 	return false
 }
 
-// ids are the ids that a run knows by now, by the key of the step that created or found each.
-type ids map[string]string
-
-// person returns the id of the client for "", else that of a further contact by the key of its step.
-func (known ids) person(step string) string { return known[cmp.Or(step, string(mapping.ClientStep))] }
-
 // clientOutcome is what became of a client and of each of its rows.
 type clientOutcome struct {
 	Number   int // as in the plan
@@ -127,7 +121,7 @@ func (o clientOutcome) tables() iter.Seq2[int, []result.Row] {
 // has a redirect url, the one that the ledger has is shown.
 func outcomeOf(b *mapping.Binding, plan mapping.Plan, steps []stepOutcome, known map[string]ledger.Step) clientOutcome {
 	o := clientOutcome{Number: plan.Number, Client: plan.Client, Steps: steps}
-	shown := ids{}
+	shown := map[string]string{}
 	for _, s := range steps {
 		o.URL = cmp.Or(s.URL, o.URL)
 		if s.ID != "" && s.Step.Kind != mapping.ActivityStep {
@@ -165,10 +159,10 @@ func lastGiven(known map[string]ledger.Step) (last ledger.Step) {
 
 // rowsOf returns the rows of a plan, without what became of them, with the ids and the redirect url that are known. Further
 // contacts come in the order of the mapping.
-func rowsOf(b *mapping.Binding, plan mapping.Plan, known ids, url string) []result.Row {
+func rowsOf(b *mapping.Binding, plan mapping.Plan, known map[string]string, url string) []result.Row {
 	rows := make([]result.Row, len(plan.Rows))
 	for i, row := range plan.Rows {
-		rows[i] = result.Row{Table: row.Table(), Row: row.Number(), Client: plan.Number, ClientID: known.person(""), URL: url}
+		rows[i] = result.Row{Table: row.Table(), Row: row.Number(), Client: plan.Number, ClientID: known[string(mapping.ClientStep)], URL: url}
 	}
 	show := func(s *mapping.Step) {
 		for _, row := range s.Rows {
@@ -224,7 +218,7 @@ func rowOf(r result.Row) cell.Row { return cell.RowOf(r.Table, r.Row) }
 
 // invalidOutcome returns the outcome of a plan with problems: rows that have one are invalid, and the
 // others wait for them.
-func invalidOutcome(b *mapping.Binding, plan mapping.Plan, made ids, url string) clientOutcome {
+func invalidOutcome(b *mapping.Binding, plan mapping.Plan, made map[string]string, url string) clientOutcome {
 	o := clientOutcome{Number: plan.Number, Client: plan.Client, Status: result.Invalid, URL: url, Problems: plan.Problems}
 	byRow := map[cell.Row][]string{}
 	for _, p := range plan.Problems {
@@ -265,7 +259,7 @@ func inWords(p problem.Problem) string {
 }
 
 // leftOut returns the outcome of a plan that is left out. why is shown beside its rows.
-func leftOut(b *mapping.Binding, plan mapping.Plan, made ids, url, why string) clientOutcome {
+func leftOut(b *mapping.Binding, plan mapping.Plan, made map[string]string, url, why string) clientOutcome {
 	o := clientOutcome{Number: plan.Number, Client: plan.Client, Status: result.Skipped, URL: url, Rows: rowsOf(b, plan, made, url)}
 	for i := range o.Rows {
 		o.Rows[i].Status, o.Rows[i].Advice = result.Skipped, why

@@ -53,7 +53,7 @@ func TestInvalidRowSaysAMistakeOnce(t *testing.T) {
 		return p
 	}
 	plan := mapping.Plan{Number: 1, Rows: []cell.Row{2, 3}, Problems: problem.List{at("A2", 2, false), at("B2", 2, true), at("A3", 3, true), at("B3", 3, true)}}
-	for _, r := range invalidOutcome(bound(t, tableMapping), plan, ids{}, "").Rows {
+	for _, r := range invalidOutcome(bound(t, tableMapping), plan, nil, "").Rows {
 		if strings.Count(r.Error, "differ in A, B") != 1 {
 			t.Errorf("row %d says: %s", r.Row, r.Error)
 		}

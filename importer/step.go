@@ -148,8 +148,7 @@ type clientRun struct {
 	plan          mapping.Plan
 	group         []mapping.Plan // the plans of the client's group
 	decisions     []decision
-	lookup        lookedUp // of a client who is new to the ledger or in doubt; zero without a look-up
-	ids           ids
+	lookup        lookedUp        // of a client who is new to the ledger or in doubt; zero without a look-up
 	pending       []ledger.Event  // outcomes that the next commit records
 	policy        *retry.Policy   // when the client step may be sent again
 	hasOpenIntent bool            // it has a place in Job.openIntents
@@ -254,6 +253,19 @@ func (r *clientRun) withdraw(d *decision) {
 func (r *clientRun) record(key string, e ledger.Event) {
 	r.pending = append(r.pending, e)
 	r.know(key, r.steps[key].After(e))
+}
+
+// idOf returns the id of what a step of the plan has created or found.
+func (r *clientRun) idOf(key string) string {
+	if s := r.steps[key]; s.To == ledger.Done {
+		return s.ID
+	}
+	for i := range r.plan.Steps {
+		if s := &r.plan.Steps[i]; s.Key == key {
+			return s.KnownID // a claim that another mapping has: see takeKnownID
+		}
+	}
+	return ""
 }
 
 func (r *clientRun) recordNow(key string, e ledger.Event) error {
@@ -370,7 +382,7 @@ func (r *clientRun) projected(ctx context.Context, d decision) stepOutcome {
 	case v.Status == 0:
 		v.Effect = apiclient.NotSent
 	case r.job.Service != nil || v.Status/100 != 2:
-		v = r.job.judgeStored(known, r.ids.person(""))
+		v = r.job.judgeStored(known, r.idOf(string(mapping.ClientStep)))
 	}
 	withdrawn := known.Reason == apiclient.StoppedBefore || known.Reason == reasonWithdrawn
 	if known.To == ledger.Refused && !hasWords && mayRepeat(v) && (stopped || v.Stop || withdrawn) {

@@ -233,7 +233,7 @@ func (now sourceCells) edited(then sourceCells, source mapping.Source, b *mappin
 // people to look at: “«id of …»” stands for each id that only the service's answers
 // give. linkBody is the body of a magic link, nil for none.
 func Preview(plan mapping.Plan, routes apiclient.Routes, linkBody json.RawMessage) []apiclient.Request {
-	known := ids{}
+	known := map[string]string{}
 	for i := range plan.Steps {
 		step, of := &plan.Steps[i], "client"
 		switch step.Kind {
@@ -246,28 +246,29 @@ func Preview(plan mapping.Plan, routes apiclient.Routes, linkBody json.RawMessag
 	}
 	list := make([]apiclient.Request, len(plan.Steps))
 	for i := range plan.Steps {
-		list[i] = requestOf(routes, linkBody, &plan.Steps[i], known)
+		list[i] = requestOf(routes, linkBody, &plan.Steps[i], func(key string) string { return known[key] })
 	}
 	return list
 }
 
-func requestOf(routes apiclient.Routes, linkBody json.RawMessage, step *mapping.Step, known ids) apiclient.Request {
+func requestOf(routes apiclient.Routes, linkBody json.RawMessage, step *mapping.Step, idOf func(key string) string) apiclient.Request {
+	person := func(key string) string { return idOf(cmp.Or(key, string(mapping.ClientStep))) }
 	switch step.Kind {
 	case mapping.ClientStep, mapping.ContactStep:
 		return routes.CreateClient(clientBody(step.Fields), !step.NotAdministrator)
 	case mapping.ClaimStep:
-		claimants := []string{known.person("")}
+		claimants := []string{person("")}
 		if step.Claimants != nil {
 			claimants = claimants[:0]
 			for _, key := range step.Claimants {
-				claimants = append(claimants, known.person(key))
+				claimants = append(claimants, person(key))
 			}
 		}
-		return routes.CreateClaim(cmp.Or(step.AdministratorID, known.person(step.Administrator)), claimants, step.Name)
+		return routes.CreateClaim(cmp.Or(step.AdministratorID, person(step.Administrator)), claimants, step.Name)
 	case mapping.LinkStep:
-		return routes.CreateLink(known.person(""), linkBody)
+		return routes.CreateLink(person(""), linkBody)
 	}
-	return routes.CreateActivity(known.person(step.On), known[step.Claim], activityOf(step))
+	return routes.CreateActivity(person(step.On), idOf(step.Claim), activityOf(step))
 }
 
 func activityOf(step *mapping.Step) apiclient.Activity {
