@@ -125,6 +125,10 @@ var restoreCases = []nightCase{
 		{rerun: true, flags: "--yes", cells: linkOf(3, 4)},
 		{rows: []string{"1 A-1", "1 A-4"}, posts: "claim 1, link 1", cells: linkOf(2, 5)},
 	}},
+	{name: "people who share an address, and a new ledger", mapping: byAgreement("reuse", ""), nights: []sheetNight{ // they are no lost ledger
+		{knows: []string{"A-1 c1@example.com"}, rows: []string{"1 A-1", "2 A-2; E-mail=c1@example.com", "3 A-3; E-mail=c1@example.com", "4 A-4; E-mail=c1@example.com",
+			"5 A-5; E-mail=c1@example.com", "6 A-6; E-mail=c1@example.com"}, flags: "--max-failures 100%", code: 1, posts: "?", status: "done, failed, failed, failed, failed, failed"},
+	}},
 	{name: "a fresh link in doubt", long: true, mapping: freshLinks, ways: everyWay, nights: []sheetNight{ // no later link waits for it
 		{rows: []string{"1 A-1"}, posts: "client 1, claim 1, link 1"},
 		{rows: []string{"1 A-1", "1 A-2"}, doubt: "link c1@example.com", again: true},
