@@ -11,7 +11,6 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
-	"claimsheet/importer/retry"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -148,7 +147,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 		return r.planned(d)
 	}
 	r.job.canary.enter(ctx, r.leads)
-	policy := retry.NewPolicy(0)
+	policy := apiclient.NewRetryPolicy(0)
 	if d.Step.Kind == mapping.ClientStep { // send is called again when a look-up was too old, and earlier attempts count
 		r.policy = cmp.Or(r.policy, policy)
 		policy = r.policy
@@ -198,7 +197,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 			return stepOutcome{}, err
 		}
 		if !next.Shared {
-			retry.Sleep(ctx, next.Wait)
+			apiclient.Sleep(ctx, next.Wait)
 		}
 		d.known.To, d.known.NotFound = event.To, event.NotFound
 	}

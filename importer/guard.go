@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 
 	"claimsheet/apiclient"
-	"claimsheet/importer/retry"
 	"claimsheet/mapping"
 )
 
@@ -309,11 +308,11 @@ func (g *gate) probe(ctx context.Context, ask func(context.Context) bool) {
 		g.shut.Store(nil)
 		close(opens)
 	}()
-	for pace := retry.NewPolicy(0); ctx.Err() == nil; {
+	for pace := apiclient.NewRetryPolicy(0); ctx.Err() == nil; {
 		if ask(ctx) {
 			return
 		}
-		retry.Sleep(ctx, pace.Backoff())
+		apiclient.Sleep(ctx, pace.Backoff())
 	}
 }
 

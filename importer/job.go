@@ -12,7 +12,6 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/retry"
 	"claimsheet/importer/spool"
 	"claimsheet/mapping"
 )
@@ -63,7 +62,7 @@ type Job struct {
 	NewLedger   bool             // the ledger is new although the service knows the clients
 	SimilarKeys bool             // claims are new although the client has one with a similar key
 	MaxFailures MaxFailures      // when to stop; the zero value stops at the first failure
-	FirstWait   time.Duration    // before a look-up that failed is made again, as in retry.NewPolicy
+	FirstWait   time.Duration    // before a look-up that failed is made again, as in apiclient.NewRetryPolicy
 	LookAgain   []time.Duration  // the waits before each look-up of a client who has become uncertain in this run
 	Believable  time.Duration    // how old an uncertain attempt must be before a look-up that does not find the client is believed; 0 is ten minutes
 
@@ -181,7 +180,7 @@ func (j *Job) seeLookUp(found lookedUp) {
 func (j *Job) answers(ctx context.Context) bool {
 	req := j.Service.Routes().Templates()
 	a, err := j.Service.Do(ctx, req)
-	if err == nil && a.Status/100 != 2 && retry.Exceeds(a.RetryAfter) {
+	if err == nil && a.Status/100 != 2 && apiclient.IsLongWait(a.RetryAfter) {
 		j.stop(tooLong(a.RetryAfter))
 	}
 	if v := j.Service.Judge(req, a, err); v.Stop {
@@ -191,7 +190,9 @@ func (j *Job) answers(ctx context.Context) bool {
 }
 
 // tooLong is why a run stops when the service asks it to wait longer than a run ever waits.
-func tooLong(wait time.Duration) error { return errors.New("the service " + retry.TooLong(wait)) }
+func tooLong(wait time.Duration) error {
+	return errors.New("the service " + apiclient.DescribeLongWait(wait))
+}
 
 // refreshRules keeps the guard up with the shared rules until ctx is done.
 func (j *Job) refreshRules(ctx context.Context) {

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"claimsheet/apiclient"
-	"claimsheet/importer/retry"
 	"claimsheet/mapping"
 )
 
@@ -197,13 +196,13 @@ func (l *lookups) ask(ctx context.Context, by apiclient.By, value string) (found
 // got none in all attempts, each is made only once; if the service has never answered a look-up, the
 // error then has Stop set.
 func (l *lookups) get(ctx context.Context, request func() error) error {
-	attempts := retry.Attempts
+	attempts := apiclient.MaxAttempts
 	l.mu.Lock()
 	if l.unanswered >= maxUnanswered {
 		attempts = 1
 	}
 	l.mu.Unlock()
-	err := retry.GET(ctx, attempts, l.firstWait, request)
+	err := apiclient.RetryGET(ctx, attempts, l.firstWait, request)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f, failed := errors.AsType[*apiclient.Failure](err)

@@ -13,7 +13,6 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
-	"claimsheet/importer/retry"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -347,7 +346,7 @@ func (r *clientRun) findCreated(ctx context.Context, d decision, event ledger.Ev
 	}
 	isAbsent := false // as the last look-up says
 	for _, wait := range r.job.LookAgain {
-		retry.Sleep(ctx, wait)
+		apiclient.Sleep(ctx, wait)
 		if ctx.Err() != nil {
 			break
 		}

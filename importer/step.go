@@ -12,7 +12,6 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
-	"claimsheet/importer/retry"
 	"claimsheet/mapping"
 )
 
@@ -148,18 +147,18 @@ type clientRun struct {
 	plan          mapping.Plan
 	group         []mapping.Plan // the plans of the client's group
 	decisions     []decision
-	lookup        lookedUp        // of a client who is new to the ledger or in doubt; zero without a look-up
-	pending       []ledger.Event  // outcomes that the next commit records
-	policy        *retry.Policy   // when the client step may be sent again
-	hasOpenIntent bool            // it has a place in Job.openIntents
-	slot          *apiclient.Slot // reserved for the client's next request; nil without one
-	sent          int             // creating requests that went out, whatever came of them
-	lookedUp      bool            // the service was asked about the client, and nothing more
-	unanswered    bool            // it gave no answer to that
-	refused       int             // the status of its first refusal, 0 for none
-	answered      bool            // the service has answered a creating request
-	lacksURL      bool            // the answer that should have the client's redirect url has none
-	leads         *bool           // it goes first, or the client whose contact this one creates does; see canary
+	lookup        lookedUp               // of a client who is new to the ledger or in doubt; zero without a look-up
+	pending       []ledger.Event         // outcomes that the next commit records
+	policy        *apiclient.RetryPolicy // when the client step may be sent again
+	hasOpenIntent bool                   // it has a place in Job.openIntents
+	slot          *apiclient.Slot        // reserved for the client's next request; nil without one
+	sent          int                    // creating requests that went out, whatever came of them
+	lookedUp      bool                   // the service was asked about the client, and nothing more
+	unanswered    bool                   // it gave no answer to that
+	refused       int                    // the status of its first refusal, 0 for none
+	answered      bool                   // the service has answered a creating request
+	lacksURL      bool                   // the answer that should have the client's redirect url has none
+	leads         *bool                  // it goes first, or the client whose contact this one creates does; see canary
 
 	steps map[string]ledger.Step // what the ledger knows by now, by the keys of the plan's steps; may be nil
 

@@ -23,7 +23,6 @@ import (
 	"claimsheet/importer/dispatch"
 	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/retry"
 	"claimsheet/mapping/problem"
 )
 
@@ -66,7 +65,7 @@ func (p *program) work(ctx context.Context, concurrency int) error {
 			return err
 		}
 		w.say("%s; the worker goes on when it can", problem.OneLine(errorText(err)))
-		retry.Sleep(ctx, rand.N(longestPause))
+		apiclient.Sleep(ctx, rand.N(longestPause))
 	}
 }
 
@@ -265,7 +264,7 @@ func (w *worker) carryOut(run string, plans []byte) (done bool, err error) {
 	if err := r.join(); isTransient(err) {
 		return false, err
 	} else if err != nil { // it is tried again: its environment may be corrected
-		retry.Sleep(w.ctx, unfit)
+		apiclient.Sleep(w.ctx, unfit)
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if w.runs[run] == r {

@@ -13,7 +13,6 @@ import (
 	"claimsheet/apiclient/environment"
 	"claimsheet/apiclient/sandbox"
 	"claimsheet/importer/ledger/postgres"
-	"claimsheet/importer/retry"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping"
 	"claimsheet/mapping/convert"
@@ -161,7 +160,7 @@ func (s *Session) contactIDs() (map[string]string, error) {
 func (s *Session) ListTemplates(ctx context.Context) (*mapping.Service, error) {
 	var templates []apiclient.Template
 	var notes []string
-	err := retry.GET(ctx, retry.Attempts, s.connection.AskAgain, func() (err error) {
+	err := apiclient.RetryGET(ctx, apiclient.MaxAttempts, s.connection.AskAgain, func() (err error) {
 		templates, notes, err = s.Client.Templates(ctx)
 		return err
 	})

@@ -21,7 +21,6 @@ import (
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/retry"
 	"claimsheet/mapping"
 )
 
@@ -130,7 +129,7 @@ func place(key string) int {
 func (p *prober) connect(ctx context.Context) error {
 	if before := p.Session.Client; before != nil {
 		if end, over := before.PauseEnd(); !over { // the next client does not know what this one was told
-			retry.Sleep(ctx, time.Until(end))
+			apiclient.Sleep(ctx, time.Until(end))
 		}
 	}
 	p.Session.Close()

@@ -1,4 +1,4 @@
-package retry_test
+package apiclient_test
 
 import (
 	"errors"
@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"claimsheet/apiclient"
-	"claimsheet/importer/retry"
 )
 
 // TestRetryPolicy holds each kind of verdict to how often a step is sent in all,
@@ -37,8 +36,8 @@ func TestRetryPolicy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := retry.NewPolicy(0)
-				var next retry.Decision
+				p := apiclient.NewRetryPolicy(0)
+				var next apiclient.RetryDecision
 				sent := 1
 				for ; sent < 20; sent++ {
 					if next = p.Next(c.verdict, c.fresh, c.repeatable); !next.Again {
@@ -76,7 +75,7 @@ func TestRetriedGET(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				asked := 0
-				err := retry.GET(t.Context(), retry.Attempts, 0, func() error {
+				err := apiclient.RetryGET(t.Context(), apiclient.MaxAttempts, 0, func() error {
 					asked++
 					if f := new(apiclient.Failure); errors.As(c.err, &f) {
 						time.Sleep(f.RetryAfter) // the client holds its requests back
