@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"claimsheet/apiclient"
-	"claimsheet/importer"
 	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
+	"claimsheet/mapping/problem"
 )
 
 // P-8 of docs/security.md, in a worker: a panic ends the run like any other
@@ -39,11 +39,11 @@ func TestP8_PanicInAWorker(t *testing.T) {
 			rows := busyRows(8)
 			rows[2] += "-3"
 			err := job.Do(t.Context(), plansOf(job.Binding, rows...))
-			fault, ok := errors.AsType[*importer.Fault](err)
-			if !ok || len(fault.Stack) == 0 || !strings.Contains(strings.Join(fault.Stack, "\n"), "importer.(*clientRun).send") {
+			fault, _ := errors.AsType[problem.Problem](err)
+			if fault.Class != problem.Bug || !strings.Contains(fault.Hint, "importer.(*clientRun).send") {
 				t.Fatalf("error %v, want a fault with its stack: %+v", err, fault)
 			}
-			if shown := fmt.Sprintf("%v %+v %#v", err, fault, *fault); strings.Contains(shown, "canary") {
+			if shown := fmt.Sprintf("%v %+v %#v", err, fault, fault); strings.Contains(shown, "canary") {
 				t.Errorf("the panic's value shows: %s", shown)
 			}
 			ids := 0
@@ -94,7 +94,8 @@ func TestLedgerThatPanics(t *testing.T) {
 	}
 	job.Journal = outcomes
 	err = job.Do(t.Context(), busyPlans(job.Binding, 1))
-	if fault, ok := errors.AsType[*importer.Fault](err); !ok || !errors.Is(err, ledger.ErrStopped) || strings.Contains(fmt.Sprintf("%v %+v", err, *fault), "canary") {
+	fault, _ := errors.AsType[problem.Problem](err)
+	if fault.Class != problem.Bug || !errors.Is(err, ledger.ErrStopped) || strings.Contains(fmt.Sprintf("%v %+v", err, fault), "canary") {
 		t.Errorf("got %v; want a fault and ErrStopped, without the value", err)
 	}
 	kept, err := journal.Pending(path)

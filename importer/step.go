@@ -13,6 +13,7 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
+	"claimsheet/mapping/problem"
 )
 
 // commit makes events durable, in the ledger or, when that cannot be written any
@@ -114,7 +115,7 @@ const adviceAgain = "claimsheet history CLIENT-KEY shows what was recorded. Run 
 // (claimsheet settle), has changed the step since this run read it. What the service answered is kept all the same.
 func isRefusal(err error) bool {
 	isRefused := errors.Is(err, ledger.ErrTransition) || errors.As(err, new(ledger.Taken))
-	return isRefused && !errors.Is(err, ledger.ErrStopped) && !errors.As(err, new(*Fault))
+	return isRefused && !errors.Is(err, ledger.ErrStopped) && problem.ClassOf(err) != problem.Bug
 }
 
 // holderOf names the step that has a taken id or url.

@@ -284,7 +284,7 @@ func fingerprint(who mapping.Identity) [16]byte {
 // inParallel yields the results of work(item) for each item, in the order of the items. It works on every
 // core, some items ahead of the consumer, so work must be safe for concurrent use. It reads items in a
 // goroutine of its own; all its goroutines end before the iteration returns. An error of items
-// ends the iteration, and so does a panic of work or items, as a *Fault.
+// ends the iteration, and so does a panic of work or items, as a problem of the class Bug.
 func inParallel[T, R any](items iter.Seq2[T, error], work func(T) []R) iter.Seq2[R, error] {
 	type outcome struct {
 		results []R

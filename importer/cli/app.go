@@ -124,12 +124,12 @@ func start(ctx context.Context, args []string, stdio IO, pace pace) int {
 	err := p.execute(ctx, args)
 	p.trace.Close()
 	if err != nil && !p.said {
-		printError(p.Err, err)
+		console.PrintProblems(p.Err, endProblems(err))
 	}
 	code := exitCode(ctx, err, p.counts)
 	if p.asJSON && !p.said {
 		if lost := p.printObject(code, err); lost != nil && err == nil {
-			printError(p.Err, lost)
+			console.PrintProblems(p.Err, endProblems(lost))
 			code, err = exitCode(ctx, lost, p.counts), lost
 		}
 	}

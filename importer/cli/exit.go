@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"syscall"
@@ -43,7 +41,7 @@ func exitCode(ctx context.Context, err error, rows result.Counts) int {
 		return exitInterrupted
 	case problem.ClassOf(err) == problem.Locked:
 		return exitLocked
-	case problem.ClassOf(err) == problem.Stopped, errors.Is(err, ledger.ErrStopped), errors.Is(err, importer.ErrStopped):
+	case problem.ClassOf(err) != problem.Input, errors.Is(err, ledger.ErrStopped), errors.Is(err, importer.ErrStopped):
 		return exitStopped
 	case err != nil && new(problem.List).Collect(err) == nil: // it wraps problems
 		return exitUsage
@@ -63,7 +61,7 @@ func terminated(ctx context.Context) bool {
 	return cause != nil && (strings.HasPrefix(cause.Error(), syscall.SIGTERM.String()) || strings.HasPrefix(cause.Error(), syscall.SIGHUP.String()))
 }
 
-// endProblems returns what ended a command as problems, nil for no error.
+// endProblems returns what ended a command as problems, without personal data; nil for no error.
 func endProblems(err error) problem.List {
 	var list problem.List
 	if err = list.Collect(err); err == nil {
@@ -82,25 +80,11 @@ func endProblems(err error) problem.List {
 	return problem.List{p}
 }
 
-// printError prints what ended a command: every problem with its hint, or one line. Neither has personal data.
-func printError(w io.Writer, err error) {
-	fault, ok := errors.AsType[*importer.Fault](err)
-	if !ok {
-		console.PrintProblems(w, endProblems(err))
-		return
-	}
-	fmt.Fprintln(w, "claimsheet: "+problem.OneLine(fault.Error())) // a bug: where it is, without the values that it worked on
-	for _, frame := range fault.Stack {
-		fmt.Fprintln(w, "\t"+problem.OneLine(frame))
-	}
-	fmt.Fprintln(w, "  hint: every id is safe in the ledger; run again, and report these lines if it happens again")
-}
-
 // errorText returns what the command printed when it failed, "" when it did not.
 func errorText(err error) string {
 	var b strings.Builder
 	if err != nil {
-		printError(&b, err)
+		console.PrintProblems(&b, endProblems(err))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

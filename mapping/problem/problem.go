@@ -87,6 +87,7 @@ const (
 	Input   Class = iota // usage, mapping, configuration or unreadable input
 	Stopped              // what was asked for correctly could not be done
 	Locked               // another run holds the ledger
+	Bug                  // a defect of Claimsheet
 )
 
 // Problem is one thing that is wrong. It is an error, so that a function that

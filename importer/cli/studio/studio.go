@@ -72,8 +72,8 @@ type Server struct {
 	options Options
 	guard   *guard
 	mux     *http.ServeMux
-	work    sync.WaitGroup                 // what runs in the background
-	crash   atomic.Pointer[importer.Fault] // of what ran there
+	work    sync.WaitGroup                  // what runs in the background
+	crash   atomic.Pointer[problem.Problem] // of what ran there
 	ctx     context.Context
 	stop    context.CancelFunc
 
@@ -152,7 +152,8 @@ func (s *Server) background(work func()) {
 	s.work.Go(func() {
 		defer func() {
 			if v := recover(); v != nil {
-				s.crash.CompareAndSwap(nil, importer.Caught(v))
+				caught := importer.Caught(v)
+				s.crash.CompareAndSwap(nil, &caught)
 				s.stop()
 			}
 		}()
@@ -207,7 +208,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}()
 	err := serve.Until(s.ctx, l, s.Handler())
 	if crash := s.crash.Load(); crash != nil {
-		return crash
+		return *crash
 	}
 	return err
 }
