@@ -261,7 +261,7 @@ func TestRights(t *testing.T) {
 	do(t, r.Close())
 	limiter := postgres.NewLimiter(of("auditor"), "s")
 	defer limiter.Close()
-	err = limiter.Change(t.Context(), func(state []byte, _ time.Time) []byte { return state })
+	err = limiter.Change(t.Context(), func([]byte, time.Time) []byte { return []byte("{}") })
 	if err == nil || !strings.Contains(err.Error(), "this user lacks rights: ERROR: permission denied for table pace") || strings.Contains(err.Error(), "auditor") {
 		t.Errorf("an auditor who takes departures: got %v", err)
 	}
