@@ -72,8 +72,8 @@ func work(t *testing.T, c *apiclient.Client, workers, n int) {
 	wg.Wait()
 }
 
-// mostInASecond returns the largest number of arrivals in any window of one second.
-func mostInASecond(at []time.Duration) int {
+// maxInASecond returns the largest number of arrivals in any window of one second.
+func maxInASecond(at []time.Duration) int {
 	most := 0
 	for i, first := range at {
 		n := 0
@@ -110,7 +110,7 @@ func TestTheRateIsATrueCeiling(t *testing.T) {
 				})
 				n := int(rate*20) + 1
 				work(t, c, test.workers, n)
-				if most := mostInASecond(s.at); float64(most) > max(rate, 1)+0.999 || rate == float64(int(rate)) && float64(most) > rate {
+				if most := maxInASecond(s.at); float64(most) > max(rate, 1)+0.999 || rate == float64(int(rate)) && float64(most) > rate {
 					t.Errorf("%g a second, %s: %d in one second", rate, name, most)
 				}
 				if last := s.at[n-1]; test.full && last > 21*time.Second+time.Millisecond {
@@ -161,7 +161,7 @@ func TestA429PausesAllRequests(t *testing.T) {
 				if fast < 524*time.Millisecond || fast > 535*time.Millisecond {
 					t.Errorf("in the end 10 requests took %v, want 0.525s: the whole rate", fast)
 				}
-				if most := mostInASecond(s.at); most > 20 {
+				if most := maxInASecond(s.at); most > 20 {
 					t.Errorf("%d in one second", most)
 				}
 			})
@@ -333,8 +333,8 @@ func TestASlotIsForOneRequest(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if most != 1 || len(s.at) != 15 || mostInASecond(s.at) > 2 {
-			t.Errorf("%d had a slot at a time, %d requests, %d in one second", most, len(s.at), mostInASecond(s.at))
+		if most != 1 || len(s.at) != 15 || maxInASecond(s.at) > 2 {
+			t.Errorf("%d had a slot at a time, %d requests, %d in one second", most, len(s.at), maxInASecond(s.at))
 		}
 		if last := s.at[14]; last > 7*time.Second+500*time.Millisecond {
 			t.Errorf("15 requests took %v, want 7.4s: a slot and its request count once", last)

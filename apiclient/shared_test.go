@@ -103,7 +103,7 @@ func TestTheCeilingHoldsOverProcesses(t *testing.T) {
 			all := processes(t, test.processes, s, &agreed{slow: test.slow}, func(_ int, cfg *apiclient.Config) { cfg.RequestsPerSecond = test.rate })
 			n := int(test.rate*20) + 5
 			workAll(t, all, 32, n)
-			if most := mostInASecond(s.at); float64(most) > test.rate || len(s.at) != n*test.processes {
+			if most := maxInASecond(s.at); float64(most) > test.rate || len(s.at) != n*test.processes {
 				t.Errorf("%+v: %d in one second, %d arrived", test, most, len(s.at))
 			}
 			if used := float64(len(s.at)) / s.at[len(s.at)-1].Seconds() / test.rate; used < test.used {
@@ -127,10 +127,10 @@ func TestTheLowestCeilingHolds(t *testing.T) {
 			wg.Go(func() { work(t, all[1], 8, 250) })
 			wg.Wait()
 			slow := s.at[:slices.IndexFunc(s.at, func(at time.Duration) bool { return at > 10*time.Second })]
-			if most := mostInASecond(slow); most > 5 {
+			if most := maxInASecond(slow); most > 5 {
 				t.Errorf("beside %g: %d in one second while a process holds to 5", other, most)
 			}
-			if fast := mostInASecond(s.at); fast < 30 {
+			if fast := maxInASecond(s.at); fast < 30 {
 				t.Errorf("beside %g: %d in one second in the end", other, fast)
 			}
 		})

@@ -142,7 +142,7 @@ func (j *Job) checkName(ctx context.Context, plan mapping.Plan, alike map[string
 const (
 	sampleSize = 20
 	minSample  = 5
-	mostRead   = 50 * sampleSize // how many plans are read to find enough clients to look up
+	maxRead    = 50 * sampleSize // how many plans are read to find enough clients to look up
 )
 
 // detectLostLedger returns ErrLostLedger when the ledger knows few clients of the environment, and
@@ -191,7 +191,7 @@ func (j *Job) detectLostLedger(ctx context.Context, plans iter.Seq2[mapping.Plan
 				asked++
 			}
 		}
-		if read++; asked == sampleSize || unanswered == sampleSize || read == mostRead {
+		if read++; asked == sampleSize || unanswered == sampleSize || read == maxRead {
 			break
 		}
 	}
@@ -305,10 +305,10 @@ func (j *Job) Growth(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) 
 }
 
 // CheckMovedClaims needs fewestMoved new claims to say that claims were moved, and looks at no more
-// than mostMoved.
+// than maxMoved.
 const (
 	fewestMoved = 10
-	mostMoved   = 200
+	maxMoved    = 200
 )
 
 // CheckMovedClaims refuses a sheet in which more than half of the first new claims have keys that
@@ -347,7 +347,7 @@ func (j *Job) CheckMovedClaims(ctx context.Context, plans iter.Seq2[mapping.Plan
 				}
 			}
 		}
-		if read += len(chunk); read >= mostRead || len(newClaims) >= mostMoved {
+		if read += len(chunk); read >= maxRead || len(newClaims) >= maxMoved {
 			break
 		}
 	}
@@ -364,7 +364,7 @@ func (j *Job) CheckMovedClaims(ctx context.Context, plans iter.Seq2[mapping.Plan
 	case err != nil || moved == 0:
 		return nil, err
 	case len(newClaims) < fewestMoved || moved*2 <= len(newClaims):
-		first := strings.Join(places[:min(moved, mostTroubled)], ", ")
+		first := strings.Join(places[:min(moved, maxTroubled)], ", ")
 		return problem.List{problem.New("claims-moved", "%d of the first %d new claims of the sheet are done under other clients, and are made again for these: %s", moved, len(newClaims), first).
 			Hinted("where the key of a client was only corrected, write it as before: else the client and the claims exist twice")}, nil
 	}

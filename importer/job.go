@@ -87,7 +87,7 @@ type Job struct {
 	guard        guard
 	canary       canary
 	gate         gate
-	openIntents  chan struct{} // an entry for each client whose intent is committed and its outcome not yet; at most mostInDoubt
+	openIntents  chan struct{} // an entry for each client whose intent is committed and its outcome not yet; at most maxInDoubt
 	tally        tally
 	contacts     sync.Map // *furtherContact by mapping.Identity
 	erasures     ledger.Erasures
@@ -118,7 +118,7 @@ var uninterrupted = context.Background()
 // load reads from the ledger what counts for all clients.
 func (j *Job) load(ctx context.Context) (err error) {
 	j.lookups = &lookups{service: j.Service, firstWait: j.FirstWait, now: j.now, keepGoing: j.MaxFailures.Lifted(), prefetched: map[mapping.Identity]lookedUp{}}
-	j.openIntents, j.canary.first = make(chan struct{}, mostInDoubt(j.Concurrency)), make(chan struct{}, 1)
+	j.openIntents, j.canary.first = make(chan struct{}, maxInDoubt(j.Concurrency)), make(chan struct{}, 1)
 	if j.readByOthers, err = j.Ledger.AnswersReadBy(ctx, j.Environment, j.Service.ReadingRules()); err != nil {
 		return err
 	}
@@ -367,8 +367,8 @@ func (j *Job) stamped(e ledger.Event) ledger.Event {
 	return e
 }
 
-// mostAhead is by how many the clients who are worked on may exceed the requests in flight.
-const mostAhead = 32
+// maxAhead is by how many the clients who are worked on may exceed the requests in flight.
+const maxAhead = 32
 
 // ClientsAtOnce returns how many clients are worked on at a time, with so many requests in flight at
 // most. They are more than the requests, so that some send while others are decided about. With one
@@ -377,13 +377,13 @@ func ClientsAtOnce(concurrency int) int {
 	if concurrency <= 1 {
 		return 1
 	}
-	return concurrency + min(concurrency, mostAhead)
+	return concurrency + min(concurrency, maxAhead)
 }
 
-// mostInDoubt returns how many steps a process leaves in doubt at most when it is killed, with so
+// maxInDoubt returns how many steps a process leaves in doubt at most when it is killed, with so
 // many requests in flight at most: those, and an eighth more whose intents or outcomes are being
 // committed meanwhile.
-func mostInDoubt(concurrency int) int {
+func maxInDoubt(concurrency int) int {
 	if concurrency <= 1 {
 		return 1
 	}

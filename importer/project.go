@@ -228,15 +228,15 @@ func invalidOutcome(b *mapping.Binding, plan mapping.Plan, made map[string]strin
 			byRow[row] = append(byRow[row], inWords(p))
 		}
 	}
-	const mostNamed = 5
+	const maxNamed = 5
 	var bad []string // the rows that the others wait for
 	for _, row := range plan.Rows {
-		if len(byRow[row]) > 0 && len(bad) <= mostNamed {
+		if len(byRow[row]) > 0 && len(bad) <= maxNamed {
 			bad = append(bad, b.RowName(row))
 		}
 	}
-	if len(bad) > mostNamed {
-		bad[mostNamed] = "and others"
+	if len(bad) > maxNamed {
+		bad[maxNamed] = "and others"
 	}
 	o.Rows = rowsOf(b, plan, made, url)
 	for i := range o.Rows {
@@ -336,7 +336,7 @@ type tally struct {
 	sheets   []counts
 	planned  map[apiclient.Kind]int // requests of a dry run
 	problems problem.List
-	most     int          // how many problems are kept; 0 is mostProblems
+	most     int          // how many problems are kept; 0 is maxProblems
 	unlisted int          // how many problems came beyond that
 	failures problem.List // the first rows that failed or are uncertain, in the sheets' order
 	mapping  bool         // some done step differs because of the mapping
@@ -361,9 +361,9 @@ func (c *counts) add(o clientOutcome, rows []result.Row, m *mapping.Mapping) {
 	}
 }
 
-// mostProblems is how many problems are kept. A sheet with more of them is the wrong
+// maxProblems is how many problems are kept. A sheet with more of them is the wrong
 // sheet, and the results say of each row what is wrong with it.
-const mostProblems = 50_000
+const maxProblems = 50_000
 
 func (t *tally) count(o clientOutcome, b *mapping.Binding, sheets int) {
 	t.mu.Lock()
@@ -379,12 +379,12 @@ func (t *tally) count(o clientOutcome, b *mapping.Binding, sheets int) {
 	t.mapping = t.mapping || o.MappingChanged
 	t.failures = append(t.failures, o.failures(b)...)
 	t.failures.Sort()
-	t.failures = t.failures[:min(len(t.failures), mostTroubled)]
+	t.failures = t.failures[:min(len(t.failures), maxTroubled)]
 }
 
 // note keeps problems for the workbook and the terminal.
 func (t *tally) note(list problem.List) {
-	room := min(cmp.Or(t.most, mostProblems)-len(t.problems), len(list))
+	room := min(cmp.Or(t.most, maxProblems)-len(t.problems), len(list))
 	t.unlisted += len(list) - room
 	for _, p := range list[:room] {
 		p.Seen = strings.Clone(p.Seen) // it may be a piece of its row's text
@@ -392,9 +392,9 @@ func (t *tally) note(list problem.List) {
 	}
 }
 
-// mostTroubled is how many rows that failed or are uncertain are named on the terminal;
+// maxTroubled is how many rows that failed or are uncertain are named on the terminal;
 // the workbook's sheet Problems has them all.
-const mostTroubled = 5
+const maxTroubled = 5
 
 // listed are the problems in the order of the sheet, and how many there are
 // besides.

@@ -65,7 +65,7 @@ func (c *coordinator) dispatch(ctx context.Context, toWorkers <-chan []mapping.P
 	always, done, open := context.WithoutCancel(ctx), ctx.Done(), true
 	for c.failed.Load() == nil && (open || len(c.out) > 0) {
 		more := toWorkers
-		if !open || len(c.out) >= mostDispatched && ctx.Err() == nil {
+		if !open || len(c.out) >= maxDispatched && ctx.Err() == nil {
 			more = nil
 		}
 		select {
@@ -136,10 +136,10 @@ func (c *coordinator) project(ctx context.Context, groups map[int64][]byte) erro
 	return nil
 }
 
-// A coordinator hands no further batch over while mostDispatched groups are out, so that the
+// A coordinator hands no further batch over while maxDispatched groups are out, so that the
 // tables do not hold a whole sheet. A batch has up to dispatchedAtOnce groups.
 const (
-	mostDispatched   = 4_000
+	maxDispatched    = 4_000
 	dispatchedAtOnce = 100
 )
 

@@ -132,8 +132,8 @@ func (k *check) run(c *cli.Context) error {
 
 func (k *check) warn(list ...problem.Problem) { k.warnings = append(k.warnings, list...) }
 
-// mostCells bounds how many wrong cells are kept.
-const mostCells = 10_000
+// maxCells bounds how many wrong cells are kept.
+const maxCells = 10_000
 
 // checkedSheet is what the check found in the rows of a sheet.
 type checkedSheet struct {
@@ -194,7 +194,7 @@ func (k *check) noteProblems(sheets []*checkedSheet, list problem.List) {
 			invalid[row] = true
 			sheet.invalid++
 		}
-		if !p.Part && (k.rows || mapping.IsTotals(p)) && len(sheet.found) < mostCells {
+		if !p.Part && (k.rows || mapping.IsTotals(p)) && len(sheet.found) < maxCells {
 			sheet.found = append(sheet.found, p)
 		}
 	}

@@ -38,7 +38,7 @@ const (
 	sharedFaults       = 20                      // how often each campaign disturbs processes, at least
 	disturbancesAScene = 10                      // the processes of one scene
 	silenceOfTrial     = 1500 * time.Millisecond // how long a process may be silent in a trial
-	mostForTheEnd      = 2 * time.Minute         // how long workers may take to end, also those that are paused meanwhile
+	maxForTheEnd       = 2 * time.Minute         // how long workers may take to end, also those that are paused meanwhile
 	firstRefused       = 3                       // how many clients must be refused before a run takes its mapping for wrong
 )
 
@@ -280,7 +280,7 @@ func (p *group) work(disturbed bool, run func(*member)) {
 		case <-time.After(50 * time.Millisecond):
 			p.stopWorkers(syscall.SIGTERM)
 		}
-		if time.Since(began) > mostForTheEnd {
+		if time.Since(began) > maxForTheEnd {
 			p.stopWorkers(syscall.SIGQUIT)
 			p.t.Error("a worker does not end")
 			<-gone

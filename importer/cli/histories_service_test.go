@@ -124,8 +124,8 @@ var mishaps = map[string]apitest.Fault{
 	repeatedID:                           {}, // see answer
 }
 
-// mostMishaps are those of which one is chosen, as often as they stand here; see tale.mishaps for the others.
-var mostMishaps = []string{"closed before anything was created", cutAfter, brokenAfter, "500", tooMany, refusedOnce, refusedOnce,
+// maxMishaps are those of which one is chosen, as often as they stand here; see tale.mishaps for the others.
+var maxMishaps = []string{"closed before anything was created", cutAfter, brokenAfter, "500", tooMany, refusedOnce, refusedOnce,
 	"500 and found a moment later", "202", "202 and found a moment later", "half of the answer", "no id in the answer"}
 
 // definite are the mishaps after which it is certain that nothing was created; "" is no mishap.

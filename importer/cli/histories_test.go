@@ -493,7 +493,7 @@ func (h *tale) mishaps(o outing) func(step string, attempt int, kind string) str
 		if rng.IntN(100) >= o.faults {
 			return ""
 		}
-		kinds := slices.Clone(mostMishaps)
+		kinds := slices.Clone(maxMishaps)
 		if kind != "activity" {
 			kinds = append(kinds, repeatedID)
 		}

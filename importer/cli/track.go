@@ -76,8 +76,8 @@ func trackedInWords(n ledger.TrackedCounts) string {
 	return text
 }
 
-// mostUnreadable limits how many lines of exports are named.
-const mostUnreadable = 50
+// maxUnreadable limits how many lines of exports are named.
+const maxUnreadable = 50
 
 // readExports reads the events of exports.
 func (p *program) readExports(paths []string, received time.Time) (events []tracking.Event, err error) {
@@ -107,7 +107,7 @@ func (p *program) readExports(paths []string, received time.Time) (events []trac
 			if err := wrong.Collect(err); err != nil {
 				return nil, err
 			}
-			if len(wrong) >= mostUnreadable {
+			if len(wrong) >= maxUnreadable {
 				break
 			}
 		}

@@ -98,7 +98,7 @@ func (t *transaction) advance(was row, e Event) (done bool, err error) {
 			return false, err
 		}
 	}
-	if delete(t.open, e.StepID); now.To == Sent && len(t.open) < mostKept {
+	if delete(t.open, e.StepID); now.To == Sent && len(t.open) < maxKept {
 		t.open[e.StepID] = now
 	}
 	// The addresses of a client who was not created with them, as an answer or look-ups say, and is now asked
@@ -163,7 +163,7 @@ func (t *transaction) client(key ClientKey) (n int64, err error) {
 		n, _, err = t.findClient(key)
 	}
 	if err == nil {
-		if len(t.clients) >= mostKept {
+		if len(t.clients) >= maxKept {
 			clear(t.clients)
 		}
 		t.clients[key] = n

@@ -63,7 +63,7 @@ func Open(path string) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := open(path, found != nil && found.Size() < mostChecked && (hasLog(path) || hasJournal(path)))
+	l, err := open(path, found != nil && found.Size() < maxChecked && (hasLog(path) || hasJournal(path)))
 	if isDamage(err) {
 		return nil, damaged(path, "the ledger cannot be read: %v", err)
 	}
@@ -73,9 +73,9 @@ func Open(path string) (*Ledger, error) {
 	return l, err
 }
 
-// mostChecked is the size from which a ledger that was not closed is opened without a
+// maxChecked is the size from which a ledger that was not closed is opened without a
 // check, which would take many seconds: doctor checks it.
-const mostChecked = 200 << 20
+const maxChecked = 200 << 20
 
 // OpenReadOnly opens the ledger at path for reading; another process may write it at
 // the same time. It changes nothing on disk, except that SQLite undoes what a killed

@@ -276,8 +276,8 @@ type transaction struct {
 	refusal error               // what the caller of a job that returns errRejected gets
 }
 
-// mostKept bounds the clients and the intents that are kept in memory.
-const mostKept = 10_000
+// maxKept bounds the clients and the intents that are kept in memory.
+const maxKept = 10_000
 
 // newWriter returns the writer of a ledger; the caller starts its goroutine, work.
 func newWriter(db *sql.DB, conn *sql.Conn, path string, server *Server) *writer {

@@ -86,10 +86,10 @@ func readDate(v cell.Cell, format string) (timed, ok bool) {
 
 // selectFormats finds the formats that read the most texts.
 func (d *dateReading) selectFormats(texts []text) {
-	const mostFormats = 3
+	const maxFormats = 3
 	candidates := shortlist(texts)
 	var whys []string
-	for len(texts) > 0 && len(d.formats) < mostFormats {
+	for len(texts) > 0 && len(d.formats) < maxFormats {
 		best, most := "", 0
 		for _, f := range candidates {
 			if day, month, both := compareOrders(texts, f); day+month+both > most {

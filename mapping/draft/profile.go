@@ -13,8 +13,8 @@ import (
 
 // The most that a Profile keeps. It counts the rows behind that, and looks for totals among them.
 const (
-	mostRows  = 10_000
-	mostCells = 1_000_000
+	maxRows  = 10_000
+	maxCells = 1_000_000
 )
 
 // Profile is what the cells of sheets say about the columns.
@@ -96,7 +96,7 @@ func (p *Profile) Read(sheet cell.Sheet, records iter.Seq2[cell.Record, error]) 
 			continue
 		}
 		p.rows++
-		if p.kept >= mostRows || (p.kept+1)*len(p.columns) > mostCells {
+		if p.kept >= maxRows || (p.kept+1)*len(p.columns) > maxCells {
 			continue
 		}
 		p.kept++

@@ -188,8 +188,8 @@ func readAsChoice(c *column, options []string, l *link) {
 
 // isChoice reports whether a column may hold the choices of a drop-down: few texts that come again and again.
 func (c *column) isChoice() bool {
-	const mostOptions = 40
-	return len(c.texts) <= mostOptions && (len(c.texts) <= 6 || 2*len(c.texts) <= c.filled)
+	const maxOptions = 40
+	return len(c.texts) <= maxOptions && (len(c.texts) <= 6 || 2*len(c.texts) <= c.filled)
 }
 
 // readUntyped proposes a type for an attribute of which the service reports none. A text is sent as it is; any other type is a

@@ -42,10 +42,10 @@ type reading struct {
 }
 
 const (
-	mostDistinct = 2000
-	mostSamples  = 5
-	shortSample  = 120 // characters of a sample
-	firstRows    = 20
+	maxDistinct = 2000
+	maxSamples  = 5
+	shortSample = 120 // characters of a sample
+	firstRows   = 20
 )
 
 func openBook(ctx context.Context, path string, o reading, r draft.Request) *book {
@@ -183,11 +183,11 @@ func (c *column) see(v cell.Cell) {
 	c.Filled++
 	switch {
 	case c.texts[v.Shown]:
-	case len(c.texts) == mostDistinct:
+	case len(c.texts) == maxDistinct:
 		c.DistinctMore = true
 	default:
 		c.texts[strings.Clone(v.Shown)] = true
-		if c.Distinct++; c.Distinct <= mostSamples {
+		if c.Distinct++; c.Distinct <= maxSamples {
 			c.Samples = append(c.Samples, strings.Clone(sample(v.Shown)))
 		}
 	}

@@ -36,7 +36,7 @@ func getClient(v view, r *http.Request) (any, error) {
 		}
 	}
 	for i := range v.book.records {
-		if client > 0 && survey.Client(i) == client && len(places) < mostRows {
+		if client > 0 && survey.Client(i) == client && len(places) < maxRows {
 			places = append(places, v.book.places[i])
 		}
 	}

@@ -25,8 +25,8 @@ type guard struct {
 	last atomic.Int64 // when a page asked last, as time.Time.UnixNano
 }
 
-// mostBody is the size of the largest request body, in bytes.
-const mostBody = 4 << 20
+// maxBody is the size of the largest request body, in bytes.
+const maxBody = 4 << 20
 
 func newGuard() *guard {
 	g := &guard{token: rand.Text(), name: "claimsheet-studio-" + rand.Text()[:8], secret: rand.Text(), cross: http.NewCrossOriginProtection()}
@@ -66,7 +66,7 @@ func (g *guard) protect(next http.Handler) http.Handler {
 				refuse(w, cannot("", importer.Caught(v).Error(), "what you did last may not have been done"), nil)
 			}
 		}()
-		r.Body = http.MaxBytesReader(w, r.Body, mostBody)
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		next.ServeHTTP(w, r)
 	})
 }

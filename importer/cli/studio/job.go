@@ -148,8 +148,8 @@ func (s *Server) carryOut(ctx context.Context, j *job, args []string, folder str
 	}
 }
 
-// mostProblems bounds the problems of a job that the page gets; its workbook has all.
-const mostProblems = 200
+// maxProblems bounds the problems of a job that the page gets; its workbook has all.
+const maxProblems = 200
 
 // follow reads a line of a job's log: how far it is, or what it found.
 func (j *job) follow(text []byte) {
@@ -173,7 +173,7 @@ func (j *job) follow(text []byte) {
 		}
 	case line.Message == "progress":
 		j.Done, j.Of = clients, max(j.Of, line.Of)
-	case line.Code != "" && len(j.Problems) < mostProblems:
+	case line.Code != "" && len(j.Problems) < maxProblems:
 		j.add(problemJSON{Code: line.Code, Message: line.Message, Hint: line.Hint, Where: line.Where})
 	}
 }

@@ -35,9 +35,9 @@ func number(r *http.Request, name string) int {
 	return max(0, n)
 }
 
-// mostValues bounds the distinct texts of an answer, and countedValues those that are told apart.
+// maxValues bounds the distinct texts of an answer, and countedValues those that are told apart.
 const (
-	mostValues    = 500
+	maxValues     = 500
 	countedValues = 20_000
 )
 
@@ -88,8 +88,8 @@ func getColumn(v view, r *http.Request) (any, error) {
 		}
 	}
 	slices.SortStableFunc(values, func(a, b *valueJSON) int { return b.Count - a.Count })
-	more += max(0, len(values)-mostValues)
-	return map[string]any{"values": values[:min(len(values), mostValues)], "more": more}, nil
+	more += max(0, len(values)-maxValues)
+	return map[string]any{"values": values[:min(len(values), maxValues)], "more": more}, nil
 }
 
 // addMeaning adds what a target makes of a text in a record, if it takes it from a column.
@@ -108,13 +108,13 @@ func (v view) addMeaning(value *valueJSON, record cell.Record, target, column in
 	}
 }
 
-const mostRows = 1000
+const maxRows = 1000
 
 // getRows answers with up to count of the rows that show selects, with the total of the selected rows, and with the place of the first
 // row of the answer among them. The answer begins at the place from, or later: at the first selected row with at least the number row that
 // find selects too. If no row is found, rows is empty, and place is that of the last selected row.
 func getRows(v view, r *http.Request) (any, error) {
-	from, row, count := number(r, "from"), cell.RowOf(0, number(r, "row")), min(cmp.Or(number(r, "count"), 100), mostRows)
+	from, row, count := number(r, "from"), cell.RowOf(0, number(r, "row")), min(cmp.Or(number(r, "count"), 100), maxRows)
 	isShown, isFound := v.filter(r, r.URL.Query().Get("show")), v.filter(r, cmp.Or(r.URL.Query().Get("find"), "all"))
 	rows, total, place := []map[string]any{}, 0, 0
 	for i, at := range v.book.records {

@@ -63,7 +63,7 @@ type column struct {
 	Ignored      bool     `json:"ignored"`
 	tallyJSON
 
-	texts map[string]bool // the distinct texts, at most mostDistinct
+	texts map[string]bool // the distinct texts, at most maxDistinct
 }
 
 type errorJSON struct {

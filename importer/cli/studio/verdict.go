@@ -27,12 +27,12 @@ type verdict struct {
 	sum      judgementJSON
 	keyed    int // rows whose client is known
 	survey   *importer.Survey
-	together map[int]problem.List // by record: errors that only rows together show, at most mostTogether
+	together map[int]problem.List // by record: errors that only rows together show, at most maxTogether
 
 	mu sync.Mutex // rows are seen by several goroutines
 }
 
-const mostTogether = 20_000
+const maxTogether = 20_000
 
 // mark is a problem of a record in a column, -1 for the row as a whole.
 type mark struct {
@@ -230,7 +230,7 @@ func (v *verdict) addTogether(first cell.Row, found problem.List) {
 			continue
 		}
 		disagree = disagree || p.Code == "conflict"
-		if len(v.together) < mostTogether {
+		if len(v.together) < maxTogether {
 			v.together[record] = append(v.together[record], p)
 		}
 		v.moveToErrors(row, p)

@@ -22,13 +22,13 @@ func (a Address) connections(reads bool) *sql.DB {
 		config.RuntimeParams["default_transaction_read_only"] = "on"
 	}
 	db := stdlib.OpenDB(*config)
-	db.SetMaxOpenConns(mostReaders)
-	db.SetMaxIdleConns(mostReaders)
+	db.SetMaxOpenConns(maxReaders)
+	db.SetMaxIdleConns(maxReaders)
 	return db
 }
 
-// mostReaders is how many connections of a process read at the same time.
-const mostReaders = 2
+// maxReaders is how many connections of a process read at the same time.
+const maxReaders = 2
 
 // patience is how long a connection waits for the server. One that does not answer stops
 // the ledger: what was sent until then is kept elsewhere.
