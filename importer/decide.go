@@ -486,8 +486,8 @@ func similarClaims(plan mapping.Plan, known map[string]ledger.Step, b *mapping.B
 			}
 			for _, row := range step.Rows {
 				p := problem.At(b.AtRow(row), "similar-key", "the client has a claim whose key differs from that of this row only in its spelling").
-					Hinted("write the key as before, which the sheet Problems shows, if it is the same claim; if it is another one, add --accept similar-key")
-				p.Seen = fmt.Sprintf("“%s”, before “%s”", key, other)
+					Hinted("write the key as before, if it is the same claim; if it is another one, add --accept similar-key")
+				p.Seen = fmt.Sprintf("“%s” and, before, “%s”", key, other)
 				found = append(found, p)
 			}
 		}

@@ -189,9 +189,9 @@ func (r *clientRun) addressProblems() (found problem.List, err error) {
 		return nil, err
 	}
 	for _, row := range r.plan.Rows {
-		p := problem.At(r.job.Binding.AtRow(row), "address-taken", "the address of this row, whose client is “%s”, is that of the client “%s” in the ledger", r.plan.Client.Key, o.Client).
+		p := problem.At(r.job.Binding.AtRow(row), "address-taken", "the address of this row is that of another client in the ledger").
 			Hinted("see that no column was sorted alone; if both are one person, give the rows one client key")
-		p.Seen = r.plan.Client.Key
+		p.Seen = fmt.Sprintf("“%s” has the address of “%s”", r.plan.Client.Key, o.Client)
 		found = append(found, p)
 	}
 	return found, nil

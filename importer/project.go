@@ -249,9 +249,12 @@ func invalidOutcome(b *mapping.Binding, plan mapping.Plan, made map[string]strin
 	return o
 }
 
-// inWords returns a problem as a text for the workbook.
+// inWords returns a problem as a text for the workbook. What is seen in a row as a whole stands in none of its cells.
 func inWords(p problem.Problem) string {
 	text := p.Where.String() + ": " + p.Message
+	if p.Where.Cell == "" && p.Seen != "" {
+		text += ": " + p.Seen
+	}
 	if p.Hint != "" {
 		text += " (" + p.Hint + ")"
 	}
