@@ -294,7 +294,7 @@ func (p *pacer) tryRate(s *Slot, leave bool, now time.Time) (wait time.Duration,
 	return wait, false
 }
 
-// The caller of the functions below holds mu.
+// The caller of left, due, time and isStale holds mu.
 
 func (p *pacer) left(s *Slot) {
 	if s.isIn {

@@ -31,7 +31,7 @@ func (j *Job) reparse(plan mapping.Plan, known map[string]ledger.Step) (map[stri
 			continue
 		}
 		event := j.stamped(ledger.Event{StepID: step.StepID, To: again.To, Run: j.Runs[0], Kind: step.Kind, Via: again.Via,
-			Status: again.Event.Status, ID: again.ID, URL: again.URL})
+			Status: again.Status, ID: again.ID, URL: again.URL})
 		t, taken, err := j.Ledger.StepWithID(uninterrupted, event)
 		if err != nil {
 			return nil, err
@@ -59,7 +59,7 @@ func (j *Job) reparse(plan mapping.Plan, known map[string]ledger.Step) (map[stri
 // parseAgain returns a step as its kept answer describes it by the present pointers.
 // isNews reports whether that differs from the ledger.
 func (j *Job) parseAgain(step ledger.Step, clientID string) (again ledger.Step, isNews bool) {
-	if step.Answer == nil || step.Event.Status/100 != 2 || step.Via == ledger.ViaByHand || step.Via == ledger.ViaConflict {
+	if step.Answer == nil || step.Status/100 != 2 || step.Via == ledger.ViaByHand || step.Via == ledger.ViaConflict {
 		return step, false
 	}
 	if step.To == ledger.Done && !j.Service.Reads(apiclient.Kind(step.Kind)) {

@@ -376,7 +376,7 @@ func (r *clientRun) projected(ctx context.Context, d decision) stepOutcome {
 	if known.To == "" || stopped && !slices.Contains(r.job.Runs, known.Run) {
 		return r.job.notStarted(ctx, d, "")
 	}
-	v := apiclient.Verdict{Effect: apiclient.Refused, Status: known.Event.Status}
+	v := apiclient.Verdict{Effect: apiclient.Refused, Status: known.Status}
 	why, advice, hasWords := known.Words()
 	switch {
 	case v.Status == 0:
@@ -390,7 +390,7 @@ func (r *clientRun) projected(ctx context.Context, d decision) stepOutcome {
 	}
 	v.Reason = cmp.Or(strings.TrimSuffix(known.Reason, "; "+v.Hint), v.Reason, "it was not sent")
 	o := r.stepOutcome(d, known.Event, v)
-	if v.Effect == apiclient.Created { // another has what the answer gives, and the reason says who: see parseAllAgain
+	if v.Effect == apiclient.Created { // another has what the answer gives, and the reason says who: see reparse
 		o.reason = ""
 	}
 	if hasWords {
@@ -405,7 +405,7 @@ func (r *clientRun) projected(ctx context.Context, d decision) stepOutcome {
 // judgeStored is the verdict on a step's last request by the answer that the ledger keeps of it.
 func (j *Job) judgeStored(step ledger.Step, clientID string) apiclient.Verdict {
 	request := apiclient.Request{Kind: apiclient.Kind(step.Kind)}
-	stored := apiclient.StoredAnswer(step.Event.Status, step.Answer)
+	stored := apiclient.StoredAnswer(step.Status, step.Answer)
 	if j.Service == nil {
 		v := new(apiclient.Client).JudgeStored(request, stored)
 		if strings.Contains(step.Reason, apiclient.ByRules+"failed") { // what the status alone would mean did not count
@@ -483,7 +483,7 @@ func (d decision) idOfSheet() string {
 	return d.Step.KnownID
 }
 
-// reasonClash is why a look-up does not say who a client is: see clientRun.clash.
+// reasonClash is why a look-up does not say who a client is: see clientRun.foundEvent.
 const reasonClash = "the service has one client for two keys"
 
 // The reasons of a step that is uncertain by an earlier attempt: where it was not

@@ -21,7 +21,7 @@ import (
 type Binding struct {
 	Targets []Target // the values that the mapping takes from the rows
 	Partial bool     // of BindPart: rules with problems are left out
-	Keyless bool     // the client's key is one of them, so clients cannot be told apart
+	Keyless bool     // client.key has problems, so clients cannot be told apart
 
 	mapping  *Mapping
 	sheet    cell.Sheet
@@ -433,7 +433,7 @@ func (b *binder) bindActivities() {
 }
 
 // activityOn binds what an activity holds on one of those that it is on. The aliases of a claims
-// entry can make the same attribute another column. known reports whether the template is.
+// entry can make the same attribute another column. known reports whether the service has the template.
 func (b *binder) activityOn(activity int, template Template, known bool) *boundPart {
 	rule := &b.mapping.Activities[activity]
 	p := &boundPart{when: b.condition(rule.When)}

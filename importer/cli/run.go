@@ -361,7 +361,8 @@ func (r *importRun) open(ctx context.Context) (err error) {
 	return found.Err()
 }
 
-// surveySheets is the first pass: it reads, converts and groups every row, and refuses a sheet whose form is wrong.
+// surveySheets is the first pass: it reads and groups every row, converts it too unless the run is dry, and
+// refuses a sheet whose form is wrong. Then it makes the job.
 // Rows and results are kept in private files, which hold personal data: in the state folder or, in a dry run, which
 // leaves that unchanged, beside the workbook.
 func (r *importRun) surveySheets(ctx context.Context) (err error) {

@@ -66,7 +66,7 @@ func (t *transaction) takeAddresses(e Event) error {
 		if err != nil {
 			return err
 		}
-		if owned == 0 && lookedUp {
+		if owned == 0 && lookedUp { // another process has taken the row since append asked
 			if err := t.rejectAddress(e); err != nil {
 				return err
 			}

@@ -128,7 +128,7 @@ type Event struct {
 	// address, and LookedUp those of them by which the client is looked up. The ledger keeps a
 	// hash of each; see Ledger.AddressOwners. Append refuses an intent (Taken) while another
 	// client who exists, may exist or was given up is looked up by one of LookedUp, or has it
-	// and may exist.
+	// and may exist, or has one of Addresses as its key.
 	Addresses []string
 	LookedUp  []string
 	// NotFound says of a client who is uncertain that a look-up has not found it. A later run that

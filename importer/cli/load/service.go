@@ -119,7 +119,7 @@ func ReferenceData(path string) ([]byte, error) {
 	return safefile.Read(path, maxReferenceData)
 }
 
-// AskTemplates reads the reference data if the mapping has activities.
+// AskTemplates reads the reference data if the mapping has activities, and the ids of contacts that the environment has.
 func (s *Session) AskTemplates(ctx context.Context) (*mapping.Service, error) {
 	ids, err := s.contactIDs()
 	if err != nil {

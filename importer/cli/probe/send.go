@@ -273,10 +273,10 @@ func (p *prober) keysOf(s mapping.Step) []string {
 
 // learn learns from the answer to a step where it has the id and the redirect url.
 func (p *prober) learn(ctx context.Context, s mapping.Step, was *ledger.Step) error {
-	if was.Event.Status == 0 || was.To == ledger.Done && was.Event.Status/100 != 2 { // a look-up found later what was refused before
+	if was.Status == 0 || was.To == ledger.Done && was.Status/100 != 2 { // a look-up found later what was refused before
 		return nil
 	}
-	a := apiclient.StoredAnswer(was.Event.Status, was.Answer)
+	a := apiclient.StoredAnswer(was.Status, was.Answer)
 	r := p.request(s)
 	if _, before := p.asked[s.Key]; !before {
 		p.show(nameOf(s), r, a)
@@ -407,11 +407,11 @@ func (p *prober) provoke(ctx context.Context, binding *mapping.Binding, plan map
 		return err
 	}
 	was := known[step.Key]
-	if was.Event.Status == 0 {
+	if was.Status == 0 {
 		p.unknown("how the service answers: "+about, cmp.Or(problem.OneLine(was.Reason), "it was not sent"), "ask the service's operator")
 		return nil
 	}
-	return p.learnRefusal(ctx, about, p.request(step), apiclient.StoredAnswer(was.Event.Status, was.Answer))
+	return p.learnRefusal(ctx, about, p.request(step), apiclient.StoredAnswer(was.Status, was.Answer))
 }
 
 // learnRefusal proposes a rule of errors for a refusal that Claimsheet does not take for one.
