@@ -137,7 +137,7 @@ func (s *Slot) Release() {
 	}
 	s.over = true
 	s.pacer.mu.Lock()
-	s.pacer.left(s)
+	s.pacer.noteLeft(s)
 	s.pacer.mu.Unlock()
 	if s.place {
 		<-s.pacer.flight
@@ -170,7 +170,7 @@ func (p *pacer) enter(ctx context.Context, s *Slot) error {
 	case s.ahead:
 		_, err = p.await(ctx, s, false)
 	default:
-		_, err = p.inTurn(ctx, s, p.queue, false)
+		_, err = p.awaitInLine(ctx, s, p.queue, false)
 	}
 	return err
 }
@@ -178,8 +178,8 @@ func (p *pacer) enter(ctx context.Context, s *Slot) error {
 // leave waits until the request may leave. If the service asks to wait meanwhile, the request goes back into the queue, but
 // not when it is impatient: the error, a *Failure, then has Retry AfterPause.
 func (p *pacer) leave(ctx context.Context, s *Slot) error {
-	held, err := p.inTurn(ctx, s, p.exit, true)
-	for ; held != ""; held, err = p.inTurn(ctx, s, p.exit, true) {
+	held, err := p.awaitInLine(ctx, s, p.exit, true)
+	for ; held != ""; held, err = p.awaitInLine(ctx, s, p.exit, true) {
 		if s.impatient {
 			return &Failure{NotSent: true, Retry: AfterPause, Reason: held}
 		}
@@ -197,8 +197,8 @@ func (p *pacer) leave(ctx context.Context, s *Slot) error {
 	return err
 }
 
-// inTurn is await for one request after the other, unless none has to wait.
-func (p *pacer) inTurn(ctx context.Context, s *Slot, turn chan struct{}, leave bool) (held string, err error) {
+// awaitInLine is await for one request after the other, unless none has to wait.
+func (p *pacer) awaitInLine(ctx context.Context, s *Slot, turn chan struct{}, leave bool) (held string, err error) {
 	if p.Queues() {
 		began := time.Now()
 		select {
@@ -248,7 +248,7 @@ func (p *pacer) try(s *Slot, leave bool) (wait time.Duration, ask bool, held str
 	if p.isStale() {
 		return 0, true, ""
 	}
-	now := p.time()
+	now := p.limiterNow()
 	pause := p.state.PausedUntil.Sub(now)
 	switch {
 	case leave && (pause > 0 || s.impatient && !s.pause.Equal(p.state.PausedUntil)):
@@ -262,7 +262,7 @@ func (p *pacer) try(s *Slot, leave bool) (wait time.Duration, ask bool, held str
 	switch {
 	case wait > 0 || ask:
 	case leave:
-		p.left(s)
+		p.noteLeft(s)
 		p.recent.add(p.now(), 1)
 		s.cuts = p.state.Cuts
 	default:
@@ -294,9 +294,9 @@ func (p *pacer) tryRate(s *Slot, leave bool, now time.Time) (wait time.Duration,
 	return wait, false
 }
 
-// The caller of left, due, time and isStale holds mu.
+// The caller of noteLeft, due, limiterNow and isStale holds mu.
 
-func (p *pacer) left(s *Slot) {
+func (p *pacer) noteLeft(s *Slot) {
 	if s.isIn {
 		s.isIn = false
 		p.entered--
@@ -317,8 +317,8 @@ func (p *pacer) due(now time.Time, others int) (at time.Time, ok bool) {
 	return time.Time{}, false
 }
 
-// time is what the limiter's clock shows at least. Of both clocks only what passes since the last reading counts.
-func (p *pacer) time() time.Time {
+// limiterNow is what the limiter's clock shows at least. Of both clocks only what passes since the last reading counts.
+func (p *pacer) limiterNow() time.Time {
 	if p.limiter == nil {
 		return p.now()
 	}
@@ -420,7 +420,7 @@ func (p *pacer) exchange(ctx context.Context, last time.Time) error {
 func (p *pacer) refused(ctx context.Context, r busyAnswer) {
 	p.mu.Lock()
 	r.sent = p.recent.add(p.now(), 0)
-	now := p.time()
+	now := p.limiterNow()
 	if p.limiter != nil { // the others send too
 		r.sent = max(r.sent, p.state.perSecond())
 		p.news, p.good, p.granted = append(p.news, r), 0, nil // departures at the rate before are lost
@@ -447,7 +447,7 @@ func (p *pacer) accepted() {
 func (p *pacer) Queues() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.isStale() || p.state.PausedUntil.After(p.time()) || p.state.perSecond() > 0
+	return p.isStale() || p.state.PausedUntil.After(p.limiterNow()) || p.state.perSecond() > 0
 }
 
 // InFlight returns how many requests are given to the network and not answered yet; 0
@@ -466,14 +466,14 @@ func (p *pacer) Spacing() time.Duration {
 func (p *pacer) PauseEnd() (end time.Time, over bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.state.PausedUntil, !p.state.PausedUntil.After(p.time())
+	return p.state.PausedUntil, !p.state.PausedUntil.After(p.limiterNow())
 }
 
 // Waiting says why the service asks to wait and until when, in one line without personal data; "" when it does not.
 func (p *pacer) Waiting() (reason string, until time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if pause := p.state.PausedUntil.Sub(p.time()); pause > 0 {
+	if pause := p.state.PausedUntil.Sub(p.limiterNow()); pause > 0 {
 		return p.state.PauseReason, p.now().Add(pause)
 	}
 	return "", time.Time{}

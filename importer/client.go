@@ -41,7 +41,7 @@ func (j *Job) newClientRun(plan mapping.Plan, known map[string]ledger.Step, err 
 	}
 	if err == nil && r.noWork == nil {
 		err = r.decideContacts()
-		r.applyKnown()
+		r.markDoneByThisRun()
 	}
 	r.failed = err
 	return r
@@ -153,7 +153,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 		policy = r.policy
 	}
 	for {
-		if waited, err := r.waitForGate(ctx); err != nil {
+		if waited, err := r.commitAndWaitForGate(ctx); err != nil {
 			return stepOutcome{}, err
 		} else if waited && d.Step.Kind == mapping.ClientStep && !r.lookup.at.IsZero() && ctx.Err() == nil {
 			return stepOutcome{}, errStale // another program may have created the client meanwhile
@@ -191,7 +191,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 				r.refused = cmp.Or(r.refused, verdict.Status)
 			}
 			r.job.observe(observation{of: ofStep, kind: d.Step.Kind, effect: effect})
-			return r.findCreated(ctx, d, event, verdict)
+			return r.concludeStep(ctx, d, event, verdict)
 		}
 		if err := r.commit(); err != nil { // a wait may be long, and end with a kill
 			return stepOutcome{}, err
@@ -213,13 +213,13 @@ var (
 // attempt makes the intent durable and sends the request once, in a slot that it gives back. If the
 // look-up is stale it keeps the slot, for the next look-up.
 func (r *clientRun) attempt(ctx context.Context, d *decision) (v apiclient.Verdict, err error) {
-	asOf, inTurn := r.lookup.at, r.slot != nil
+	asOf, lookUpHadSlot := r.lookup.at, r.slot != nil
 	if !r.takeSlot(ctx) {
 		return v, errTooLate
 	}
 	slot := r.slot
 	slot.Guard(r.job.stillLocked)
-	if inTurn {
+	if lookUpHadSlot {
 		asOf = r.job.now() // the look-up left in this slot: no later one is possible
 	}
 	if r.isStale(*d, asOf) {
@@ -236,9 +236,9 @@ func (r *clientRun) attempt(ctx context.Context, d *decision) (v apiclient.Verdi
 	return r.job.Service.CreateReserved(ctx, slot, requestOf(r.job.Service.Routes(), r.job.Service.LinkBody(), d.Step, r.idOf)), nil
 }
 
-// waitForGate returns when the gate is open, and whether it was shut. Before it waits, and before a
+// commitAndWaitForGate returns when the gate is open, and whether it was shut. Before it waits, and before a
 // wait for the service, it makes outcomes durable: a wait may be long, and end with a kill.
-func (r *clientRun) waitForGate(ctx context.Context) (waited bool, err error) {
+func (r *clientRun) commitAndWaitForGate(ctx context.Context) (waited bool, err error) {
 	waited = !r.job.gate.open()
 	if waited || r.job.Service.Queues() {
 		err = r.commit()
@@ -351,8 +351,8 @@ func createdBefore(known map[string]ledger.Step) map[string]string {
 	return made
 }
 
-// applyKnown decides which steps are done in this run. In a report it also has the outcome of an uncertain step shown.
-func (r *clientRun) applyKnown() {
+// markDoneByThisRun decides which steps are done in this run. In a report it also has the outcome of an uncertain step shown.
+func (r *clientRun) markDoneByThisRun() {
 	for i := range r.decisions {
 		d := &r.decisions[i]
 		byRun := slices.Contains(r.job.Runs, d.known.Run)
@@ -510,7 +510,7 @@ func (r *clientRun) planned(d decision) (stepOutcome, error) {
 	if d.Step.Kind == mapping.ClientStep || d.Step.On != "" {
 		event := r.event(d, ledger.Done)
 		event.Via = ledger.ViaAnswer
-		r.identify(&event, d)
+		r.attachWanted(&event, d)
 		r.record(d.Step.Key, event)
 	}
 	if err := r.commit(); err != nil { // as before a request

@@ -31,8 +31,8 @@ func (d *decision) reject(why, logReason, advice string) {
 	d.Status, d.Error, d.reason, d.Advice = result.Failed, why, logReason, advice
 }
 
-// leavesNothing reports whether the step is done as it is wanted.
-func (d decision) leavesNothing() bool {
+// isDoneAsWanted reports whether the step is done as it is wanted.
+func (d decision) isDoneAsWanted() bool {
 	return d.Status == result.Unchanged || d.Status == result.Done
 }
 

@@ -28,7 +28,7 @@ func (g group) nothingLeft() bool {
 
 // isDone reports whether all steps of a client are done as the plan wants them.
 func (r *clientRun) isDone() bool {
-	return r.noWork == nil && r.failed == nil && !slices.ContainsFunc(r.decisions, func(d decision) bool { return !d.leavesNothing() })
+	return r.noWork == nil && r.failed == nil && !slices.ContainsFunc(r.decisions, func(d decision) bool { return !d.isDoneAsWanted() })
 }
 
 // grouped yields the plans of each group together. A contact gets the id that the sheet gives the same

@@ -134,7 +134,7 @@ func (r *clientRun) applyLookUp(first *decision) (found ledger.Event, err error)
 // rows, it is then a client whom the service knew already.
 func (r *clientRun) wasContact() bool {
 	first, ifKnown := &r.decisions[0], r.job.ifKnown(r.plan)
-	return (ifKnown == mapping.Skip || ifKnown == mapping.Fail) && (first.leavesNothing() || first.Status == result.Changed) &&
+	return (ifKnown == mapping.Skip || ifKnown == mapping.Fail) && (first.isDoneAsWanted() || first.Status == result.Changed) &&
 		isFound(first.known) && first.known.Via != ledger.ViaSheet && first.Step.KnownID == "" &&
 		!slices.ContainsFunc(r.decisions[1:], func(d decision) bool { return d.Step.Contact == nil && d.known.To != "" })
 }
@@ -244,10 +244,10 @@ func (r *clientRun) isStale(d decision, asOf time.Time) bool {
 	return r.job.now().Sub(asOf) > max(lookupFresh-spacing, spacing)
 }
 
-// inTurn takes a slot for a client that is to be looked up and then created, if the requests that may
+// reserveForLookUp takes a slot for a client that is to be looked up and then created, if the requests that may
 // leave in between could take longer than lookupFresh. A look-up with the context that it returns
 // leaves in the slot, and so does the creating request.
-func (r *clientRun) inTurn(ctx context.Context) (context.Context, error) {
+func (r *clientRun) reserveForLookUp(ctx context.Context) (context.Context, error) {
 	crowd := time.Duration(ClientsAtOnce(r.job.Concurrency)) * r.job.Service.Spacing() // until all have sent a request
 	if r.slot == nil && r.job.mode != modeDry && crowd > lookupFresh {
 		for _, by := range waysOf(r.plan.Lookup) { // before the slot: other clients wait for what is learnt
@@ -296,7 +296,7 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 	case j.mode == modeDry && j.NoLookup:
 		return nil
 	default:
-		if ctx, err = r.inTurn(ctx); err == nil {
+		if ctx, err = r.reserveForLookUp(ctx); err == nil {
 			r.lookup, err = j.lookups.find(ctx, r.plan)
 		}
 		if err != nil {
@@ -321,7 +321,7 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) error {
 	case r.lookup.id == "":
 		return nil
 	}
-	r.identify(&found, *first)
+	r.attachWanted(&found, *first)
 	r.adopt(first, found.ID)
 	if first.known.Attempts == 0 {
 		skipActivities(r.decisions, j.Binding)
@@ -336,10 +336,10 @@ const believable = 10 * time.Minute
 
 const reasonUnproven = "a look-up finds nobody, and that proves nothing: the value by which it asks is not known to be one of the fields that were sent"
 
-// findCreated returns the outcome of a step that is not sent again. A client whose creation is
+// concludeStep returns the outcome of a step that is not sent again. A client whose creation is
 // uncertain is looked up: if it is found, it is done; if not, it stays uncertain in this run.
 // Other steps cannot be looked up.
-func (r *clientRun) findCreated(ctx context.Context, d decision, event ledger.Event, v apiclient.Verdict) (stepOutcome, error) {
+func (r *clientRun) concludeStep(ctx context.Context, d decision, event ledger.Event, v apiclient.Verdict) (stepOutcome, error) {
 	o := r.stepOutcome(d, event, v)
 	if d.Step.Kind != mapping.ClientStep || !r.job.looksUp(r.plan) || event.To != ledger.Uncertain {
 		return o, nil
@@ -421,7 +421,7 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 	case why != "" || found != "":
 	case was.unproven:
 		why = reasonUnproven
-	case !j.ripe(*d):
+	case !j.absenceIsBelieved(*d):
 		d.Advice = adviceNotFound // a later run decides about it
 		if d.known.NotFound {
 			d.Error = cmp.Or(d.Error, reasonNotFound) // the reason that was given first stays
@@ -464,7 +464,7 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 // why says that the answers do not say what became of the client.
 func (j *Job) lookUndecided(ctx context.Context, plan mapping.Plan, d decision, was sentLookup) (sent, now lookedUp, why string, err error) {
 	sent, err = j.lookups.findBy(ctx, was.Lookup, was.fields)
-	if err == nil && sent.nobody() && j.ripe(d) {
+	if err == nil && sent.nobody() && j.absenceIsBelieved(d) {
 		sent, err = j.lookups.findBy(ctx, was.Lookup, was.fields)
 	}
 	why = sent.unclear
@@ -479,9 +479,9 @@ func (j *Job) lookUndecided(ctx context.Context, plan mapping.Plan, d decision, 
 	return sent, now, why, err
 }
 
-// ripe reports whether an earlier run has not found a client either, long enough ago that a look-up
+// absenceIsBelieved reports whether an earlier run has not found a client either, long enough ago that a look-up
 // which does not find it is believed: see Job.Believable.
-func (j *Job) ripe(d decision) bool {
+func (j *Job) absenceIsBelieved(d decision) bool {
 	return d.known.NotFound && !slices.Contains(j.Runs, d.known.Run) && d.known.Age(j.now()) >= cmp.Or(j.Believable, believable)
 }
 
@@ -540,7 +540,7 @@ func (r *clientRun) ownerOfKnownID(known map[string]ledger.Step) (map[string]led
 func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, error) {
 	event := r.event(d, ledger.Done)
 	event.Via, event.Reason, event.ID = ledger.ViaSheet, "the sheet gives its id", d.Step.KnownID
-	r.identify(&event, d)
+	r.attachWanted(&event, d)
 	t, taken, err := r.job.Ledger.StepWithID(uninterrupted, event)
 	isOwn := taken && t.Kind == ledger.KindClaim && t.Holder.ClientKey == event.ClientKey && t.Holder.Mapping != event.Mapping
 	switch {

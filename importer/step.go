@@ -210,9 +210,9 @@ func (r *clientRun) event(d decision, to ledger.State) ledger.Event {
 	})
 }
 
-// identify adds to the event of a step what it asks for, with the addresses that the client owns
+// attachWanted adds to the event of a step what it asks for, with the addresses that the client owns
 // from then on.
-func (r *clientRun) identify(e *ledger.Event, d decision) {
+func (r *clientRun) attachWanted(e *ledger.Event, d decision) {
 	w := wantedOf(r.plan, d.Step, r.job.Binding.Mapping().Name.Text)
 	e.Addresses = w.Addresses
 	if r.job.mode != modeDry || r.job.hasContacts() { // else no later client of a dry run asks for it
@@ -225,7 +225,7 @@ func (r *clientRun) identify(e *ledger.Event, d decision) {
 
 func (r *clientRun) intend(d decision) error {
 	intent := r.event(d, ledger.Sent)
-	r.identify(&intent, d)
+	r.attachWanted(&intent, d)
 	if d.known.To == ledger.Uncertain && !d.known.NotFound {
 		intent.Via = ledger.ViaRepeatable
 	}

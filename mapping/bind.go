@@ -48,7 +48,7 @@ type Binding struct {
 // boundPart is the client, an entry of contacts or claims, or an activity on one of these.
 type boundPart struct {
 	kind       StepKind         // of what creates it; "" for an activity
-	id         string           // of the entry; ClientRole for the client
+	id         string           // of the entry; clientRole for the client
 	when       *expr.Expression // which rows have it; nil for all
 	key        []int            // the columns that identify it
 	keyName    string           // what messages call the key
@@ -263,7 +263,7 @@ func (b *binder) target(v *boundValue, path ...string) {
 
 // bindPerson binds the client, whose place among the people is 0, or an entry of contacts.
 func (b *binder) bindPerson(i int, rule *PersonRule) {
-	p := b.part(ClientStep, ClientRole, rule.Key, rule.When)
+	p := b.part(ClientStep, clientRole, rule.Key, rule.When)
 	path, ownSpace := []string{"client"}, b.mapping.Name.Text
 	p.keyName = "the client key"
 	if i > 0 {

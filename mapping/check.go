@@ -87,7 +87,7 @@ func (p *checker) checkPeople(m *Mapping) {
 		if id == "" || !c.At.IsSet() { // reported as missing
 			continue
 		}
-		if isContact && !p.isRepeated(ids, c.ID, "contacts") && (id == ClientRole || strings.ContainsAny(id, "/@")) {
+		if isContact && !p.isRepeated(ids, c.ID, "contacts") && (id == clientRole || strings.ContainsAny(id, "/@")) {
 			p.wrongAt(c.ID.At, "bad-id", "a contact cannot have the id “%s”: client is taken, and / and @ separate the parts of a step's name", id)
 		}
 		isKnown := len(c.Key) == 1 && c.KnownID.Text != "" && c.Key[0].Text == c.KnownID.Text // then the key is the client's id
@@ -203,7 +203,7 @@ func (p *checker) checkClaims(m *Mapping) {
 		case same != nil && ((same.KnownID.Text == "") != (c.KnownID.Text == "") || same.roles() != c.roles()):
 			p.wrongAt(at, "duplicate-id", "two claims entries have the id “%s”, and differ in known_id, administrator or claimants", id).
 				Hint = "a claim of one is a claim of the other: give both a known_id or neither, and the same people; or give each entry an id of its own"
-		case id == ClientRole || id == onContact || strings.ContainsAny(id, "/@"):
+		case id == clientRole || id == onContact || strings.ContainsAny(id, "/@"):
 			p.wrongAt(at, "bad-id", "a claims entry cannot have the id “%s”: client and contact are taken, and / and @ separate the parts of a step's name", id)
 		case id == "claim" && same == nil && len(m.claimIDs()) > 1:
 			p.wrongAt(at, "bad-id", "among several claims entries none can have the id “claim”: on: claim means every claim").
@@ -268,12 +268,12 @@ func (p *checker) checkOn(m *Mapping, a *ActivityRule) {
 	case isContact && (on == "claim" || slices.Contains(ofClaims, on)):
 		p.wrongAt(a.On.At, "duplicate-id", "on cannot be “%s”: a contact has this id, and it also means claims", on).
 			Hint = "give the contact another id"
-	case on == ClientRole, slices.Contains(ofClaims, on), isContact && !m.V1():
+	case on == clientRole, slices.Contains(ofClaims, on), isContact && !m.V1():
 	case m.V1():
 		p.wrongAt(a.On.At, "not-in-v1", "on cannot be “%s”: in version 1 every activity is on the client", on)
 	default:
 		contacts, _ := m.roles()
-		choices := slices.Concat([]string{ClientRole}, ofClaims, contacts[1:])
+		choices := slices.Concat([]string{clientRole}, ofClaims, contacts[1:])
 		p.wrongAt(a.On.At, "unknown-claim", "on cannot be “%s”: no entry of claims or contacts has that id", on).
 			Hint = problem.Suggestion(on, choices)
 	}
@@ -293,14 +293,14 @@ func (a *ActivityRule) isBackFilled() bool {
 func (p *checker) checkOrder(m *Mapping) {
 	for i := range m.Activities {
 		a := &m.Activities[i]
-		if !m.V1() && len(m.Claims) > 0 && a.On.Text == ClientRole && a.Status == Accepted {
+		if !m.V1() && len(m.Claims) > 0 && a.On.Text == clientRole && a.Status == Accepted {
 			p.warnAt(a.StatusAt, "accepted-on-client", "“%s” is on the client and Accepted: for a client with several claims, activities on the client are back-filled as Submitted", a.Template.Text).
 				Hint = "leave the status out; keep Accepted only if no client has more than one claim and the service's operator specifies it for this activity"
 		}
 		if a.Assigned {
 			continue
 		}
-		isOnClient := a.On.Text == ClientRole
+		isOnClient := a.On.Text == clientRole
 		for _, open := range m.Activities[:i] {
 			hasCondition := open.When.Text+a.When.Text != ""
 			onSame, line := m.haveCommonScope(open.On.Text, a.On.Text), open.Template.At.Line
@@ -316,7 +316,7 @@ func (p *checker) checkOrder(m *Mapping) {
 					a.Template.Text, open.Template.Text, line, open.Template.Text).
 					Hint = "this is right if no client meets both conditions"
 				continue
-			case a.isBackFilled() && (onSame || isOnClient || open.On.Text == ClientRole):
+			case a.isBackFilled() && (onSame || isOnClient || open.On.Text == clientRole):
 				unless := ""
 				if hasCondition {
 					unless = "; this is right only if no client meets both conditions"

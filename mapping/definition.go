@@ -55,7 +55,7 @@ func (p definedPart) isForSame(other definedPart) bool {
 
 // overlaps reports whether two activities can be on the same client, claim or contact.
 func (p definedPart) overlaps(other definedPart) bool {
-	ofClaims := func(on string) bool { return on != ClientRole && on != onContact }
+	ofClaims := func(on string) bool { return on != clientRole && on != onContact }
 	return p.On == other.On || ofClaims(p.On) && ofClaims(other.On) && (p.On == "claim" || other.On == "claim")
 }
 
@@ -185,7 +185,7 @@ func within(a, b []definedPart) bool {
 
 // steps is how the keys of an activity's steps begin.
 func (p definedPart) steps() string {
-	if p.On == ClientRole || p.On == onContact {
+	if p.On == clientRole || p.On == onContact {
 		return "activity/" + p.ID + "@" + p.On
 	}
 	return "activity/" + p.ID + "@"

@@ -29,7 +29,7 @@ type Mapping struct {
 	Contacts   []PersonRule
 	Claims     []ClaimRule
 	Workflow   WorkflowRule
-	Link       string         // which clients get a magic link; "" is LinkOnce
+	Link       string         // which clients get a magic link; "" is linkOnce
 	LinkAt     yamltree.Place // zero when the mapping leaves the key link out
 	ResumeAt   *ResumeRule    // nil when the mapping sets the statuses itself
 	Activities []ActivityRule
@@ -47,7 +47,7 @@ func mappingKeys(k *yamltree.Keys, m *Mapping) {
 	yamltree.To(k, "claims", &m.Claims, yamltree.List(yamltree.Object(claimKeys).Placed(func(c *ClaimRule) *yamltree.Place { return &c.At })),
 		"the claims that each row of a client yields (v2)")
 	yamltree.To(k, "workflow", &m.Workflow, yamltree.Object(workflowKeys), "the workflow name and template identifier of the activities (v2)")
-	yamltree.To(k, "link", &m.Link, yamltree.OneOf(LinkOnce, LinkOnNewClaim, LinkNever).Placed(func(*string) *yamltree.Place { return &m.LinkAt }),
+	yamltree.To(k, "link", &m.Link, yamltree.OneOf(linkOnce, LinkOnNewClaim, LinkNever).Placed(func(*string) *yamltree.Place { return &m.LinkAt }),
 		"which clients get a magic link (v2): once (default), after everything else; on_new_claim, a fresh one after a new claim too; never")
 	yamltree.ToNew(k, "resume_at", &m.ResumeAt, resume, "the activity at which the client resumes, whatever its when says: a template's name, or {column: …}")
 	// An activity without a template is reported where the activity begins.
@@ -146,12 +146,12 @@ func (m *Mapping) At(p yamltree.Place) problem.Where {
 	return p.In(m.File)
 }
 
-// ClientRole is the word by which activities and claims name the client.
-const ClientRole = "client"
+// clientRole is the word by which activities and claims name the client.
+const clientRole = "client"
 
 // The values of link.
 const (
-	LinkOnce       = "once"
+	linkOnce       = "once"
 	LinkOnNewClaim = "on_new_claim" // a client who has one gets another after a new claim
 	LinkNever      = "never"
 )
@@ -230,7 +230,7 @@ func checkNumbers(r *yamltree.Reader, n *yamltree.Node, s *convert.Numbers) {
 // rows make one, how it is looked up, and what its create payload holds.
 type PersonRule struct {
 	At              yamltree.Place
-	ID              yamltree.Scalar // ClientRole for the client
+	ID              yamltree.Scalar // clientRole for the client
 	When            yamltree.Scalar // an expression; "" takes every row, as for the client
 	Key             []yamltree.Scalar
 	KeySpace        yamltree.Scalar
@@ -355,7 +355,7 @@ type ClaimRule struct {
 }
 
 func claimKeys(k *yamltree.Keys, c *ClaimRule) {
-	c.ID.Text, c.Administrator.Text, c.Claimants = "claim", ClientRole, []yamltree.Scalar{{Text: ClientRole}}
+	c.ID.Text, c.Administrator.Text, c.Claimants = "claim", clientRole, []yamltree.Scalar{{Text: clientRole}}
 	yamltree.To(k, "id", &c.ID, text, "a short name for the entry; default claim")
 	yamltree.To(k, "key", &c.Key, texts, "the column or columns that identify a claim of a client").Required()
 	yamltree.To(k, "known_id", &c.KnownID, text,

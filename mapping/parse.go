@@ -26,7 +26,7 @@ func Parse(file string, data []byte) (*Mapping, problem.List) {
 	m := &Mapping{File: file, Digest: hex.EncodeToString(sum[:])}
 	m.Sheet.HeaderRow = 1
 	m.Sheet.Numbers = convert.Numbers{Decimal: ".", Group: ","}
-	m.Client.ID.Text, m.Client.Existing = ClientRole, Reuse
+	m.Client.ID.Text, m.Client.Existing = clientRole, Reuse
 	m.Client.Administrator = true
 	if len(data) > MaxSize {
 		return m, problem.List{problem.At(yamltree.Place{Line: 1, Column: 1}.In(file), "too-large",
@@ -145,7 +145,7 @@ func (m *Mapping) setDefaults() {
 			a.ID = a.Template
 		}
 		if a.On.Text == "" {
-			a.On.Text = ClientRole
+			a.On.Text = clientRole
 		}
 		if m.person(a.On.Text) > 0 {
 			a.Assigned = true // the order and the resume point are the client's

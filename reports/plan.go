@@ -8,13 +8,13 @@ import (
 	"claimsheet/reports/xlsx"
 )
 
-// PlanSheet lists the calls that a run would make, client by client. It continues in "Plan 2" and so on when it is full.
-const PlanSheet = "Plan"
+// planSheet lists the calls that a run would make, client by client. It continues in "Plan 2" and so on when it is full.
+const planSheet = "Plan"
 
 // writePlan writes one line for each client that a run would send something for.
 func writePlan(w *xlsx.Writer, b Workbook) error {
 	t := w.NewSheet(xlsx.Layout{
-		Name:    PlanSheet,
+		Name:    planSheet,
 		Headers: []string{ClientKeyHeader, "In this order", "Clients", "Claims", "Activities", "Links", "Calls"},
 		Widths:  []float64{34, 110, 10, 10, 12, 8, 8},
 	})
@@ -63,8 +63,8 @@ func inWords(s result.Step) string {
 	return s.Kind
 }
 
-// ValuesSheet shows what a run would send for the first clients, value by value.
-const ValuesSheet = "Values"
+// valuesSheet shows what a run would send for the first clients, value by value.
+const valuesSheet = "Values"
 
 // Value is a line of the sheet Values: one value of a call, and the cells that it is made of.
 type Value struct {
@@ -80,7 +80,7 @@ func writeValues(w *xlsx.Writer, b Workbook) error {
 		return nil
 	}
 	t := w.NewSheet(xlsx.Layout{
-		Name:    ValuesSheet,
+		Name:    valuesSheet,
 		Headers: []string{ClientKeyHeader, "Call", "Field or attribute", "Value as sent", "From"},
 		Widths:  []float64{34, 44, 34, 44, 20},
 	})

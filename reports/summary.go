@@ -6,8 +6,8 @@ import (
 	"claimsheet/reports/xlsx"
 )
 
-// SummarySheet is the last sheet of a workbook.
-const SummarySheet = "Summary"
+// summarySheet is the last sheet of a workbook.
+const summarySheet = "Summary"
 
 // Fact is a line of the sheet Summary.
 type Fact struct{ Label, Text string }
@@ -15,7 +15,7 @@ type Fact struct{ Label, Text string }
 // writeSummary writes the sheet Summary: what ran, and how it ended in numbers, with every
 // status, so that two summaries can be compared side by side.
 func writeSummary(w *xlsx.Writer, b Workbook) error {
-	t := w.NewSheet(xlsx.Layout{Name: SummarySheet, Widths: []float64{30, 20, 12}})
+	t := w.NewSheet(xlsx.Layout{Name: summarySheet, Widths: []float64{30, 20, 12}})
 	header := xlsx.Style{Bold: true, Colour: xlsx.Plain}
 	if b.Notice != "" {
 		t.Row(xlsx.Style{Bold: true, Colour: xlsx.AmberText}, b.Notice)

@@ -41,8 +41,8 @@ const sandbox = "sandbox"
 // request for the sandbox that goes to the network by mistake reaches nobody.
 const sandboxURL = "https://sandbox.invalid"
 
-// SandboxCaseID is the case of the embedded service's built-in data (version 1).
-const SandboxCaseID = "0b7c2c55-6a4e-4f0e-9a53-2f3f1f6f5c10"
+// sandboxCaseID is the case of the embedded service's built-in data (version 1).
+const sandboxCaseID = "0b7c2c55-6a4e-4f0e-9a53-2f3f1f6f5c10"
 
 // Environment is one entry of environments.yaml, or the sandbox, with the
 // defaults filled in. Secrets are not resolved and files not read before
@@ -81,7 +81,7 @@ func newEnvironment(name string) Environment {
 		TemplateIDs: map[string]string{},
 	}
 	if name == sandbox {
-		e.Sandbox, e.BaseURL, e.CaseID = true, sandboxURL, SandboxCaseID
+		e.Sandbox, e.BaseURL, e.CaseID = true, sandboxURL, sandboxCaseID
 	}
 	return e
 }

@@ -73,9 +73,9 @@ const (
 	maxEvents   = 10_000
 )
 
-// ErrNoIDs is wrapped by the error of a document with one event that names neither a
+// errNoIDs is wrapped by the error of a document with one event that names neither a
 // client, nor a claim, nor an activity.
-var ErrNoIDs = errors.New("it has neither the id of a client, nor of a claim, nor of an activity")
+var errNoIDs = errors.New("it has neither the id of a client, nor of a claim, nor of an activity")
 
 // Read returns the events of a JSON document. Of several events, those without any id
 // are left out: services also send what is about nobody. Any other error says what is
@@ -96,7 +96,7 @@ func (f Format) Read(document []byte, received time.Time) ([]Event, error) {
 			events = append(events, e)
 		case len(list) == 1:
 			return nil, err
-		case !errors.Is(err, ErrNoIDs):
+		case !errors.Is(err, errNoIDs):
 			return nil, fmt.Errorf("event %d: %w", i+1, err)
 		}
 	}
@@ -145,7 +145,7 @@ func (f Format) read(document []byte, received time.Time) (Event, error) {
 		}
 	}
 	if e.Client == "" && e.Claim == "" && e.Activity == "" {
-		return Event{}, ErrNoIDs
+		return Event{}, errNoIDs
 	}
 	if f.ID != "" && e.Key == "" {
 		return Event{}, fmt.Errorf("there is no id of the event at “id” (%s)", f.ID)

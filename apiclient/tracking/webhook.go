@@ -75,7 +75,7 @@ func (h *Webhook) receive(w http.ResponseWriter, r *http.Request) (status, event
 	}
 	list, err := h.Format.Read(body, now())
 	switch {
-	case errors.Is(err, ErrNoIDs): // about nobody, such as a test of the connection
+	case errors.Is(err, errNoIDs): // about nobody, such as a test of the connection
 		return http.StatusNoContent, 0, ""
 	case err != nil:
 		return http.StatusUnprocessableEntity, 0, err.Error()

@@ -289,6 +289,12 @@ var nightCases = []nightCase{
 		{rows: []string{"1-2"}, posts: "client 1, claim 1, link 1"},
 		{mapping: "name: a" + v2Claims, code: 2, says: []string{"[new-identity]"}},
 	}},
+	{name: "another case of version 1", mapping: byEmailV1, nights: []sheetNight{
+		{rows: []string{"1-2"}, posts: "?"},
+		{mapping: byEmailV1 + "claim_type: loans\n", env: "claim_types: {loans: {case_id: 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a12}}", dry: true, code: 2,
+			says: []string{"“m” has run before in another case", "[new-identity]"}},
+		{flags: "--accept new-identity", posts: "?", again: true}, quiet,
+	}},
 	{name: "another version of the interface", mapping: with(byEmailV1, "v1", "v2"), nights: []sheetNight{
 		{rows: []string{"1-2"}, posts: "client 2, link 2"},
 		{mapping: byEmailV1, dry: true, code: 2, says: []string{"“m” has run before with api: v2", "[new-identity]"}},

@@ -214,33 +214,37 @@ func (r *importRun) guardIdentity(ctx context.Context) error {
 	return err
 }
 
-// checkVersion refuses a mapping that is new under its version of the service's interface and has run
-// under the other one: each version has steps of its own, so what is done would be done again.
+// checkVersion refuses a mapping that is new under its version of the service's interface, or in its case of version 1,
+// and has run under another one: each has steps of its own, so what is done would be done again.
 func (r *importRun) checkVersion(ctx context.Context) error {
 	m, known := r.session.Mapping, r.session.Ledger
-	own, ownCase := environment.ServiceOf(r.scope)
+	own, ownCase := environment.ServiceOf(r.scope) // version 2 has no case
 	scopes, err := known.Environments(ctx)
-	hasRun := map[bool]bool{} // under this version, whose scope has a case in version 1 only; and under the other
+	elsewhere := ""
 	for _, scope := range scopes {
 		definitions, err := known.Definitions(ctx, scope)
 		if err != nil {
 			return err
 		}
 		service, inCase := environment.ServiceOf(scope)
-		if _, ran := definitions[m.Name.Text]; ran && service == own {
-			hasRun[(inCase == "") == (ownCase == "")] = true
+		switch _, ran := definitions[m.Name.Text]; {
+		case !ran || service != own:
+		case scope == r.scope:
+			return nil
+		case inCase == "":
+			elsewhere = "with api: v2"
+		case ownCase == "":
+			elsewhere = "with api: v1"
+		default:
+			elsewhere = "in another case"
 		}
 	}
-	if err != nil || hasRun[true] || !hasRun[false] {
+	if err != nil || elsewhere == "" {
 		return err
 	}
-	other := "v1"
-	if m.V1() {
-		other = "v2"
-	}
 	return problem.At(m.At(m.Name.At), "new-identity",
-		"the mapping “%s” has run before with api: %s: what is done would be done again", m.Name.Text, other).
-		Hinted("take the change of api back; or add --accept new-identity if everything in the sheet should be created again")
+		"the mapping “%s” has run before %s: what is done would be done again", m.Name.Text, elsewhere).
+		Hinted("take the change of api or case_id back; or add --accept new-identity if everything in the sheet should be created again")
 }
 
 // unasked is how many clients a first run may create without a question.

@@ -11,14 +11,14 @@ import (
 
 // The centuries.
 const (
-	SpreadsheetYears = ""       // 1930 to 2029, and a day after Today is refused
+	spreadsheetYears = ""       // 1930 to 2029, and a day after Today is refused
 	PastYears        = "past"   // that of the last such day up to Today
 	FutureYears      = "future" // 2000 to 2099
 )
 
-// MissingTimezone is the code of a cell that is refused because the mapping
+// missingTimezone is the code of a cell that is refused because the mapping
 // has no timezone: the mapping must be corrected, not the cell.
-const MissingTimezone = "no-timezone"
+const missingTimezone = "no-timezone"
 
 // moment is a date and time as a clock on the wall shows it.
 type moment struct {
@@ -63,7 +63,7 @@ func (c *Converter) convertDateTime(in cell.Cell) (string, *CellError) {
 	case m.hasOffset:
 		at = at.Add(-time.Duration(m.offset) * time.Second)
 	case c.Zone == nil:
-		return "", refuse(MissingTimezone, "has no time zone", "name the zone it was written in under sheet.timezone, for example Europe/London")
+		return "", refuse(missingTimezone, "has no time zone", "name the zone it was written in under sheet.timezone, for example Europe/London")
 	default:
 		if at, r = inZone(at, c.Zone); r != nil {
 			return "", r
@@ -149,7 +149,7 @@ func (c *Converter) momentFromText(s, format string) (moment, *CellError) {
 		return c.checked(moment{wall: at}, err)
 	}
 	year := 2000 + at.Year()%100
-	if c.Years == SpreadsheetYears && year >= 2030 {
+	if c.Years == spreadsheetYears && year >= 2030 {
 		year -= 100
 	}
 	in := func(year int) time.Time { return at.AddDate(year-at.Year(), 0, 0) } // leap years stay so
@@ -157,7 +157,7 @@ func (c *Converter) momentFromText(s, format string) (moment, *CellError) {
 		switch c.Years {
 		case PastYears:
 			year -= 100
-		case SpreadsheetYears:
+		case spreadsheetYears:
 			return moment{}, refuse("date-future", "has a year of two digits, and would be a day after that of the run",
 				"say which century is meant in the mapping: years: past (dates of birth) or years: future; or write the year with four digits")
 		}

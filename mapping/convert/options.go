@@ -18,7 +18,7 @@ func (c *Converter) Check() (wrong []string) {
 		types []Type
 	}{
 		{"format", c.Format != "", []Type{Date, DateTime, Phone}},
-		{"years", c.Years != SpreadsheetYears, []Type{Date, DateTime}},
+		{"years", c.Years != spreadsheetYears, []Type{Date, DateTime}},
 		{"output", c.IsBareDate, []Type{Date}},
 		{"checked", c.Checked != nil, []Type{Checkbox}},
 		{"unchecked", c.Unchecked != nil, []Type{Checkbox}},

@@ -123,7 +123,7 @@ func Open(ctx context.Context, o Options) (s *Session, err error) {
 		if s.Client != nil {
 			s.Service, err = s.AskTemplates(ctx)
 		}
-		if err != nil && len(found) == 0 { // else the service may fail because of these problems
+		if err := found.Collect(err); err != nil && len(found) == 0 { // else the service may fail because of these problems
 			return s, err
 		}
 	}
