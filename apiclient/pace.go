@@ -91,6 +91,7 @@ type Slot struct {
 	isIn      bool      // it has entered, and not left
 	place     bool      // it counts among the requests in flight
 	over      bool      // used or released
+	failed    error     // why it could not enter when it was reserved: what rests on an earlier look-up must not leave later
 	pause     time.Time // the end of the last pause before it entered
 	cuts      int64     // of the rate until the request left
 	waited    time.Duration
@@ -107,10 +108,12 @@ type Slot struct {
 // fails when it is to.
 func (p *pacer) Reserve(ctx context.Context) (*Slot, error) {
 	s := &Slot{pacer: p, impatient: true}
-	if err := p.enter(ctx, s); err != nil && ctx.Err() != nil {
+	err := p.enter(ctx, s)
+	if err != nil && ctx.Err() != nil {
 		s.Release()
 		return nil, err
 	}
+	s.failed = err
 	return s, nil
 }
 
@@ -164,9 +167,9 @@ func (s *Slot) Await(ctx context.Context) error {
 
 // enter waits until there is no pause and, under a rate, until the request's departure is near. The error is a *Failure.
 func (p *pacer) enter(ctx context.Context, s *Slot) error {
-	var err error
+	err := s.failed
 	switch {
-	case s.isIn:
+	case s.isIn || err != nil:
 	case s.ahead:
 		_, err = p.await(ctx, s, false)
 	default:

@@ -20,6 +20,9 @@ import (
 	"claimsheet/importer/spool"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
+	"context"
+	"encoding/json"
+	"errors"
 )
 
 const busyMapping = `
@@ -279,6 +282,54 @@ func TestAClientWhoWasNotReachedProvesNothing(t *testing.T) {
 		}
 		if len(posts) < 4 || !strings.HasSuffix(posts[1], "/claims") || !strings.HasSuffix(posts[2], "/magic-link") {
 			t.Errorf("the first client that was reached was not alone: %q", posts[:min(len(posts), 6)])
+		}
+	})
+}
+
+// failingLimiter keeps the pace of several processes. It fails once, when another process was told to wait.
+type failingLimiter struct {
+	mu    sync.Mutex
+	state []byte
+	fails bool
+}
+
+func (l *failingLimiter) Change(_ context.Context, change func([]byte, time.Time) []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.fails {
+		l.fails = false
+		l.state, _ = json.Marshal(map[string]any{"PausedUntil": time.Now().Add(2 * time.Minute), "PauseReason": "busy"})
+		return errors.New("the connection was reset")
+	}
+	if s := change(l.state, time.Now()); s != nil {
+		l.state = s
+	}
+	return nil
+}
+
+// TestLimiterFailsBehindALookUp: a request whose slot could not be had does not leave after a pause, on the look-up from before it.
+func TestLimiterFailsBehindALookUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		job, _, service := newJob(t, apiclient.InProcess)
+		limiter := &failingLimiter{}
+		client, err := apiclient.New(apiclient.Config{BaseURL: "http://localhost", Version: apiclient.V2, Wire: apiclient.DefaultWire(),
+			NotFound: apiclient.DefaultNotFound(), Transport: apiclient.InProcess(service), Concurrency: 4, Limiter: limiter})
+		must(t, err)
+		job.Service, job.NewLedger, job.Binding = client, true, bind(t, contactMapping, contactSheet)
+		lookUps := 0
+		service.Play(func(c apitest.Call) (f apitest.Fault) {
+			if c.Kind == "lookup" {
+				lookUps++
+				time.Sleep(300 * time.Millisecond) // the state is old when the look-up is answered
+				limiter.mu.Lock()
+				limiter.fails = lookUps == 2
+				limiter.mu.Unlock()
+			}
+			return f
+		})
+		_ = job.Do(t.Context(), plansOf(job.Binding, "a@x.example||1|"))
+		if status := rowsOf(t, job)[0].Status; len(service.Created()) > 0 || status != result.NotStarted {
+			t.Errorf("created %v, the row is %s", service.Created(), status)
 		}
 	})
 }

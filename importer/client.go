@@ -176,7 +176,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 		r.job.seeVerdict(ctx, verdict)
 		// A client is looked up instead of being repeated.
 		repeatable := d.Step.Kind != mapping.ClientStep && r.job.Service.Repeatable(apiclient.Kind(d.Step.Kind))
-		next := policy.Next(verdict, verdict.Status == 404 && r.hasJustCreated(), repeatable)
+		next := policy.Next(verdict, r.namesJustCreated(d.Step), repeatable)
 		if next.TooLong {
 			r.job.stop(tooLong(next.Wait))
 		}
@@ -254,14 +254,17 @@ func (r *clientRun) commitAndWaitForGate(ctx context.Context) (waited bool, err 
 // such thing.
 const replicaLag = 60 * time.Second
 
-// hasJustCreated reports whether the service may not find yet what an id in a request stands for.
-func (r *clientRun) hasJustCreated() bool {
-	for _, s := range r.steps {
-		if s.To == ledger.Done && s.Attempts > 0 && s.Age(r.job.now()) < replicaLag {
-			return true
-		}
+// namesJustCreated reports whether the step's request has the id of something that was created so
+// recently that the service may not find it yet.
+func (r *clientRun) namesJustCreated(step *mapping.Step) bool {
+	owner := string(mapping.ClientStep)
+	if step.Claim != "" {
+		owner = step.Claim
 	}
-	return false
+	return step.Kind != mapping.ClientStep && slices.ContainsFunc(append(contactsNeeded(step), owner), func(key string) bool {
+		s := r.steps[key]
+		return s.To == ledger.Done && s.Attempts > 0 && s.Age(r.job.now()) < replicaLag
+	})
 }
 
 // judge returns the event to record of a step, by the verdict on its last request, which it may
@@ -413,7 +416,7 @@ func (r *clientRun) decideContact(d *decision) error {
 		}
 	}
 	now := decide(plan, known, r.job.Binding)[0]
-	if now.known.To == ledger.Done || (now.known.To == ledger.Closed || r.job.mode == modeReport) && !d.isUnneeded() {
+	if now.known.To == ledger.Done || now.known.To == ledger.Closed && !d.isUnneeded() || r.job.mode == modeReport && d.Status == "" {
 		now.Step = step
 		*d = now
 	}
@@ -422,6 +425,11 @@ func (r *clientRun) decideContact(d *decision) error {
 
 // withContact calls do while no other client works on the contact, in this process and in others.
 func (r *clientRun) withContact(ctx context.Context, step *mapping.Step, plan mapping.Plan, do func(*furtherContact) (stepOutcome, error)) (stepOutcome, error) {
+	if err := r.commit(); err != nil { // the client who has the contact needs a place and a slot, and must not wait for those of this one
+		return stepOutcome{}, err
+	}
+	r.releaseSlot()
+	r.closeIntent()
 	if r.job.mode == modeRun {
 		r.job.canary.enter(ctx, r.leads) // so that the client who goes first never waits for this one
 	}
@@ -449,11 +457,6 @@ const contactPatience = time.Minute
 // createContact carries out the plan of a further contact, unless that has failed already for
 // another client.
 func (r *clientRun) createContact(ctx context.Context, d decision) (stepOutcome, error) {
-	if err := r.commit(); err != nil { // the contact's run has commits of its own
-		return stepOutcome{}, err
-	}
-	r.releaseSlot() // it would wait for its own
-	r.closeIntent()
 	return r.withContact(ctx, d.Step, *d.Step.Contact, func(contact *furtherContact) (o stepOutcome, err error) {
 		if contact.failed != nil {
 			o = *contact.failed

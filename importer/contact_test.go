@@ -10,12 +10,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"claimsheet/apiclient"
 	"claimsheet/apiclient/apitest"
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
+	"net/http"
+	"time"
 )
 
 const contactMapping = `
@@ -287,5 +290,133 @@ claims: [{id: loan, key: "No", name: "Loan {No}", claimants: [client, partner]}]
 				})
 			}
 		}
+	}
+}
+
+// TestManyClientsWaitForAContact: whoever has a contact goes on while more clients than may have open intents wait for it, and
+// while one that waits has just been looked up, under a rate too.
+func TestManyClientsWaitForAContact(t *testing.T) {
+	const on = "workflow: {name: w, template_identifier: t}\nactivities: [{template: Details, on: partner, status: Open}, {template: Other, on: partner, status: Open, assigned: true}]\n"
+	for name, perSecond := range map[string]float64{"no rate": 0, "a rate": 400} {
+		t.Run(name, func(t *testing.T) {
+			job, _, service := newJob(t, apiclient.InProcess)
+			job.Service = newClient(t, apiclient.InProcess(service), 4, perSecond)
+			job.Binding, job.NewLedger, job.Concurrency, job.MaxFailures = bind(t, contactMapping+on, contactSheet), true, 4, importer.MaxFailures{Percent: 100}
+			service.Play(func(c apitest.Call) (f apitest.Fault) {
+				if c.Method == http.MethodPost {
+					time.Sleep(5 * time.Millisecond)
+				}
+				if c.Kind == "activity" {
+					return apitest.Answer(apitest.JSON(201, "{}"))
+				}
+				return f
+			})
+			rows := []string{"first@x.example||0|"}
+			for i := range 40 {
+				rows = append(rows, fmt.Sprintf("c%d@x.example|p%d@x.example|%d|", i, i/20, i+1))
+			}
+			for i := range 10 {
+				service.AddClient(fmt.Sprint("c", i), fmt.Sprintf("c%d@x.example", i), "")
+			}
+			must(t, job.Do(t.Context(), groupedPlans(t, job, rows...)))
+			for _, r := range rowsOf(t, job) {
+				if r.Status != result.Done {
+					t.Errorf("row %d is %s: %s", r.Row, r.Status, r.Error)
+				}
+			}
+		})
+	}
+}
+
+// TestContactWithAClientsAddress: a contact who has the address of another row's client, by which that one is not looked up,
+// is worked on after or before that client and not beside it.
+func TestContactWithAClientsAddress(t *testing.T) {
+	const byPhone = `
+name: n
+api: v2
+client:
+  key: E-mail
+  lookup: {phone: {column: Mobile, type: Phone, region: GB}}
+  fields: {email: {column: E-mail, type: Email}, phone: {column: Mobile, type: Phone, region: GB}}
+contacts: [{id: partner, when: has("Partner"), key: Partner, lookup: {email: Partner}, administrator: false, fields: {email: {column: Partner, type: Email}}}]
+claims: [{id: loan, key: "No", name: "Loan {No}", claimants: [client, partner]}]
+`
+	job, _, service := newJob(t, apiclient.InProcess)
+	sheet := cell.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"E-mail", "Mobile", "Partner", "No"}}
+	job.Binding, job.NewLedger, job.Concurrency, job.MaxFailures = bind(t, byPhone, sheet), true, 4, importer.MaxFailures{Percent: 100}
+	asked, made := make(chan struct{}), make(chan struct{}) // the contact was looked up; the client was created
+	wait := func(until chan struct{}) {
+		select {
+		case <-until:
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+	service.Play(func(c apitest.Call) (f apitest.Fault) {
+		switch {
+		case c.Kind == "claim" && strings.Contains(c.Body, "Loan 2"):
+			close(made)
+		case c.Kind == "lookup" && strings.Contains(c.Path, "7700900102"):
+			wait(asked)
+		case c.Kind == "lookup" && strings.Contains(c.Path, "x.example"):
+			close(asked)
+			wait(made)
+			return apitest.Answer(service.Nobody)
+		}
+		return f
+	})
+	must(t, job.Do(t.Context(), groupedPlans(t, job, "z@x.example|07700900100||0", "a@x.example|07700900101|p@x.example|1", "p@x.example|07700900102||2")))
+	people := 0
+	for _, call := range service.Calls() {
+		if call.Kind == "client" && strings.Contains(call.Body, "p@x.example") {
+			people++
+		}
+	}
+	if people != 1 {
+		t.Errorf("p@x.example was created %d times: %+v", people, rowsOf(t, job))
+	}
+}
+
+// TestHeldBackWithANewContact: a client that is held back because an activity is wanted in another status is held back in a report too.
+func TestHeldBackWithANewContact(t *testing.T) {
+	const text = contactMapping + "workflow: {name: w, template_identifier: t}\nactivities: [{template: Details, status: Open}, {template: Other, on: partner, assigned: true, status: Open}]\n"
+	done := func(step, kind, mapping, data string) []ledger.Event {
+		sent := ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Space: "email", Client: "a@x.example"}, Mapping: mapping, Step: step},
+			Kind: kind, To: ledger.Sent, Run: "00000000-2f0e-4c53-9d25-0d4b9a0f7a11", Data: []byte(data), Digest: strings.Repeat("0", 64)}
+		answer := sent
+		answer.Data, answer.Digest, answer.To, answer.Via = nil, "", ledger.Done, ledger.ViaAnswer
+		if kind == ledger.KindClient {
+			answer.ID = "A"
+		}
+		return []ledger.Event{sent, answer}
+	}
+	events := append(done("client", "client", "", `{"mapping":"n","values":[{"name":"email","field":"stringValue","value":"a@x.example"}],"lookup":{"email":"a@x.example","asked":["email a@x.example"]},"addresses":["email a@x.example"]}`),
+		done("activity/Details@client", "activity", "n", `{"mapping":"n","template":"Details","status":"Submitted"}`)...)
+	for how, do := range map[string]func(*importer.Job, context.Context, iter.Seq2[mapping.Plan, error]) error{"dry run": (*importer.Job).Forecast, "run": (*importer.Job).Do, "report": report} {
+		run := sheetRun{text, contactSheet, events, []string{"a@x.example|p@x.example|1|"}, func(j *importer.Job, _ *apitest.Server) *strings.Replacer {
+			if how == "report" {
+				j.Service = nil
+			}
+			return strings.NewReplacer("A", id3)
+		}}
+		if list, _, _, _ := run.by(t, do); list[0].Status != result.Changed {
+			t.Errorf("%s: the row is %s", how, list[0].Status)
+		}
+	}
+}
+
+// groupedPlans returns the plans of rows, of which the job knows who belongs together.
+func groupedPlans(t *testing.T, job *importer.Job, rows ...string) iter.Seq2[mapping.Plan, error] {
+	t.Helper()
+	records := spooled(t, asRead(recordsOf(rows...)))
+	survey, err := importer.NewSurvey(t.Context(), job.Binding, records, true)
+	must(t, err)
+	job.Groups = survey.Groups
+	return survey.Plans(job.Binding, records)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

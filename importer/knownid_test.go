@@ -17,6 +17,8 @@ import (
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
+	"net/http"
+	"slices"
 )
 
 const knownIDMapping = `
@@ -242,5 +244,54 @@ func checkAdopted(t *testing.T, known *ledger.Ledger, ids *strings.Replacer) {
 		if s.To != ledger.Done || s.Via != ledger.ViaSheet || s.ID != ids.Replace(id) || s.Attempts != 0 {
 			t.Errorf("the ledger has %s as %+v", step, s.Event)
 		}
+	}
+}
+
+// TestKnownIDOfAnErasedClient: nothing is sent for a client who was erased, also where the sheet still gives the id.
+func TestKnownIDOfAnErasedClient(t *testing.T) {
+	const text = `
+name: n
+api: v2
+client: {key: E-mail, known_id: Contact, lookup: {email: E-mail}, fields: {email: E-mail}}
+claims: [{id: loan, key: "No", when: has("No"), name: "Loan {No}"}]
+`
+	job, known, service := newJob(t, apiclient.InProcess)
+	job.Binding = bind(t, text, cell.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"E-mail", "No", "Contact"}})
+	id := service.AddClient("P", "jane@x.example", "")
+	must(t, job.Do(t.Context(), plansOf(job.Binding, "jane@x.example|1|"+id)))
+	_, err := known.Forget(ledger.ClientKey{Environment: "e", Space: "email", Client: "jane@x.example"}, time.Now())
+	must(t, err)
+	before := len(service.Calls())
+	for i, who := range []string{"jane", "other"} { // her own row, and one of another key with her id
+		later := laterJob(t, job, known, fmt.Sprintf("7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a2%d", i))
+		must(t, later.Do(t.Context(), plansOf(job.Binding, who+"@x.example|1|"+id)))
+		if status := rowsOf(t, later)[0].Status; status != []result.Status{result.Skipped, result.Failed}[i] {
+			t.Errorf("the row of %s is %s", who, status)
+		}
+	}
+	if sent := service.Calls()[before:]; slices.ContainsFunc(sent, func(c apitest.Call) bool { return c.Method == http.MethodPost }) {
+		t.Errorf("sent %v", sent)
+	}
+}
+
+// TestKnownIDWithTheAddressOfOneGivenUp: an id that the sheet gives does not take the address of a client who was given up.
+func TestKnownIDWithTheAddressOfOneGivenUp(t *testing.T) {
+	const text = `
+name: n
+api: v2
+client: {key: Key, known_id: Contact, lookup: {email: E-mail}, fields: {email: E-mail}}
+claims: [{id: loan, key: "No", known_id: Claim, name: "Loan {No}", when: has("No")}]
+`
+	events := contactEvents("sent", "uncertain", "closed, by hand")
+	for i := range events {
+		events[i].Client, events[i].Space, events[i].Addresses, events[i].LookedUp = "K9", "n", nil, nil
+	}
+	events[0].Addresses, events[0].LookedUp = []string{"email p@x.example"}, []string{"email p@x.example"}
+	run := sheetRun{text, knownIDSheet, events, []string{"K1|p@x.example|" + id1 + "|1|"}, func(_ *importer.Job, s *apitest.Server) *strings.Replacer {
+		return strings.NewReplacer(id1, s.AddClient("P", "q@x.example", ""))
+	}}
+	list, _, service, _ := run.by(t, (*importer.Job).Do)
+	if len(service.Created()) > 0 || list[0].Status != result.Failed || !strings.Contains(list[0].Error, "K9") {
+		t.Errorf("created %v; the row is %s: %s", service.Created(), list[0].Status, list[0].Error)
 	}
 }

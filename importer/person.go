@@ -472,6 +472,9 @@ func (j *Job) lookUndecided(ctx context.Context, plan mapping.Plan, d decision, 
 		return sent, now, why, err
 	}
 	now, err = j.lookups.findBy(ctx, plan.Lookup, fieldsOf(plan))
+	if now.at.After(sent.at) {
+		now.at = sent.at // what rests on both is as old as the first
+	}
 	why = cmp.Or(why, now.unclear)
 	if why == "" && sent.id != "" && now.id != "" && sent.id != now.id {
 		why = fmt.Sprintf("the address with which it was asked for is that of %s in the service, and the corrected one that of %s", sent.id, now.id)
@@ -524,11 +527,11 @@ func sentLookupOf(plan mapping.Plan, d decision) sentLookup {
 // client under the row's own key for whom something was sent or found, nothing changes.
 func (r *clientRun) ownerOfKnownID(known map[string]ledger.Step) (map[string]ledger.Step, error) {
 	j := r.job
-	if own := known[string(mapping.ClientStep)]; !givesID(r.plan) || own.To != "" && (own.To != ledger.Refused || own.Attempts > 0) {
+	if own := known[string(mapping.ClientStep)]; !givesID(r.plan) || j.erased(r.plan.Client) != "" || own.To != "" && (own.To != ledger.Refused || own.Attempts > 0) {
 		return known, nil
 	}
 	holder, isKnown, err := j.Ledger.StepWithID(uninterrupted, ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Environment: j.Environment}}, Kind: ledger.KindClient, ID: r.plan.Steps[0].KnownID})
-	if !isKnown || err != nil || holder.Holder.Step != ledger.KindClient {
+	if _, isErased := ledger.Erased(holder.Holder.Client); !isKnown || isErased || err != nil || holder.Holder.Step != ledger.KindClient {
 		return known, err
 	}
 	r.plan.Client = mapping.Identity{Space: holder.Holder.Space, Key: holder.Holder.Client}
@@ -536,7 +539,7 @@ func (r *clientRun) ownerOfKnownID(known map[string]ledger.Step) (map[string]led
 }
 
 // takeKnownID takes over a client or claim whose id the sheet gives, and sends nothing. It refuses an
-// id that another client or claim has, and a client whose address another client in doubt owns.
+// id that another client or claim has, and a client whose address is that of another one who is in doubt or was given up.
 func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, error) {
 	event := r.event(d, ledger.Done)
 	event.Via, event.Reason, event.ID = ledger.ViaSheet, "the sheet gives its id", d.Step.KnownID
@@ -556,7 +559,7 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 		why, advice = fmt.Sprintf("the id %s is that of another %s: of %s", event.ID, t.Kind, holderOf(t)), adviceKnownIDTwice
 	} else if d.Step.Kind == mapping.ClientStep {
 		var o ledger.AddressOwner
-		if o, taken, err = r.job.addressOwner(r.plan.Client, askedBy(r.plan.Lookup), nil); taken && o.IsUncertain() {
+		if o, taken, err = r.job.addressOwner(r.plan.Client, askedBy(r.plan.Lookup), nil); taken && (o.IsUncertain() || o.State == ledger.Closed) {
 			why, advice = refusal(o, r.plan.Client)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/cell"
+	"strings"
 )
 
 // repeating is a service whose requests may all be sent again while they are
@@ -195,5 +196,31 @@ func TestUncertainOnAnEmptyLedger(t *testing.T) {
 	}
 	if summary, _, _ := job.Summary(); summary.Rows.Uncertain != 1 {
 		t.Errorf("rows %+v, want one that is uncertain", summary.Rows)
+	}
+}
+
+// TestNotFoundIsRepeatedForWhatTheRequestNames: a 404 is asked for again only where the request has the id of something new. That of a
+// client has none, whoever its contact is.
+func TestNotFoundIsRepeatedForWhatTheRequestNames(t *testing.T) {
+	run := sheetRun{contactMapping, contactSheet, contactEvents("sent", "done, answer"), []string{"a@x.example|p@x.example|1|", "b@x.example|p@x.example|2|"},
+		func(job *importer.Job, s *apitest.Server) *strings.Replacer {
+			job.Concurrency, job.MaxFailures = 1, importer.MaxFailures{Percent: 100}
+			s.Play(func(c apitest.Call) (f apitest.Fault) {
+				if c.Kind == "client" && strings.Contains(c.Body, "b@x.example") {
+					return apitest.Answer(apitest.JSON(404, "{}"))
+				}
+				return f
+			})
+			return strings.NewReplacer("P", "P")
+		}}
+	_, _, service, _ := run.carryOut(t, false)
+	n := 0
+	for _, c := range service.Calls() {
+		if c.Kind == "client" && strings.Contains(c.Body, "b@x.example") {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("the client was asked for %d times", n)
 	}
 }

@@ -36,6 +36,9 @@ type Survey struct {
 func NewSurvey(ctx context.Context, b *mapping.Binding, rows *spool.Rows, convert bool) (*Survey, error) {
 	s := &Survey{numbers: map[[16]byte]int{}}
 	people := grouper{asked: map[[16]byte]int32{}}
+	if len(b.Mapping().Contacts) > 0 {
+		people.sent = map[[16]byte]int32{}
+	}
 	work := func(batch *spool.Batch) []surveyedRow {
 		defer batch.Release()
 		list := make([]surveyedRow, len(batch.Records))
@@ -189,14 +192,16 @@ func (g *Groups) size(client int) (group int32, clients int) {
 type grouper struct {
 	groups   Groups
 	asked    map[[16]byte]int32 // the first client who is looked up by an address
+	sent     map[[16]byte]int32 // the first client who has an address without that; nil where there are no contacts
 	mentions []mention
 }
 
 // mention is a person or an address in a client's rows. It joins the client with another one who is
-// that person, or is looked up by that address.
+// that person, or is looked up by that address; that of a contact also with one who has that address.
 type mention struct {
-	what   [16]byte
-	client int32
+	what      [16]byte
+	client    int32
+	isContact bool
 }
 
 func (g *grouper) add(client int, people []mapping.Person) {
@@ -214,8 +219,13 @@ func (g *grouper) add(client int, people []mapping.Person) {
 			p.Addresses = append(p.Addresses, p.Who)
 		}
 		for _, who := range p.Addresses {
-			if !slices.Contains(asked, who) {
-				g.mentions = append(g.mentions, mention{fingerprint(who), int32(client)})
+			if slices.Contains(asked, who) {
+				continue
+			}
+			m := mention{fingerprint(who), int32(client), i > 0}
+			g.mentions = append(g.mentions, m)
+			if _, known := g.sent[m.what]; !known && i == 0 && g.sent != nil {
+				g.sent[m.what] = m.client
 			}
 		}
 	}
@@ -226,6 +236,9 @@ func (g *grouper) add(client int, people []mapping.Person) {
 func (g *grouper) joined(numbers map[[16]byte]int) Groups {
 	for _, m := range g.mentions {
 		if client, known := g.asked[m.what]; known {
+			g.groups.join(client, m.client)
+		}
+		if client, known := g.sent[m.what]; known && m.isContact {
 			g.groups.join(client, m.client)
 		}
 		if client, known := numbers[m.what]; known {
