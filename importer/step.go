@@ -68,7 +68,7 @@ func (j *Job) commitApart(events []ledger.Event, refusal error) error {
 // seeAnswers lets the guard see whether answers that created steps hold an id or url which another
 // step has. At the second such answer in a row the run stops.
 func (j *Job) seeAnswers(events []ledger.Event, refusal error) {
-	isTaken := errors.As(refusal, new(ledger.Taken)) // an event whose address is taken is an intent, and so no answer
+	_, isTaken := errors.AsType[ledger.Taken](refusal) // an event whose address is taken is an intent, and so no answer
 	for _, e := range events {
 		if e.To != ledger.Done || e.Via != ledger.ViaAnswer || refusal != nil && !isTaken {
 			continue
@@ -114,8 +114,8 @@ const adviceAgain = "claimsheet history CLIENT-KEY shows what was recorded. Run 
 // isRefusal reports whether the ledger refuses an event and goes on: another process, or a decision
 // (claimsheet settle), has changed the step since this run read it. What the service answered is kept all the same.
 func isRefusal(err error) bool {
-	isRefused := errors.Is(err, ledger.ErrTransition) || errors.As(err, new(ledger.Taken))
-	return isRefused && !errors.Is(err, ledger.ErrStopped) && problem.ClassOf(err) != problem.Bug
+	_, isTaken := errors.AsType[ledger.Taken](err)
+	return (isTaken || errors.Is(err, ledger.ErrTransition)) && !errors.Is(err, ledger.ErrStopped) && problem.ClassOf(err) != problem.Bug
 }
 
 // holderOf names the step that has a taken id or url.
