@@ -49,11 +49,12 @@ func (s *Sheet) End() {
 	}
 }
 
-// flush passes the buffer on.
+// flush has the buffer compressed while the next one is filled, which takes as long.
 func (s *Sheet) flush() {
-	_, err := s.to.Write(s.buffer)
-	s.w.fail(err)
-	s.buffer = s.buffer[:0]
+	s.w.waitForPacker()
+	to, full := s.to, s.buffer
+	s.buffer, s.w.packed = s.w.packed[:0], full
+	s.w.packing.Go(func() { _, s.w.packError = to.Write(full) })
 }
 
 // Row writes a whole row of one style. A value is a text, an int or a bool; nil leaves the cell out.

@@ -129,6 +129,7 @@ func (s *Sheet) Close() error {
 	s.raw(`</worksheet>`)
 	s.w.written[s.part] = true
 	s.flush()
+	s.w.waitForPacker()
 	return s.w.err
 }
 

@@ -8,6 +8,7 @@ package xlsx
 import (
 	"archive/zip"
 	"io"
+	"sync"
 
 	"github.com/klauspost/compress/flate"
 	"github.com/xuri/excelize/v2"
@@ -23,6 +24,10 @@ type Writer struct {
 
 	properties map[string]string
 	err        error // the first one; it stays
+
+	packing   sync.WaitGroup // of the one that compresses a sheet's XML
+	packed    []byte         // what it compresses
+	packError error
 }
 
 // NewWriter begins a workbook that is written to dst. date1904 is its date system.
@@ -39,6 +44,12 @@ func NewWriter(dst io.Writer, date1904 bool) *Writer {
 	w.fail(w.file.SetDocProps(&excelize.DocProperties{Creator: "Claimsheet", LastModifiedBy: "Claimsheet"}))
 	w.fail(w.file.SetWorkbookProps(&excelize.WorkbookPropsOptions{Date1904: &date1904}))
 	return w
+}
+
+// waitForPacker returns when what was flushed is in the file.
+func (w *Writer) waitForPacker() {
+	w.packing.Wait()
+	w.fail(w.packError)
 }
 
 // fail keeps the first error.
@@ -58,6 +69,7 @@ func (w *Writer) SetProperty(name, value string) {
 
 // Close writes the parts that are not in the file yet and completes it.
 func (w *Writer) Close() error {
+	w.waitForPacker()
 	w.writeProperties()
 	w.file.SetZipWriter(func(io.Writer) excelize.ZipWriter { return rest{w.zip, w.written} })
 	if w.err == nil {
