@@ -383,10 +383,16 @@ func (p *pacer) exchange(ctx context.Context, last time.Time) error {
 	var state rateState
 	var read, shown time.Time
 	var granted []time.Time
+	var unreadable error
 	err := p.limiter.Change(ctx, func(kept []byte, now time.Time) []byte {
 		read, shown = p.now(), now
 		s := rateState{late: late}
-		_ = json.Unmarshal(kept, &s) // nil, or what was encoded here
+		if unreadable = nil; kept != nil {
+			unreadable = json.Unmarshal(kept, &s)
+		}
+		if unreadable != nil { // as a new one it would lose a pause that others were asked for
+			return nil
+		}
 		s.resume(now, p.ceiling)
 		for i := 0; i < good && s.Cuts == cuts; i++ {
 			s.accepted()
@@ -400,7 +406,7 @@ func (p *pacer) exchange(ctx context.Context, last time.Time) error {
 		}
 		return encode(s)
 	})
-	if err != nil {
+	if err = errors.Join(err, unreadable); err != nil {
 		return err
 	}
 	p.mu.Lock()

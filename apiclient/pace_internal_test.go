@@ -3,6 +3,7 @@ package apiclient
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -90,4 +91,16 @@ func TestDeparturesAreTakenInSlices(t *testing.T) {
 			t.Errorf("%d slices for 200 departures", l.changes)
 		}
 	})
+}
+
+// TestUnreadableState: while the state of all processes cannot be read, nothing is sent.
+func TestUnreadableState(t *testing.T) {
+	c, err := New(Config{BaseURL: "http://localhost", Version: V2, Wire: DefaultWire(), NotFound: DefaultNotFound(),
+		Transport: http.DefaultTransport, Limiter: &inMemory{state: []byte("{")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Do(t.Context(), c.Routes().Templates()); err == nil || !strings.Contains(err.Error(), "the rate of all processes is not known") {
+		t.Errorf("got %v", err)
+	}
 }

@@ -239,11 +239,8 @@ func TestConflictStays(t *testing.T) {
 	}
 }
 
-// TestContactWhoIsAClient: a contact whose key is the address that another row sends for its client is that client,
-// also where the client is looked up by its phone number. The second of them in the sheet is refused, whatever the
-// concurrency, and in a dry run too.
-func TestContactWhoIsAClient(t *testing.T) {
-	const byPhone = `
+// byPhone looks clients up by their phone numbers and contacts by their e-mail addresses.
+const byPhone = `
 name: n
 api: v2
 client:
@@ -253,7 +250,13 @@ client:
 contacts: [{id: partner, when: has("Partner"), key: Partner, lookup: {email: Partner}, administrator: false, fields: {email: {column: Partner, type: Email}}}]
 claims: [{id: loan, key: "No", name: "Loan {No}", claimants: [client, partner]}]
 `
-	sheet := cell.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"E-mail", "Mobile", "Partner", "No"}}
+
+var byPhoneSheet = cell.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"E-mail", "Mobile", "Partner", "No"}}
+
+// TestContactWhoIsAClient: a contact whose key is the address that another row sends for its client is that client,
+// also where the client is looked up by its phone number. The second of them in the sheet is refused, whatever the
+// concurrency, and in a dry run too.
+func TestContactWhoIsAClient(t *testing.T) {
 	named, own, other := "a@x.example|07700900101|p@x.example|1", "p@x.example|07700900102||2", "b@x.example|07700900103|p@x.example|3"
 	for name, c := range map[string]struct {
 		rows []string
@@ -266,7 +269,7 @@ claims: [{id: loan, key: "No", name: "Loan {No}", claimants: [client, partner]}]
 			for _, dry := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s, concurrency %d, dry %v", name, concurrency, dry), func(t *testing.T) {
 					t.Parallel()
-					run := sheetRun{byPhone, sheet, nil, c.rows, func(j *importer.Job, _ *apitest.Server) *strings.Replacer {
+					run := sheetRun{byPhone, byPhoneSheet, nil, c.rows, func(j *importer.Job, _ *apitest.Server) *strings.Replacer {
 						j.Concurrency = concurrency
 						return strings.NewReplacer()
 					}}
@@ -293,8 +296,8 @@ claims: [{id: loan, key: "No", name: "Loan {No}", claimants: [client, partner]}]
 	}
 }
 
-// TestManyClientsWaitForAContact: whoever has a contact goes on while more clients than may have open intents wait for it, and
-// while one that waits has just been looked up, under a rate too.
+// TestManyClientsWaitForAContact: a client that works on a contact is not held up by clients that wait for the contact, even when they
+// are more than may have open intents, or were just looked up under a rate.
 func TestManyClientsWaitForAContact(t *testing.T) {
 	const on = "workflow: {name: w, template_identifier: t}\nactivities: [{template: Details, on: partner, status: Open}, {template: Other, on: partner, status: Open, assigned: true}]\n"
 	for name, perSecond := range map[string]float64{"no rate": 0, "a rate": 400} {
@@ -331,19 +334,8 @@ func TestManyClientsWaitForAContact(t *testing.T) {
 // TestContactWithAClientsAddress: a contact who has the address of another row's client, by which that one is not looked up,
 // is worked on after or before that client and not beside it.
 func TestContactWithAClientsAddress(t *testing.T) {
-	const byPhone = `
-name: n
-api: v2
-client:
-  key: E-mail
-  lookup: {phone: {column: Mobile, type: Phone, region: GB}}
-  fields: {email: {column: E-mail, type: Email}, phone: {column: Mobile, type: Phone, region: GB}}
-contacts: [{id: partner, when: has("Partner"), key: Partner, lookup: {email: Partner}, administrator: false, fields: {email: {column: Partner, type: Email}}}]
-claims: [{id: loan, key: "No", name: "Loan {No}", claimants: [client, partner]}]
-`
 	job, _, service := newJob(t, apiclient.InProcess)
-	sheet := cell.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"E-mail", "Mobile", "Partner", "No"}}
-	job.Binding, job.NewLedger, job.Concurrency, job.MaxFailures = bind(t, byPhone, sheet), true, 4, importer.MaxFailures{Percent: 100}
+	job.Binding, job.NewLedger, job.Concurrency, job.MaxFailures = bind(t, byPhone, byPhoneSheet), true, 4, importer.MaxFailures{Percent: 100}
 	asked, made := make(chan struct{}), make(chan struct{}) // the contact was looked up; the client was created
 	wait := func(until chan struct{}) {
 		select {

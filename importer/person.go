@@ -369,7 +369,7 @@ func (r *clientRun) concludeStep(ctx context.Context, d decision, event ledger.E
 }
 
 // adoptCreated records that a look-up found the client that this step asked for. The redirect url comes from the answer
-// v, which may have one without an id. A client of whom another one has the id stays uncertain.
+// v, which may have one without an id. If another client has the id, the client stays uncertain.
 func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (stepOutcome, error) {
 	event, clash, err := r.foundEvent(id, v.URL)
 	if err != nil || clash != "" {

@@ -199,8 +199,8 @@ func TestUncertainOnAnEmptyLedger(t *testing.T) {
 	}
 }
 
-// TestNotFoundIsRepeatedForWhatTheRequestNames: a 404 is asked for again only where the request has the id of something new. That of a
-// client has none, whoever its contact is.
+// TestNotFoundIsRepeatedForWhatTheRequestNames: a 404 is asked for again only where the request has the id of something new. The request
+// that creates a client has no id, so it is sent once, also when the client's contact is new.
 func TestNotFoundIsRepeatedForWhatTheRequestNames(t *testing.T) {
 	run := sheetRun{contactMapping, contactSheet, contactEvents("sent", "done, answer"), []string{"a@x.example|p@x.example|1|", "b@x.example|p@x.example|2|"},
 		func(job *importer.Job, s *apitest.Server) *strings.Replacer {

@@ -492,7 +492,7 @@ const (
 	reasonWithdrawn   = "it was not sent after all" // of a step that is not uncertain
 	reasonNotRepeated = "an earlier request may have created it, and it was not sent again"
 	reasonEarlier     = ", and an earlier attempt may have created it"
-	reasonUnfound     = ", and a look-up does not find it" // of a client of whom it says that it is there
+	reasonUnfound     = ", and a look-up does not find it" // the service says that the client exists
 )
 
 const reasonNotFound = "no answer that says whether it was created; a look-up finds nobody yet"

@@ -74,7 +74,7 @@ func (p LedgerPlace) lockedAt() string {
 // Journal is the path of the file in which a run keeps what the ledger cannot take.
 func (p LedgerPlace) Journal() string { return journal.Path(p.lockedAt()) }
 
-// OpenReadOnly opens the ledger for reading; an empty one where there is none.
+// OpenReadOnly opens the ledger for reading. If there is no ledger yet, it returns an empty one.
 func (p LedgerPlace) OpenReadOnly(ctx context.Context) (*ledger.Ledger, error) {
 	if p.Server != nil {
 		return postgres.OpenReadOnly(ctx, *p.Server)
