@@ -20,13 +20,14 @@ func (s *Server) create(call *Call, thing Made, values map[string]any) (Reply, e
 	return reply(http.StatusCreated, values), nil
 }
 
-func (s *Server) createClient(call *Call, query url.Values, v1 bool) action {
+func (s *Server) createClient(call *Call, r *http.Request) action {
 	call.Kind = "client"
 	var payload map[string]any
 	err := json.Unmarshal([]byte(call.Body), &payload)
 	call.Client = text(payload, s.KeyField)
 	call.Step = "client " + call.Client
 	kind, place, flag := "contact", s.Wire.ContactID, "isAdministrator"
+	query, v1 := r.URL.Query(), isV1(r)
 	if v1 {
 		kind, place, flag = "client", s.Wire.ClientID, "leadRedirect"
 	}
@@ -55,7 +56,7 @@ func onlyFlag(query url.Values, flag string) bool {
 	return len(query) == 0 || len(query) == 1 && slices.Equal(query[flag], []string{"true"})
 }
 
-func (s *Server) createClaim(call *Call) action {
+func (s *Server) createClaim(call *Call, _ *http.Request) action {
 	call.Kind = "claim"
 	var payload struct {
 		AdministratorID *string   `json:"administratorId"`
@@ -97,9 +98,9 @@ func (s *Server) createClaim(call *Call) action {
 	}
 }
 
-func (s *Server) createLink(call *Call, contactID string) action {
+func (s *Server) createLink(call *Call, r *http.Request) action {
 	call.Kind = "link"
-	who := s.clientWith(contactID)
+	who := s.clientWith(r.PathValue("contact"))
 	if who != nil {
 		call.Client = who.key
 		call.Step = "link " + who.key
@@ -171,9 +172,14 @@ var valueFields = map[string][]string{
 	"doubleValue":   {"Number", "Currency"},
 }
 
-// createActivity creates an activity of a client or, with a claimID, of a claim.
-func (s *Server) createActivity(call *Call, shape activityShape, clientID, claimID string) action {
+// createActivity creates an activity of a client or, with a claimId, of a claim.
+func (s *Server) createActivity(call *Call, r *http.Request) action {
 	call.Kind = "activity"
+	query := r.URL.Query()
+	shape, clientID, claimID := activityV2, query.Get("contactId"), query.Get("claimId")
+	if isV1(r) {
+		shape, clientID, claimID = activityV1, r.PathValue("client"), ""
+	}
 	var payload map[string]any
 	err := json.Unmarshal([]byte(call.Body), &payload)
 	scope, who := "", s.clientWith(clientID)

@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -48,6 +47,7 @@ type Server struct {
 	Nobody     Reply // the answer of a look-up that finds nobody; default a 404 with a JSON object
 
 	templates []Template
+	mux       *http.ServeMux
 
 	mu         sync.Mutex
 	script     func(Call) Fault
@@ -114,6 +114,10 @@ func New(templates ...Template) *Server {
 		claims:    map[string]claim{}, made: map[string][]Made{}, serials: map[string]int{},
 	}
 	s.Play(nil)
+	s.mux = http.NewServeMux()
+	for pattern, e := range s.endpoints() {
+		s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, e) })
+	}
 	return s
 }
 
@@ -197,12 +201,14 @@ func (s *Server) Complaints() []string {
 }
 
 // ServeHTTP answers one call as the document or the script says.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		panic(http.ErrAbortHandler) // the caller is gone
 	}
-	call, act, script := s.arrive(r, string(body))
+	call, act, script := s.arrive(r, string(body), e)
 	fault := script(*call)
 	fault.wait(r)
 	call.hidden = fault.Hidden
@@ -226,7 +232,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type action func(*Call) (Reply, error)
 
 // arrive records a call, and finds its action and the script.
-func (s *Server) arrive(r *http.Request, body string) (*Call, action, func(Call) Fault) {
+func (s *Server) arrive(r *http.Request, body string, e endpoint) (*Call, action, func(Call) Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	call := &Call{
@@ -234,7 +240,7 @@ func (s *Server) arrive(r *http.Request, body string) (*Call, action, func(Call)
 		Header: r.Header.Clone(), Body: body, Arrived: s.tick(),
 	}
 	s.calls = append(s.calls, call)
-	act := s.route(call, r)
+	act := e(call, r)
 	copied := *call
 	return &copied, act, s.script
 }
@@ -301,61 +307,39 @@ func (s *Server) template(id string) (Template, bool) {
 	return Template{}, false
 }
 
-// route finds the action of a call (document, section "Endpoints") and sets the
-// call's kind, client and step.
-func (s *Server) route(call *Call, r *http.Request) action {
-	query := r.URL.Query()
-	for _, endpoint := range []struct {
-		line string
-		act  func(path []string) action
-	}{
-		{"GET funnel/v1/cases/*/activity-templates", func([]string) action { return s.list(call) }},
-		{"GET funnel/v1/cases/*/clients/by-email/*", func(path []string) action { return s.lookUp(call, byEmail, path[1], s.Wire.ClientID) }},
-		{"GET funnel/v1/cases/*/clients/by-phone/*", func(path []string) action { return s.lookUp(call, byPhone, path[1], s.Wire.ClientID) }},
-		{"POST funnel/v1/cases/*/clients", func([]string) action { return s.createClient(call, query, true) }},
-		{"POST funnel/v1/cases/*/clients/*/activities", func(path []string) action { return s.createActivity(call, activityV1, path[1], "") }},
-		{"GET funnel/v2/activity-templates", func([]string) action { return s.list(call) }},
-		{"GET funnel/v2/contacts/by-email/*", func(path []string) action { return s.lookUp(call, byEmail, path[0], s.Wire.ContactID) }},
-		{"GET funnel/v2/contacts/by-phone/*", func(path []string) action { return s.lookUp(call, byPhone, path[0], s.Wire.ContactID) }},
-		{"POST funnel/v2/contacts", func([]string) action { return s.createClient(call, query, false) }},
-		{"POST funnel/v2/claims", func([]string) action { return s.createClaim(call) }},
-		{"POST funnel/v2/activities", func([]string) action {
-			return s.createActivity(call, activityV2, query.Get("contactId"), query.Get("claimId"))
-		}},
-		{"POST funnel/v2/contacts/*/magic-link", func(path []string) action { return s.createLink(call, path[0]) }},
-	} {
-		if path, ok := match(endpoint.line, call.Method+" "+strings.TrimPrefix(call.Path, "/")); ok {
-			return endpoint.act(path)
-		}
+// endpoint sets the kind, client and step of a call, and returns its action.
+type endpoint func(*Call, *http.Request) action
+
+// endpoints are the document's section "Endpoints".
+func (s *Server) endpoints() map[string]endpoint {
+	return map[string]endpoint{
+		"GET /funnel/v1/cases/{case}/activity-templates":           s.list,
+		"GET /funnel/v1/cases/{case}/clients/by-email/{email}":     s.lookUp,
+		"GET /funnel/v1/cases/{case}/clients/by-phone/{phone}":     s.lookUp,
+		"POST /funnel/v1/cases/{case}/clients":                     s.createClient,
+		"POST /funnel/v1/cases/{case}/clients/{client}/activities": s.createActivity,
+		"GET /funnel/v2/activity-templates":                        s.list,
+		"GET /funnel/v2/contacts/by-email/{email}":                 s.lookUp,
+		"GET /funnel/v2/contacts/by-phone/{phone}":                 s.lookUp,
+		"POST /funnel/v2/contacts":                                 s.createClient,
+		"POST /funnel/v2/claims":                                   s.createClaim,
+		"POST /funnel/v2/activities":                               s.createActivity,
+		"POST /funnel/v2/contacts/{contact}/magic-link":            s.createLink,
+		"/": unknown,
 	}
-	return unknown
 }
 
-// match returns the parts of a path that stand where a line has stars. They are unescaped
-// one by one: a part may hold a slash.
-func match(line, got string) (path []string, ok bool) {
-	want, parts := strings.Split(line, "/"), strings.Split(got, "/")
-	if len(want) != len(parts) {
-		return nil, false
-	}
-	for i, part := range parts {
-		part, err := url.PathUnescape(part)
-		switch {
-		case err != nil || part == "" || want[i] != "*" && want[i] != part:
-			return nil, false
-		case want[i] == "*":
-			path = append(path, part)
-		}
-	}
-	return path, true
-}
+// isV1 reports whether a request is one of version 1, whose paths have a case.
+func isV1(r *http.Request) bool { return r.PathValue("case") != "" }
 
-func unknown(*Call) (Reply, error) {
-	return refusal(http.StatusNotFound, "no such endpoint"), errors.New("the document has no such endpoint")
+func unknown(*Call, *http.Request) action {
+	return func(*Call) (Reply, error) {
+		return refusal(http.StatusNotFound, "no such endpoint"), errors.New("the document has no such endpoint")
+	}
 }
 
 // list answers with the reference data.
-func (s *Server) list(call *Call) action {
+func (s *Server) list(call *Call, _ *http.Request) action {
 	call.Kind = "templates"
 	return func(*Call) (Reply, error) {
 		list := []any{}
@@ -374,18 +358,17 @@ func (s *Server) list(call *Call) action {
 	}
 }
 
-// byEmail compares addresses as mail systems do in practice.
-func byEmail(c *client, address string) bool {
-	return c.email != "" && strings.EqualFold(c.email, address)
-}
-
-func byPhone(c *client, number string) bool { return c.phone != "" && c.phone == number }
-
-// lookUp finds a client by e-mail address or phone number.
-func (s *Server) lookUp(call *Call, by func(*client, string) bool, value, place string) action {
+// lookUp finds a client by e-mail address or phone number. Addresses are compared as mail systems do in practice.
+func (s *Server) lookUp(call *Call, r *http.Request) action {
 	call.Kind = "lookup"
+	email, phone, place := r.PathValue("email"), r.PathValue("phone"), s.Wire.ContactID
+	if isV1(r) {
+		place = s.Wire.ClientID
+	}
 	return func(*Call) (Reply, error) {
-		c := s.clientBy(func(c *client) bool { return by(c, value) && !c.since.After(time.Now()) })
+		c := s.clientBy(func(c *client) bool {
+			return (email != "" && strings.EqualFold(c.email, email) || phone != "" && c.phone == phone) && !c.since.After(time.Now())
+		})
 		if c == nil {
 			return s.Nobody, nil
 		}
