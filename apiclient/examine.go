@@ -55,10 +55,10 @@ func (c *Client) examineTemplates(ctx context.Context) (found []Finding) {
 	const connection, check, authentication = "connection", "templates", "authentication"
 	var conn net.Conn
 	asked := false
-	a, err := c.Do(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+	templates, notes, err := c.Templates(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { asked = true },
 		GotConn: func(got httptrace.GotConnInfo) { conn = got.Conn },
-	}), c.Routes().Templates())
+	}))
 	through, hint := "", "check host and port in base_url, and whether a firewall lets this machine through; "+
 		"if the service is behind a proxy, name it as the environment's proxy, because no other is used"
 	if c.cfg.Proxy != nil {
@@ -81,27 +81,19 @@ func (c *Client) examineTemplates(ctx context.Context) (found []Finding) {
 	case c.cfg.Transport != nil:
 		found = append(found, Finding{connection, OK, "the service is part of this program", ""})
 	}
-	if err != nil {
-		return append(found, failed(check, err, "check the environment's auth and base_url")...)
-	}
-	refused := c.refusal("reading the activity templates", a)
+	f, isFailure := errors.AsType[*Failure](err)
 	switch {
-	case a.Status == http.StatusUnauthorized, a.Status == http.StatusForbidden:
-		return append(found, failed(authentication, refused,
+	case isFailure && (f.Status == http.StatusUnauthorized || f.Status == http.StatusForbidden):
+		return append(found, failed(authentication, err,
 			"ask the service's operator for the rights of an integrator; under version 1, check case_id")...)
-	case refused != nil:
-		return append(found, failed(check, refused, "check base_url, which ends before /funnel, auth, and under version 1 case_id")...)
+	case err != nil:
+		return append(found, failed(check, err, "check base_url, which ends before /funnel, auth, and under version 1 case_id")...)
 	}
 	accepted := Finding{authentication, OK, "accepted", ""}
 	if c.cfg.Authorize == nil {
 		accepted.Text = "no credentials are configured, and none are asked for"
 	}
-	templates, notes, err := parseTemplates(c.cfg.Wire, a)
-	switch {
-	case err != nil:
-		return append(found, Finding{check, Fail, "the answer " + err.Error(),
-			"check base_url; the answer should be the service's reference data"})
-	case len(templates) == 0:
+	if len(templates) == 0 {
 		return append(found, accepted, Finding{check, Warn, "the service has no activity templates here",
 			"templates belong to an environment and a claim type: check base_url and case_id"})
 	}
