@@ -118,11 +118,13 @@ func (c *Client) examineTemplates(ctx context.Context) (found []Finding) {
 func (c *Client) examineLookUps(ctx context.Context) (found []Finding) {
 	for _, by := range []By{ByEmail, ByPhone} {
 		check := "look-up by " + string(by)
-		a, err := c.learnAbsent(ctx, by)
-		f, _ := errors.AsType[*Failure](err)
+		f, _ := errors.AsType[*Failure](c.LearnAbsent(ctx, by))
+		c.mu.Lock()
+		learnt := c.absent[by]
+		c.mu.Unlock()
 		switch {
 		case f == nil:
-			found = append(found, Finding{check, OK, "for an unknown client the service answers " + shapeOf(a).text, ""})
+			found = append(found, Finding{check, OK, "for an unknown client the service answers " + learnt.text, ""})
 		case f.Status/100 == 4 && f.Status != http.StatusNotFound && !f.Stop && c.cfg.NotFound.Stated:
 			found = append(found, Finding{check, Warn, f.Reason, "a run looks up nothing invented, because the environment has not_found"})
 		default:

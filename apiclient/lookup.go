@@ -206,21 +206,8 @@ func (n NotFoundContent) fits(value json.RawMessage) bool {
 // exists" is believed: a test environment may really know one of the numbers.
 const maxProbes = 3
 
-// LearnAbsent looks up a client who cannot exist and remembers what the answer
-// looks like, because a wrong path, a login page and a proxy answer 404 too.
-// Afterwards only an answer that looks the same means Absent. The error (a
-// *Failure) says what came when Config.NotFound does not read it as nobody.
-// Where Config.NotFound is Stated, nothing is looked up: then the first answer of
-// Find that means Absent shows what the others must look like.
-func (c *Client) LearnAbsent(ctx context.Context, by By) error {
-	if c.cfg.NotFound.Stated {
-		return nil
-	}
-	_, err := c.learnAbsent(ctx, by)
-	return err
-}
-
-// KnowsAbsent reports whether LearnAbsent has nothing to look up.
+// KnowsAbsent reports whether there is nothing for LearnAbsent to learn: it has succeeded, or Config.NotFound
+// is Stated. Then the first answer of Find that means Absent shows what the others must look like.
 func (c *Client) KnowsAbsent(by By) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -228,22 +215,25 @@ func (c *Client) KnowsAbsent(by By) bool {
 	return learnt || c.cfg.NotFound.Stated
 }
 
-// learnAbsent is LearnAbsent and also returns the last answer.
-func (c *Client) learnAbsent(ctx context.Context, by By) (a Answer, _ error) {
+// LearnAbsent looks up a client who cannot exist and remembers what the answer
+// looks like, because a wrong path, a login page and a proxy answer 404 too.
+// Afterwards only an answer that looks the same means Absent. The error (a
+// *Failure) says what came when Config.NotFound does not read it as nobody.
+func (c *Client) LearnAbsent(ctx context.Context, by By) error {
+	var a Answer
 	for range maxProbes {
 		value := c.Invent(by)
 		r, answer, nobody, err := c.lookUp(ctx, by, value)
-		if a = answer; err != nil {
-			return a, ofInvented(value, err)
-		}
-		if nobody && isPage(a) {
-			return a, gotPage("the look-up of an invented "+string(by), a)
-		}
-		if nobody {
+		switch a = answer; {
+		case err != nil:
+			return ofInvented(value, err)
+		case nobody && isPage(a):
+			return gotPage("the look-up of an invented "+string(by), a)
+		case nobody:
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.absent[by] = shapeOf(a)
-			return a, nil
+			return nil
 		}
 		if _, err := idAt(FindClient, a, c.lookupPlace(), c.urlOf(r)); err != nil {
 			break
@@ -254,7 +244,7 @@ func (c *Client) learnAbsent(ctx context.Context, by By) (a Answer, _ error) {
 	if a.Status/100 == 2 {
 		f.Retry = unlessJSON(a)
 	}
-	return a, f
+	return f
 }
 
 // ofInvented adds to the refusal of a look-up that Claimsheet invented its value.
