@@ -286,8 +286,8 @@ func (c *Client) authorize(ctx context.Context, req *http.Request) error {
 	}
 	var values []string
 	for _, carried := range []map[string][]string{credentials.Header, credentials.URL.Query()} {
-		for _, name := range slices.Sorted(maps.Keys(carried)) {
-			values = append(values, carried[name]...)
+		for _, all := range carried {
+			values = append(values, all...)
 		}
 	}
 	c.secrets.learn(values)

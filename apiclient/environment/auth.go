@@ -191,15 +191,12 @@ func (e *Environment) authenticate(r *resolver, cfg *apiclient.Config) {
 	case authOAuth2:
 		token = tokens(c, r.secret(c.clientID), r.secret(c.clientSecret), cfg)
 	}
-	query := carried.URL.RawQuery
-	if len(carried.Header) == 0 && query == "" && token == nil {
+	if len(carried.Header) == 0 && carried.URL.RawQuery == "" && token == nil {
 		return
 	}
 	cfg.Authorize = func(ctx context.Context, req *http.Request) error {
 		maps.Copy(req.Header, carried.Header.Clone())
-		if query != "" {
-			req.URL.RawQuery = strings.TrimPrefix(req.URL.RawQuery+"&"+query, "&")
-		}
+		req.URL.RawQuery = carried.URL.RawQuery
 		if token == nil {
 			return nil
 		}
