@@ -20,6 +20,9 @@ import (
 // mappingName is the name under which the ledger has what a probe sends.
 const mappingName = "probe"
 
+// linkBody is the key of a line that a link is tried with; without one it is taken back.
+const linkBody = "wire.link_body"
+
 // noTemplate is the id of a template that no service has. A refusal that is provoked with it can create nothing.
 const noTemplate = "b7e1c1d6-4f0a-4d3c-9a55-0e5f3f1d7c02"
 
@@ -174,57 +177,40 @@ func (p *prober) creates(plan mapping.Plan) string {
 		p.Environment, p.Session.Env.BaseURL, p.Email, strings.Join(list, "\n  "))
 }
 
-// carryOutAll has the engine carry out a plan again as long as an answer shows a new line: it then reads the kept answers again. Steps that
-// are refused or stay in doubt are left out, so that the others can be tried.
-func (p *prober) carryOutAll(ctx context.Context, binding *mapping.Binding, plan mapping.Plan) error {
-	left, linkTried := plan, false
-	for {
-		stopped := p.carryOut(ctx, binding, left) // perhaps because a place is wrong that the answers show
-		if stopped != nil && !errors.Is(stopped, importer.ErrStopped) {
-			return stopped
+// carryOutAll has the engine carry out each step of a plan with those that it needs, and again as long as its answer shows a new line:
+// the engine then reads the kept answers again. A step that is refused or stays in doubt does not keep others from being tried.
+func (p *prober) carryOutAll(ctx context.Context, binding *mapping.Binding, plan mapping.Plan) (err error) {
+	var known map[string]ledger.Step
+	defer func() { p.judgeSteps(plan, known) }()
+	for _, s := range plan.Steps {
+		part := plan
+		part.Steps = slices.DeleteFunc(slices.Clone(plan.Steps), func(n mapping.Step) bool {
+			return n.Key != s.Key && n.Key != s.Claim && n.Kind != mapping.ClientStep
+		})
+		if slices.ContainsFunc(part.Steps, func(n mapping.Step) bool { return n.Key != s.Key && known[n.Key].To != ledger.Done }) {
+			continue
 		}
-		known, err := p.Ledger.Steps(context.WithoutCancel(ctx), p.owner(plan), mappingName)
-		if err != nil {
-			return err
-		}
-		if ctx.Err() != nil {
-			p.judgeSteps(plan, known, linkTried)
-			return ctx.Err()
-		}
-		p.Created, p.accepted = []Created{}, nil
-		again, gone := false, ""
-		for _, s := range left.Steps {
-			was := known[s.Key]
-			before := len(p.Lines)
-			if s.Kind == mapping.ClientStep && was.To == ledger.Done {
-				p.clientID = was.ID
+		var stopped error // perhaps because a place is wrong that the answer shows
+		for lines := -1; lines != len(p.Lines); {
+			lines = len(p.Lines)
+			if stopped = p.carryOut(ctx, binding, part); stopped != nil && !errors.Is(stopped, importer.ErrStopped) {
+				return stopped
 			}
-			if err := p.learn(ctx, s, &was); err != nil {
+			if known, err = p.Ledger.Steps(context.WithoutCancel(ctx), p.owner(plan), mappingName); err != nil {
 				return err
 			}
-			refusedLink := s.Kind == mapping.LinkStep && was.To == ledger.Refused && was.Status/100 == 4 && !linkTried &&
-				p.Session.Client.LinkBody() != nil
-			if refusedLink {
-				linkTried, p.Session.Env.Wire.LinkBody = true, nil
-				if err := p.set(ctx, "wire.link_body", "none", was.Reason+" with a body"); err != nil {
-					return err
-				}
+			if ctx.Err() != nil {
+				return ctx.Err()
 			}
-			switch {
-			case len(p.Lines) != before:
-				again = true
-			case (was.To == ledger.Refused || was.To == ledger.Uncertain) && gone == "":
-				gone, again = s.Key, true
+			if err := p.learn(ctx, s, known[s.Key]); err != nil {
+				return err
 			}
 		}
-		if !again || gone == string(mapping.ClientStep) {
-			p.judgeSteps(plan, known, linkTried)
+		if stopped != nil && (s.Kind == mapping.ClientStep || known[s.Key].To == "") {
 			return stopped
 		}
-		left.Steps = slices.DeleteFunc(slices.Clone(left.Steps), func(s mapping.Step) bool {
-			return gone != "" && (s.Key == gone || s.Claim == gone)
-		})
 	}
+	return nil
 }
 
 func (p *prober) owner(plan mapping.Plan) ledger.ClientKey {
@@ -271,8 +257,11 @@ func (p *prober) keysOf(s mapping.Step) []string {
 	return []string{string(s.Kind) + "_id"}
 }
 
-// learn learns from the answer to a step where it has the id and the redirect url.
-func (p *prober) learn(ctx context.Context, s mapping.Step, was *ledger.Step) error {
+// learn learns from the answer to a step where it has the id and the redirect url, or that the request for a link has no body.
+func (p *prober) learn(ctx context.Context, s mapping.Step, was ledger.Step) error {
+	if s.Kind == mapping.ClientStep && was.To == ledger.Done {
+		p.clientID = was.ID
+	}
 	if was.Status == 0 || was.To == ledger.Done && was.Status/100 != 2 { // a look-up found later what was refused before
 		return nil
 	}
@@ -281,6 +270,10 @@ func (p *prober) learn(ctx context.Context, s mapping.Step, was *ledger.Step) er
 	if _, before := p.asked[s.Key]; !before {
 		p.show(nameOf(s), r, a)
 		p.asked[s.Key] = len(p.Asked) - 1
+	}
+	if s.Kind == mapping.LinkStep && was.To == ledger.Refused && a.Status/100 == 4 && p.Session.Client.LinkBody() != nil {
+		p.Session.Env.Wire.LinkBody = nil
+		return p.set(ctx, linkBody, "none", was.Reason+" with a body")
 	}
 	if a.Status/100 != 2 {
 		return nil
@@ -343,7 +336,7 @@ func (p *prober) lookAgain(ctx context.Context, r apiclient.Request, a apiclient
 }
 
 // judgeSteps says what became of the steps, and what they leave open.
-func (p *prober) judgeSteps(plan mapping.Plan, known map[string]ledger.Step, linkTried bool) {
+func (p *prober) judgeSteps(plan mapping.Plan, known map[string]ledger.Step) {
 	for _, s := range plan.Steps {
 		was, what, so := known[s.Key], "how the service answers: "+nameOf(s), ""
 		at, answered := p.asked[s.Key]
@@ -374,8 +367,8 @@ func (p *prober) judgeSteps(plan mapping.Plan, known map[string]ledger.Step, lin
 		if answered {
 			p.Asked[at].So = so
 		}
-		if s.Kind == mapping.LinkStep && linkTried && was.To != ledger.Done {
-			p.Lines = slices.DeleteFunc(p.Lines, func(l Line) bool { return l.Key == "wire.link_body" })
+		if s.Kind == mapping.LinkStep && was.To != ledger.Done {
+			p.Lines = slices.DeleteFunc(p.Lines, func(l Line) bool { return l.Key == linkBody })
 		}
 	}
 }
