@@ -30,8 +30,8 @@ try what a mapping needs (its version and claim type) and to check it against th
 Exit codes: 0 nothing failed, 2 the configuration is wrong, 3 the service cannot be used as it is.
 
 With --probe it finds out how the service answers where its document leaves that open: where ids and redirect urls are, what
-“not found” and refusals look like, data types, announced limits, answer times. It prints the lines for wire, not_found, errors and limits
-of the environment, each with the request and the answer that show it, and what it could not learn. Without --send it sends GETs only.
+“not found” and refusals look like, and data types. It prints the lines for wire, not_found and errors of the environment, each
+with the request and the answer that show it, and what it could not learn. Without --send it sends GETs only.
 With --send it creates one test client with what belongs to it; the ledger knows all of it, so another probe creates nothing again.
 Exit codes: 0 everything is known, 1 something is not, 2 the command or the configuration is wrong, 3 the service could not be used.
 

@@ -44,7 +44,7 @@ var arrows = map[string][]string{
 		"importer", "importer/journal", "importer/rerun", "importer/settle", "importer/result", "importer/sheet", "importer/spool", "importer/ledger", "importer/ledger/postgres", "importer/dispatch", "importer/safefile", "reports"},
 	"importer/cli/load": {"mapping", "mapping/cell", "mapping/convert", "apiclient", "apiclient/environment", "apiclient/sandbox", "importer",
 		"importer/cli/workbook", "importer/journal", "importer/ledger", "importer/ledger/postgres", "importer/sheet", "importer/spool", "importer/safefile"},
-	"importer/cli/probe": {"mapping", "mapping/cell", "mapping/yamlpatch", "apiclient", "importer", "importer/cli/load", "importer/journal", "importer/ledger",
+	"importer/cli/probe": {"mapping", "mapping/cell", "apiclient", "importer", "importer/cli/load", "importer/journal", "importer/ledger",
 		"importer/spool"},
 	"importer/cli/workbook": {"mapping", "mapping/cell", "importer/rerun", "importer/result", "importer/sheet", "importer/safefile", "reports"},
 	"importer/cli/console":  {"apiclient", "apiclient/environment", "importer", "importer/cli/load", "importer/result", "importer/safefile"},

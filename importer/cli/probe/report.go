@@ -3,8 +3,6 @@ package probe
 import (
 	"fmt"
 	"strings"
-
-	"claimsheet/mapping/yamlpatch"
 )
 
 // Text is the report for people.
@@ -54,13 +52,7 @@ func (r *Report) yaml() string {
 		for evidence := range strings.Lines(l.Evidence) {
 			fmt.Fprintf(&b, "%s# %s\n", indent, strings.TrimSuffix(evidence, "\n"))
 		}
-		text, err := yamlpatch.Apply(nil, nil, yamlpatch.Operation{Op: "add", Path: yamlpatch.Pointer(key), Value: l.Value})
-		if err != nil {
-			text = fmt.Appendf(nil, "%s: %s\n", key, l.Value) // JSON is YAML
-		}
-		for line := range strings.Lines(string(text)) {
-			b.WriteString(indent + line)
-		}
+		fmt.Fprintf(&b, "%s%s: %s\n", indent, key, l.Value) // JSON is YAML
 	}
 	return b.String()
 }
