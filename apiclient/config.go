@@ -105,25 +105,24 @@ func DefaultWire() Wire {
 	}
 }
 
-// NotFound describes the answer of a look-up that finds nobody: any of these. As JSON, one rule of it is as an environments file has it.
+// NotFound describes the answer of a look-up that finds nobody: any of the rules.
 type NotFound struct {
-	Stated  bool              `json:"stated,omitempty"` // the environment says so: nothing is looked up to learn it
-	Status  []int             `json:"status,omitempty"` // 404 by default
-	Empty   bool              `json:"empty,omitempty"`  // a 2xx answer of null, {} or []; true by default
-	Content []NotFoundContent `json:"content,omitempty"`
+	Stated bool // the environment says so: nothing is looked up to learn it
+	Rules  []NotFoundRule
 }
 
-// NotFoundContent describes an answer that means nobody by the value at a place.
-type NotFoundContent struct {
-	Status []int           `json:"status,omitempty"` // of the answer; nil = any 2xx
-	Place  string          `json:"pointer"`          // as in Wire, for ids
-	Equals json.RawMessage `json:"equals,omitempty"` // null, a boolean, a number or a string; nil for Empty
-	Empty  bool            `json:"empty,omitempty"`  // null, {}, [] or an empty text; for "text" also no body
+// NotFoundRule describes an answer that means nobody: by its status or because it is empty or, with a
+// Place, by the value there. As JSON it is as an environments file has it.
+type NotFoundRule struct {
+	Status []int           `json:"status,omitempty"`  // of the answer; with a Place, nil = any 2xx
+	Place  *string         `json:"pointer,omitempty"` // as in Wire, for ids; nil for none
+	Equals json.RawMessage `json:"equals,omitempty"`  // null, a boolean, a number or a string; nil for Empty
+	Empty  bool            `json:"empty,omitempty"`   // a 2xx answer of null, {} or []; with a Place, such a value or an empty text; for "text" also no body
 }
 
 // DefaultNotFound reads a 404 and an empty 2xx answer as nobody.
 func DefaultNotFound() NotFound {
-	return NotFound{Status: []int{http.StatusNotFound}, Empty: true}
+	return NotFound{Rules: []NotFoundRule{{Status: []int{http.StatusNotFound}, Empty: true}}}
 }
 
 // Rule says what an answer means that the document does not show. Rules are

@@ -169,31 +169,27 @@ func plainly(name string) string {
 // LearnNotFound returns the rule of not_found that describes the answer to a look-up of a client
 // who does not exist. known are answers to look-ups of a client who exists, which it must not
 // describe. why says why there is no such rule; "" for one.
-func LearnNotFound(a Answer, known []Answer) (rule NotFound, why string) {
-	var rules []NotFound
-	content := func(c NotFoundContent) { rules = append(rules, NotFound{Content: []NotFoundContent{c}}) }
+func LearnNotFound(a Answer, known []Answer) (rule NotFoundRule, why string) {
+	var rules []NotFoundRule
 	switch pointer, code := errorCode(a); {
 	case isPage(a):
 		return rule, "a web page answers in the service's place: check base_url and auth"
 	case slices.Contains([]int{401, 403, 407, 408, 429}, a.Status) || a.Status/100 != 2 && a.Status/100 != 4:
 		return rule, statusText(a.Status) + " says nothing about a client"
 	case a.Status == http.StatusNotFound || a.Status == http.StatusGone || a.Status == http.StatusNoContent:
-		rules = append(rules, NotFound{Status: []int{a.Status}})
+		rules = []NotFoundRule{{Status: []int{a.Status}}}
 	case a.Status/100 == 4 && code != "":
-		content(NotFoundContent{Status: []int{a.Status}, Place: pointer, Equals: encode(code)})
+		rules = []NotFoundRule{{Status: []int{a.Status}, Place: &pointer, Equals: encode(code)}}
 	case a.Status/100 == 4:
 		return rule, statusText(a.Status) + " without an error code may as well mean that the invented value was refused: " +
 			"ask the service's operator what an unknown client is answered"
 	case len(bytes.TrimSpace(a.Body)) == 0:
-		content(NotFoundContent{Place: placeText, Empty: true})
+		rules = []NotFoundRule{{Place: new(placeText), Empty: true}}
 	default:
-		rules = append(rules, NotFound{Empty: true})
-		for _, c := range emptyPlaces(a) {
-			content(c)
-		}
+		rules = append([]NotFoundRule{{Empty: true}}, emptyPlaces(a)...)
 	}
 	for _, rule := range rules {
-		if rule.Describes(a) && !slices.ContainsFunc(known, rule.Describes) {
+		if rule.describes(a) && !slices.ContainsFunc(known, rule.describes) {
 			return rule, ""
 		}
 	}
@@ -209,19 +205,19 @@ var notFoundFlags = map[string][]string{
 
 // emptyPlaces are the values of a 2xx answer that say that nothing was found, the most telling first: an empty id; then
 // what else is empty, a flag, a word.
-func emptyPlaces(a Answer) []NotFoundContent {
-	var ids, others []NotFoundContent
+func emptyPlaces(a Answer) []NotFoundRule {
+	var ids, others []NotFoundRule
 	for _, l := range leavesOf(a) {
-		kind, name, equals := form(l.value), l.name(), NotFoundContent{Place: l.pointer, Equals: l.value}
+		kind, name, equals := form(l.value), l.name(), NotFoundRule{Place: &l.pointer, Equals: l.value}
 		text, _ := scalar(l.value)
 		switch isID := strings.HasSuffix(name, "id"); {
 		case l.pointer == "":
 		case isID && kind == "null":
 			ids = append(ids, equals)
 		case isID && kind == "string" && text == "":
-			ids = append(ids, NotFoundContent{Place: l.pointer, Empty: true})
+			ids = append(ids, NotFoundRule{Place: &l.pointer, Empty: true})
 		case kind == "object", kind == "array":
-			others = append(others, NotFoundContent{Place: l.pointer, Empty: true})
+			others = append(others, NotFoundRule{Place: &l.pointer, Empty: true})
 		case kind == "null", slices.Contains(notFoundFlags[text], name), kind == "string" && isVerdict(text):
 			others = append(others, equals)
 		}

@@ -75,11 +75,14 @@ func (c *Client) lookUp(ctx context.Context, by By, value string) (r Request, a 
 	if absent = c.cfg.NotFound.Describes(a); !absent {
 		return r, a, false, c.refusal(what, a)
 	}
-	// The body of an answer that means nobody by its status may have an id of the error.
 	place := c.lookupPlace()
-	mayHaveID := strings.HasPrefix(place, placeHeader) || place != placeText && !slices.Contains(c.cfg.NotFound.Status, a.Status)
-	isIt := func(n NotFoundContent) bool { return n.Place == place && n.describes(a) } // what stands there means nobody
-	if mayHaveID && !slices.ContainsFunc(c.cfg.NotFound.Content, isIt) && c.hasID(r, a) {
+	hasNone := func(n NotFoundRule) bool {
+		if n.Place == nil { // the body of an answer that means nobody by its status may have an id of the error
+			return slices.Contains(n.Status, a.Status) && !strings.HasPrefix(place, placeHeader)
+		}
+		return *n.Place == place && n.describes(a) // what stands there means nobody
+	}
+	if place != placeText && !slices.ContainsFunc(c.cfg.NotFound.Rules, hasNone) && c.hasID(r, a) {
 		err = &Failure{Reason: what + " got an answer that not_found describes as an unknown client, but that holds an id",
 			Hint: "check the environment's not_found and wire"}
 	}
@@ -163,9 +166,7 @@ func (c *Client) Agrees(match Found, fields map[string]string) (field string, ok
 
 // Describes reports whether an answer means that nothing was found.
 func (n NotFound) Describes(a Answer) bool {
-	doc, isJSON := document(a.Body)
-	return slices.Contains(n.Status, a.Status) || n.Empty && a.Status/100 == 2 && isJSON && isEmpty(doc) ||
-		slices.ContainsFunc(n.Content, func(content NotFoundContent) bool { return content.describes(a) })
+	return slices.ContainsFunc(n.Rules, func(rule NotFoundRule) bool { return rule.describes(a) })
 }
 
 // isEmpty reports whether a JSON value is null, {} or [].
@@ -174,19 +175,23 @@ func isEmpty(value []byte) bool {
 	return kind == "null" || (kind == "object" || kind == "array") && len(inside(value, kind)) == 0
 }
 
-// describes reports whether the value at the place means nobody; never that of one of several people.
-func (n NotFoundContent) describes(a Answer) bool {
+// describes reports whether an answer means nobody; never by the value of one of several people.
+func (n NotFoundRule) describes(a Answer) bool {
+	if n.Place == nil {
+		doc, isJSON := document(a.Body)
+		return slices.Contains(n.Status, a.Status) || n.Empty && a.Status/100 == 2 && isJSON && isEmpty(doc)
+	}
 	if n.Status == nil && a.Status/100 != 2 || n.Status != nil && !slices.Contains(n.Status, a.Status) {
 		return false
 	}
-	if n.Empty && n.Place == placeText {
+	if n.Empty && *n.Place == placeText {
 		return !a.Cut && len(bytes.TrimSpace(a.Body)) == 0
 	}
-	f, err := valueAt(a, n.Place, follow)
+	f, err := valueAt(a, *n.Place, follow)
 	return err == nil && f.value != nil && !f.repeated && !f.crowded && n.fits(f.value)
 }
 
-func (n NotFoundContent) fits(value json.RawMessage) bool {
+func (n NotFoundRule) fits(value json.RawMessage) bool {
 	got, _ := scalar(value)
 	want, _ := scalar(n.Equals)
 	switch kind := form(value); {

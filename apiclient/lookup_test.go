@@ -170,17 +170,19 @@ func lookUpsAreNotLiedTo(t *testing.T) {
 
 // content finds nobody where the value at a place equals a document; where it is empty, if that is "".
 func content(place, equals string) apiclient.NotFound {
-	n := apiclient.NotFoundContent{Place: place, Equals: []byte(equals)}
+	n := apiclient.NotFoundRule{Place: &place, Equals: []byte(equals)}
 	if equals == "" {
 		n.Equals, n.Empty = nil, true
 	}
-	return apiclient.NotFound{Content: []apiclient.NotFoundContent{n}}
+	return apiclient.NotFound{Rules: []apiclient.NotFoundRule{n}}
 }
 
 // An answer with several people is neither nobody nor somebody, wherever a rule or the
 // place of ids looks; nor is an answer that means nobody and has an id elsewhere.
 func TestAnAnswerThatMeansTwoThings(t *testing.T) {
-	statuses := func(status ...int) apiclient.NotFound { return apiclient.NotFound{Status: status} }
+	statuses := func(status ...int) apiclient.NotFound {
+		return apiclient.NotFound{Rules: []apiclient.NotFoundRule{{Status: status}}}
+	}
 	const crowded, contradiction = "more than one match", "holds an id"
 	for name, tt := range map[string]struct {
 		notFound apiclient.NotFound

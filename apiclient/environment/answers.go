@@ -167,71 +167,31 @@ var pattern = yamltree.Text.Then(func(r *yamltree.Reader, n *yamltree.Node, s *s
 })
 
 // absenceKeys are those of one rule of not_found.
-func absenceKeys(k *yamltree.Keys, a *apiclient.NotFoundContent) {
+func absenceKeys(k *yamltree.Keys, a *apiclient.NotFoundRule) {
 	yamltree.To(k, "status", &a.Status, yamltree.List(yamltree.Int(100, 599)),
 		"HTTP statuses; with pointer: only answers of these (default: any 2xx)")
 	yamltree.To(k, "empty", &a.Empty, yamltree.Bool,
 		"a successful answer of null, {} or []; with pointer: such a value there, or an empty text")
-	yamltree.To(k, "pointer", &a.Place, place,
+	yamltree.ToNew(k, "pointer", &a.Place, place,
 		"where to look in the answer, written as wire.contact_id is; of header:Location, the whole url")
 	yamltree.To(k, "equals", &a.Equals, jsonScalar, "with pointer: the null, true, false, number or text at that place")
 }
 
-// notFound is one rule or a list of rules. A single rule that has only status
-// and empty keeps the default of the one that is left out; a rule of a list, and
-// one with a pointer, means what is written and nothing else.
-var notFound = yamltree.Value[apiclient.NotFound]{
-	Kinds: yamltree.Objects | yamltree.Lists, Wants: yamltree.WantsObject + " or a list of them",
-	Schema: yamltree.Schema{"anyOf": []yamltree.Schema{
-		yamltree.Object(absenceKeys).Schema, yamltree.List(yamltree.Object(absenceKeys)).Schema}},
-	Parse: func(r *yamltree.Reader, n *yamltree.Node, into *apiclient.NotFound) bool {
-		defaults := *into
-		*into = apiclient.NotFound{Stated: true}
-		rule := yamltree.Object(absenceKeys)
-		if n.Kind() == yamltree.Lists {
-			if len(n.Items()) == 0 {
-				r.Wrong(n, "no-value", "%s has no rule: every look-up that finds nobody would fail", n.Name()).Hint = "leave the key out for its default"
-			}
-			var all []apiclient.NotFoundContent
-			return yamltree.List(rule.Then(func(r *yamltree.Reader, n *yamltree.Node, a *apiclient.NotFoundContent) {
-				addAbsence(into, *a, r, n)
-			})).Parse(r, n, &all)
-		}
-		var a apiclient.NotFoundContent
-		rule.Read(r, n, &a) // before this, no key is Given
-		if n.Given("pointer") != nil || n.Given("equals") != nil {
-			addAbsence(into, a, r, n)
-			return true
-		}
-		checkStatuses(a.Status, r, n)
-		if into.Status = a.Status; n.Given("status") == nil {
-			into.Status = defaults.Status
-		}
-		if into.Empty = a.Empty; n.Given("empty") == nil {
-			into.Empty = defaults.Empty
-		}
-		return true
-	},
-}
+// notFound is one rule or a list of rules. A rule means what is written and nothing else.
+var notFound = yamltree.OneOrMore(yamltree.Object(absenceKeys).Then(checkAbsence))
 
-// addAbsence adds a rule that means what is written and nothing else. It need not have a pointer.
-func addAbsence(rules *apiclient.NotFound, a apiclient.NotFoundContent, r *yamltree.Reader, n *yamltree.Node) {
+func checkAbsence(r *yamltree.Reader, n *yamltree.Node, a *apiclient.NotFoundRule) {
 	if n.IsNull() {
 		return
 	}
 	checkStatuses(a.Status, r, n)
-	hasPointer, hasEquals := n.Given("pointer") != nil, n.Given("equals") != nil
-	switch {
+	switch hasPointer, hasEquals := n.Given("pointer") != nil, n.Given("equals") != nil; {
 	case hasPointer && hasEquals == a.Empty:
 		r.Wrong(n, "missing-key", "a rule of not_found with “pointer” needs either “equals” or “empty: true”")
-	case hasPointer:
-		rules.Content = append(rules.Content, a)
-	case hasEquals:
+	case hasEquals && !hasPointer:
 		r.Wrong(n, "missing-key", "a rule of not_found with “equals” needs “pointer”: where in the answer to look")
-	case len(a.Status) == 0 && !a.Empty:
+	case !hasPointer && len(a.Status) == 0 && !a.Empty:
 		r.Wrong(n, "missing-key", "a rule of not_found needs “status”, “empty: true”, or “pointer” with “equals” or “empty: true”")
-	default:
-		rules.Status, rules.Empty = append(rules.Status, a.Status...), rules.Empty || a.Empty
 	}
 }
 

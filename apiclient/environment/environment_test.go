@@ -362,7 +362,7 @@ func TestLoadReadsEverySetting(t *testing.T) {
 			LookupAgree: map[string]string{"email": "/email", "name.first": "/firstName"},
 			LinkBody:    []byte(`{"z":1,"a":[true,null,"x",1.50],"m":{"d":"2020-01-01"}}`),
 		},
-		apiclient.NotFound{Stated: true, Status: []int{404, 204}},
+		apiclient.NotFound{Stated: true, Rules: []apiclient.NotFoundRule{{Status: []int{404, 204}}}},
 		[]apiclient.Rule{
 			{Status: 409, Pointer: "/code", Matches: `^EXISTS\d$`, Means: "done", Hint: "It is there already"},
 			{Matches: "maintenance", Means: "retry"},
@@ -413,19 +413,14 @@ func TestP1_ExposedFilesAreWarnedOf(t *testing.T) {
 	same(t, "warnings", want, got)
 }
 
-// A rule of not_found means what is written; one without a pointer keeps the default of
-// what it leaves out.
+// A rule of not_found means what is written and nothing else.
 func TestNotFoundIsReadAsWritten(t *testing.T) {
-	for text, want := range map[string]apiclient.NotFound{
-		"{status: [422]}":                {Status: []int{422}, Empty: true},
-		"{empty: false}":                 {Status: []int{404}},
-		"{pointer: /items, empty: true}": {Content: []apiclient.NotFoundContent{{Place: "/items", Empty: true}}},
-		"{pointer: /code, equals: 7, status: [422]}": {
-			Content: []apiclient.NotFoundContent{{Place: "/code", Equals: []byte("7"), Status: []int{422}}}},
-		"[{empty: true}, {pointer: /a, equals: null}]": {
-			Empty: true, Content: []apiclient.NotFoundContent{{Place: "/a", Equals: []byte("null")}}},
+	for text, want := range map[string][]apiclient.NotFoundRule{
+		"{status: [422]}":                              {{Status: []int{422}}},
+		"{pointer: /items, empty: true}":               {{Place: new("/items"), Empty: true}},
+		"{pointer: /code, equals: 7, status: [422]}":   {{Place: new("/code"), Equals: []byte("7"), Status: []int{422}}},
+		"[{empty: true}, {pointer: /a, equals: null}]": {{Empty: true}, {Place: new("/a"), Equals: []byte("null")}},
 	} {
-		want.Stated = true
-		same(t, text, want, only(t, t.TempDir(), "    not_found: "+text+"\n").NotFound)
+		same(t, text, apiclient.NotFound{Stated: true, Rules: want}, only(t, t.TempDir(), "    not_found: "+text+"\n").NotFound)
 	}
 }

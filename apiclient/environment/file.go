@@ -174,7 +174,7 @@ func environmentKeys(k *yamltree.Keys, e *Environment) {
 	yamltree.To(k, "ledger", &e.ledger, ledgerURL,
 		"the PostgreSQL database that keeps the ledger: "+ledgerWants+" without a password, or a secret; default: a file in the state folder; see docs/scale.md")
 	yamltree.To(k, "wire", &e.Wire, yamltree.Object(wireKeys), "where answers carry what the service document leaves open")
-	yamltree.To(k, "not_found", &e.NotFound, notFound,
+	yamltree.To(k, "not_found", &e.NotFound.Rules, notFound,
 		"how a look-up says that it found nobody: a rule or a list of rules; default {status: [404], empty: true}")
 	yamltree.To(k, "errors", &e.Rules, rules, "what answers mean, before the built-in meaning")
 	yamltree.To(k, "repeatable", &e.Repeatable, yamltree.List(yamltree.OneOf(apiclient.CreateClaim, apiclient.CreateActivity, apiclient.CreateLink)),
@@ -209,7 +209,7 @@ var environmentName = regexp.MustCompile(`^[\pL\pN_-]+$`)
 
 // checkEntry checks what depends on several keys of an environment.
 func checkEntry(r *yamltree.Reader, n *yamltree.Node, e *Environment) {
-	e.where = r.Where(n.KeyAt())
+	e.where, e.NotFound.Stated = r.Where(n.KeyAt()), n.Given("not_found") != nil
 	if !environmentName.MatchString(e.Name) {
 		r.WrongAt(n.KeyAt(), "environment-name", "an environment's name is letters, digits, - and _: files and folders have it").
 			Hint = "for example uat or live-2"

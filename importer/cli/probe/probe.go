@@ -13,6 +13,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -247,7 +248,7 @@ func (p *prober) askInvented(ctx context.Context) error {
 // learnNotFound proposes not_found where the environment does not describe what is shown.
 func (p *prober) learnNotFound(ctx context.Context) error {
 	env, learnt := p.Session.Env, apiclient.NotFound{Stated: true}
-	rules, evidence, right := []any{}, []string{}, true
+	evidence, right := []string{}, true
 	for _, by := range []apiclient.By{apiclient.ByEmail, apiclient.ByPhone} {
 		a, asked := p.invented[by]
 		rule, why := apiclient.LearnNotFound(a.Answer, p.known)
@@ -257,24 +258,17 @@ func (p *prober) learnNotFound(ctx context.Context) error {
 		if !asked || why != "" {
 			continue
 		}
-		var one any = rule
-		if len(rule.Content) > 0 {
-			one = rule.Content[0]
-		}
-		data, _ := json.Marshal(one) // plain data
-		if right = right && env.NotFound.Describes(a.Answer); !slices.ContainsFunc(rules,
-			func(r any) bool { return string(r.(json.RawMessage)) == string(data) }) {
-			rules, evidence = append(rules, json.RawMessage(data)), append(evidence, a.evidence)
-			learnt.Status, learnt.Empty = append(learnt.Status, rule.Status...), learnt.Empty || rule.Empty
-			learnt.Content = append(learnt.Content, rule.Content...)
+		same := func(other apiclient.NotFoundRule) bool { return reflect.DeepEqual(other, rule) }
+		if right = right && env.NotFound.Describes(a.Answer); !slices.ContainsFunc(learnt.Rules, same) {
+			learnt.Rules, evidence = append(learnt.Rules, rule), append(evidence, a.evidence)
 		}
 	}
-	if right && !slices.ContainsFunc(p.known, env.NotFound.Describes) || len(rules) == 0 {
+	if right && !slices.ContainsFunc(p.known, env.NotFound.Describes) || len(learnt.Rules) == 0 {
 		return nil
 	}
-	var value any = rules
-	if env.NotFound = learnt; len(rules) == 1 {
-		value = rules[0]
+	var value any = learnt.Rules
+	if env.NotFound = learnt; len(learnt.Rules) == 1 {
+		value = learnt.Rules[0]
 	}
 	return p.set(ctx, "not_found", value, strings.Join(evidence, "\n"))
 }
