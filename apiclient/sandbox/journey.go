@@ -20,9 +20,8 @@ const maxForm = 1 << 20
 // formInput is a field of the form.
 type formInput struct {
 	attributeTemplate
-	Kind    string   // of the element: text, textarea, number, date, datetime-local, checkbox or select
+	element
 	Options []string // that a DropDown takes
-	Hint    string
 }
 
 // journey is the page of the claims site.
@@ -119,28 +118,31 @@ func readForm(inputs []formInput, form url.Values) (values []attributeRecord, wr
 	return values, ""
 }
 
+// element is how a form asks for a data type.
+type element struct {
+	Kind    string // text, textarea, number, date, datetime-local, checkbox or select
+	Hint    string
+	must    string   // what is typed must be this; "" for any text
+	layouts []string // of a time
+}
+
+var elements = map[string]element{
+	"TextArea": {Kind: "textarea"},
+	"Checkbox": {Kind: "checkbox"},
+	"Date":     {"date", "", "a date of the calendar, such as 1980-05-01.", []string{time.DateOnly}},
+	"DateTime": {"datetime-local", "Date and time in UTC.", "a date and a time, such as 2026-03-01T09:30.", []string{"2006-01-02T15:04", "2006-01-02T15:04:05"}},
+	"Number":   {"number", "In digits, such as 12.5.", "a number in digits and a point, such as 1234.50.", nil},
+	"Currency": {"number", "An amount in digits, such as 1234.50.", "a number in digits and a point, such as 1234.50.", nil},
+	"DropDown": {Kind: "text", Hint: "The reference data list no options, so any text can be entered."},
+}
+
 // newInput returns the empty field of an attribute, as its data type asks.
 func newInput(a attributeTemplate) formInput {
-	in := formInput{attributeTemplate: a, Kind: "text"}
-	switch a.DataType {
-	case "TextArea":
-		in.Kind = "textarea"
-	case "Checkbox":
-		in.Kind = "checkbox"
-	case "Date":
-		in.Kind = "date"
-	case "DateTime":
-		in.Kind, in.Hint = "datetime-local", "Date and time in UTC."
-	case "Number":
-		in.Kind, in.Hint = "number", "In digits, such as 12.5."
-	case "Currency":
-		in.Kind, in.Hint = "number", "An amount in digits, such as 1234.50."
-	case "DropDown":
-		if err := json.Unmarshal(a.Options, &in.Options); err == nil && len(in.Options) > 0 {
-			in.Kind = "select"
-		} else {
-			in.Options, in.Hint = nil, "The reference data list no options, so any text can be entered."
-		}
+	in := formInput{attributeTemplate: a, element: elements[a.DataType]}
+	in.Kind = cmp.Or(in.Kind, "text")
+	var options []string
+	if err := json.Unmarshal(a.Options, &options); a.DataType == "DropDown" && err == nil && len(options) > 0 {
+		in.Options, in.element = options, element{Kind: "select", must: "one of the options."}
 	}
 	return in
 }
@@ -149,37 +151,23 @@ var number = regexp.MustCompile(`^(-?)0*([0-9]+(?:\.[0-9]+)?)$`)
 
 // value returns what was typed as JSON, nil for nothing, or what is wrong with it.
 func (in formInput) value(text string) (value json.RawMessage, wrong string) {
-	name := "“" + in.Name + "”"
-	if in.Kind == "checkbox" {
+	_, notFitting := strconv.ParseFloat(text, 64)
+	switch {
+	case in.Kind == "checkbox":
 		return jsonOf(text != ""), ""
-	}
-	if text == "" {
+	case text == "":
 		return nil, ""
-	}
-	switch in.DataType {
-	case "Date":
-		if day, err := time.Parse(time.DateOnly, text); err == nil {
-			return jsonOf(day.Format(time.RFC3339)), ""
-		}
-		return nil, name + " must be a date of the calendar, such as 1980-05-01."
-	case "DateTime":
-		for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05"} {
-			if moment, err := time.Parse(layout, text); err == nil {
-				return jsonOf(moment.Format(time.RFC3339)), ""
-			}
-		}
-		return nil, name + " must be a date and a time, such as 2026-03-01T09:30."
-	case "Number", "Currency":
-		if _, err := strconv.ParseFloat(text, 64); err != nil || !number.MatchString(text) {
-			return nil, name + " must be a number in digits and a point, such as 1234.50."
-		}
+	case in.Kind == "number" && notFitting == nil && number.MatchString(text):
 		return json.RawMessage(number.ReplaceAllString(text, "$1$2")), "" // JSON has no leading zeros
-	case "DropDown":
-		if len(in.Options) > 0 && !slices.Contains(in.Options, text) {
-			return nil, name + " must be one of the options."
+	case in.must == "", in.Kind == "select" && slices.Contains(in.Options, text):
+		return jsonOf(text), ""
+	}
+	for _, layout := range in.layouts {
+		if moment, err := time.Parse(layout, text); err == nil {
+			return jsonOf(moment.Format(time.RFC3339)), ""
 		}
 	}
-	return jsonOf(text), ""
+	return nil, "“" + in.Name + "” must be " + in.must
 }
 
 // jsonOf returns a bool or a text as JSON.
