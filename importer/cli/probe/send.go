@@ -3,6 +3,7 @@ package probe
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,6 +20,9 @@ import (
 
 // mappingName is the name under which the ledger has what a probe sends.
 const mappingName = "probe"
+
+// probeText is the text of everything that may be any text.
+const probeText = "Claimsheet probe"
 
 // linkBody is the key of a line that a link is tried with; without one it is taken back.
 const linkBody = "wire.link_body"
@@ -39,128 +43,104 @@ func (p *prober) create(ctx context.Context) error {
 		p.unknown("where creations have their ids and redirect urls, and how refusals look", blocked, do)
 		return nil
 	}
-	binding, err := bind(p.API)
+	binding, plan, err := p.plan()
 	if err != nil {
 		return err
 	}
-	plan := p.plan(binding)
-	if err := p.Confirm(ctx, p.creates(plan)); err != nil {
+	isRefused := func(s mapping.Step) bool { return s.Activity != nil && s.Activity.TemplateID == noTemplate }
+	wanted := plan
+	wanted.Steps = slices.DeleteFunc(slices.Clone(plan.Steps), isRefused)
+	if err := p.Confirm(ctx, p.creates(wanted)); err != nil {
 		return err
 	}
-	if err := p.carryOutAll(ctx, binding, plan); err != nil || p.clientID == "" {
+	if err := p.carryOutAll(ctx, binding, wanted); err != nil || p.clientID == "" {
 		return err
 	}
-	return p.provoke(ctx, binding, plan)
-}
-
-// bind is the mapping of a probe: what the engine asks about the sheet of a run.
-func bind(version apiclient.Version) (*mapping.Binding, error) {
-	m, found := mapping.Parse("the probe", []byte("name: "+mappingName+"\napi: "+string(version)+
-		"\nclient: {key: E-mail, lookup: {email: E-mail}, fields: {email: {column: E-mail, type: Email}}}\n"))
-	if err := found.Err(); err != nil {
-		return nil, err
+	if i := slices.IndexFunc(plan.Steps, isRefused); i >= 0 {
+		return p.provoke(ctx, binding, plan, plan.Steps[i])
 	}
-	binding, found := mapping.Bind(m, &cell.Sheet{File: "the probe", HeaderRow: 1, Header: []string{"E-mail"}}, nil, "2026-01-01")
-	return binding, found.Err()
+	p.unknown("how refusals look", "no activity can be asked for", "see above")
+	return nil
 }
 
-// plan is everything that is created for the test client.
-func (p *prober) plan(binding *mapping.Binding) mapping.Plan {
-	plan := planOf(binding.Identity(p.Email))
-	plan.Lookup = mapping.Lookup{Email: p.Email, EmailAddress: plan.Client}
-	plan.Addresses = []mapping.Identity{plan.Client}
-	plan.Steps[0].Fields = p.fields()
-	add := func(s mapping.Step) { s.Rows = plan.Rows; plan.Steps = append(plan.Steps, s) }
-	const claim, probeName = "claim/claim/probe", "Claimsheet probe"
+// object is a part of a mapping; as JSON it is YAML too.
+type object = map[string]any
+
+// plan plans one row of a mapping, which has everything that is created for the test client, and an activity of noTemplate.
+func (p *prober) plan() (binding *mapping.Binding, plan mapping.Plan, err error) {
+	rules := object{"name": mappingName, "api": p.API,
+		"client": object{"key": "E-mail", "lookup": object{"email": "E-mail"}, "fields": p.fields()}}
 	if p.API == apiclient.V2 {
-		add(mapping.Step{Key: claim, Kind: mapping.ClaimStep, Claim: claim, Title: "claim", Name: probeName,
-			Fields: []mapping.Value{{Name: mapping.ClaimName, Value: textValue(probeName)}}})
+		rules["claims"] = []object{{"key": "Claim", "name": probeText}}
+		rules["workflow"] = object{"name": probeText}
 	}
+	service := &mapping.Service{WorkflowTemplateIdentifier: cmp.Or(p.Session.Mapping.Workflow.TemplateIdentifier.Text, p.Session.Env.WorkflowTemplateIdentifier)}
 	switch {
 	case len(p.templates) == 0:
-	case p.API == apiclient.V1:
-		add(activity("Open@client", "", p.openActivity()))
-		add(activity("Submitted@client", "", p.filled(mapping.Submitted)))
-	case p.workflow().TemplateIdentifier == "":
+	case p.API == apiclient.V2 && service.WorkflowTemplateIdentifier == "":
 		p.unknown("how activities are answered", "the environment has no workflow_template_identifier",
 			"ask the service's operator for it, and set it")
 	default:
-		add(activity("Submitted@client", "", p.filled(mapping.Submitted)))
-		add(activity("Accepted@claim/probe", claim, p.filled(mapping.Accepted)))
-		add(activity("Open@client", "", p.openActivity()))
+		template, attributes := p.template()
+		service.Templates = []mapping.Template{template, {ID: noTemplate, Name: "no such template"}}
+		activities := []object{
+			{"template": template.Name, "id": "Submitted", "attributes": attributes},
+			{"template": template.Name, "id": "Open", "status": "Open"},
+			{"template": "no such template", "id": "refused", "status": "Open", "assigned": true},
+		}
+		if p.API == apiclient.V2 {
+			activities = slices.Insert(activities, 1, object{"template": template.Name, "id": "Accepted", "on": "claim", "status": "Accepted", "attributes": attributes})
+		}
+		rules["activities"] = activities
 	}
-	if p.API == apiclient.V2 {
-		add(mapping.Step{Key: string(mapping.LinkStep), Kind: mapping.LinkStep, Title: "magic link"})
+	text, err := json.Marshal(rules)
+	if err != nil {
+		return nil, plan, err
 	}
-	return plan
-}
-
-// planOf is a plan of the client step alone.
-func planOf(client mapping.Identity) mapping.Plan {
-	rows := []cell.Row{cell.RowOf(0, 2)}
-	return mapping.Plan{Number: 1, Client: client, Rows: rows,
-		Steps: []mapping.Step{{Key: string(mapping.ClientStep), Kind: mapping.ClientStep, Rows: rows, Title: "client"}}}
-}
-
-func activity(name, claim string, s mapping.Step) mapping.Step {
-	s.Key, s.Kind, s.Claim, s.Title = "activity/"+name, mapping.ActivityStep, claim, s.Activity.TemplateName
-	return s
-}
-
-func (p *prober) workflow() mapping.Workflow {
-	if p.API == apiclient.V1 {
-		return mapping.Workflow{}
+	m, found := mapping.Parse("the probe", text)
+	if err := found.Err(); err != nil {
+		return nil, plan, err
 	}
-	return mapping.Workflow{Name: "Claimsheet probe", TemplateIdentifier: cmp.Or(p.Session.Mapping.Workflow.TemplateIdentifier.Text,
-		p.Session.Env.WorkflowTemplateIdentifier)}
+	binding, found = mapping.Bind(m, &cell.Sheet{File: "the probe", HeaderRow: 1, Header: []string{"E-mail", "Claim"}}, service, "2026-01-01")
+	if err := found.Err(); err != nil {
+		return nil, plan, err
+	}
+	row := cell.Record{Row: 2, Cells: []cell.Cell{{Kind: cell.Text, Raw: p.Email, Shown: p.Email}, {Kind: cell.Text, Raw: "probe", Shown: "probe"}}}
+	plan = binding.Plan(1, []mapping.ConvertedRow{binding.Convert(row)})
+	return binding, plan, plan.Problems.Err()
 }
 
-// openActivity is one of the first template, and filled one of the first that has an attribute for a text, else of the first.
-func (p *prober) openActivity() mapping.Step {
-	t := p.templates[0]
-	return mapping.Step{Activity: &mapping.Activity{TemplateID: t.ID, TemplateName: t.Name, Status: mapping.Open, Workflow: p.workflow()}}
-}
-
-func (p *prober) filled(status string) mapping.Step {
-	s := p.openActivity()
-	a := s.Activity
-	a.Status = status
+// template returns the first template that has an attribute for a text, with that attribute alone, and its value; else the first, without attributes.
+func (p *prober) template() (mapping.Template, object) {
 	for _, t := range p.templates {
-		for _, attribute := range t.Attributes {
-			if attribute.Type == "Text" || attribute.Type == "TextArea" || attribute.Type == "" {
-				a.TemplateID, a.TemplateName = t.ID, t.Name
-				s.Fields = []mapping.Value{{TemplateID: attribute.ID, Name: attribute.Name, Value: textValue("Claimsheet probe")}}
-				return s
+		for _, a := range t.Attributes {
+			if a.Type == "Text" || a.Type == "TextArea" || a.Type == "" {
+				t.Attributes = []mapping.AttributeTemplate{a}
+				return t, object{a.Name: object{"value": probeText, "type": cmp.Or(a.Type, "Text")}}
 			}
 		}
 	}
-	return s
+	return mapping.Template{ID: p.templates[0].ID, Name: p.templates[0].Name}, object{}
 }
 
-func textValue(text string) cell.Value { return cell.Value{Field: cell.StringValue, Literal: text} }
-
 // fields is the test client's data: those of the mapping's fields, with values of their types, or an e-mail address and a name.
-func (p *prober) fields() (fields []mapping.Value) {
+func (p *prober) fields() object {
+	email, fields := object{"column": "E-mail", "type": "Email"}, object{}
 	for _, f := range p.Session.Mapping.Client.Fields {
 		kind := f.Value.Type.Text
 		if kind == "Date" && f.Value.Output.Text == "date" {
 			kind = "day"
 		}
-		value, ok := map[string]cell.Value{
-			"Email": textValue(p.Email), "Phone": textValue("+447700900123"), "day": textValue("1980-05-01"),
-			"Date": {Field: cell.DateTimeValue, Literal: "1980-05-01T00:00:00Z"}, "DateTime": {Field: cell.DateTimeValue, Literal: "1980-05-01T00:00:00Z"},
-			"Number": {Field: cell.DoubleValue, Literal: "1"}, "Currency": {Field: cell.DoubleValue, Literal: "1"},
-			"Checkbox": {Field: cell.BoolValue, Literal: "true"},
-		}[kind]
+		value, ok := object{"Email": email, "Phone": object{"value": "+447700900123"}, "day": object{"value": "1980-05-01"},
+			"Date": object{"value": "1980-05-01T00:00:00Z"}, "DateTime": object{"value": "1980-05-01T00:00:00Z"},
+			"Number": object{"value": 1, "type": kind}, "Currency": object{"value": 1, "type": kind}, "Checkbox": object{"value": true, "type": kind}}[kind]
 		if !ok {
-			value = textValue(cmp.Or(f.Value.Constant.Text, "Claimsheet probe"))
+			value = object{"value": cmp.Or(f.Value.Constant.Text, probeText)}
 		}
-		fields = append(fields, mapping.Value{Name: f.Name.Text, Value: value})
+		fields[f.Name.Text] = value
 	}
 	if len(fields) == 0 {
-		for _, f := range [][2]string{{"email", p.Email}, {"firstName", "Claimsheet"}, {"lastName", "Probe"}} {
-			fields = append(fields, mapping.Value{Name: f[0], Value: textValue(f[1])})
-		}
+		return object{"email": email, "firstName": object{"value": "Claimsheet"}, "lastName": object{"value": "Probe"}}
 	}
 	return fields
 }
@@ -183,10 +163,7 @@ func (p *prober) carryOutAll(ctx context.Context, binding *mapping.Binding, plan
 	var known map[string]ledger.Step
 	defer func() { p.judgeSteps(plan, known) }()
 	for _, s := range plan.Steps {
-		part := plan
-		part.Steps = slices.DeleteFunc(slices.Clone(plan.Steps), func(n mapping.Step) bool {
-			return n.Key != s.Key && n.Key != s.Claim && n.Kind != mapping.ClientStep
-		})
+		part := partOf(plan, s)
 		if slices.ContainsFunc(part.Steps, func(n mapping.Step) bool { return n.Key != s.Key && known[n.Key].To != ledger.Done }) {
 			continue
 		}
@@ -211,6 +188,14 @@ func (p *prober) carryOutAll(ctx context.Context, binding *mapping.Binding, plan
 		}
 	}
 	return nil
+}
+
+// partOf is a plan of a step and those that it needs.
+func partOf(plan mapping.Plan, s mapping.Step) mapping.Plan {
+	plan.Steps = slices.DeleteFunc(slices.Clone(plan.Steps), func(other mapping.Step) bool {
+		return other.Key != s.Key && other.Key != s.Claim && other.Kind != mapping.ClientStep
+	})
+	return plan
 }
 
 func (p *prober) owner(plan mapping.Plan) ledger.ClientKey {
@@ -375,24 +360,15 @@ func (p *prober) judgeSteps(plan mapping.Plan, known map[string]ledger.Step) {
 
 func nameOf(s mapping.Step) string {
 	if s.Kind == mapping.ActivityStep {
-		return fmt.Sprintf("activity “%s”, %s", s.Title, s.Activity.Status)
+		return fmt.Sprintf("activity “%s”, %s", s.Activity.TemplateName, s.Activity.Status)
 	}
 	return s.Title
 }
 
 // provoke asks for an activity that cannot be created, of a template that the service does not have, and learns how the service refuses.
-func (p *prober) provoke(ctx context.Context, binding *mapping.Binding, plan mapping.Plan) error {
+func (p *prober) provoke(ctx context.Context, binding *mapping.Binding, plan mapping.Plan, step mapping.Step) error {
 	const about = "an activity of a template that does not exist"
-	if len(p.templates) == 0 || p.API == apiclient.V2 && p.workflow().TemplateIdentifier == "" {
-		p.unknown("how refusals look", "no activity can be asked for", "see above")
-		return nil
-	}
-	step := activity("refused@client", "", p.openActivity())
-	step.Activity.TemplateID, step.Activity.TemplateName, step.Title = noTemplate, "no such template", "no such template"
-	step.Rows = plan.Rows
-	refused := plan
-	refused.Steps = []mapping.Step{plan.Steps[0], step}
-	if err := p.carryOut(ctx, binding, refused); err != nil {
+	if err := p.carryOut(ctx, binding, partOf(plan, step)); err != nil {
 		return err
 	}
 	known, err := p.Ledger.Steps(ctx, p.owner(plan), mappingName)
