@@ -117,15 +117,6 @@ func setPageHeaders(w http.ResponseWriter) {
 	header.Set("X-Robots-Tag", "noindex")
 }
 
-// fromThisSite reports whether a form was sent from a page of this address. A
-// browser always sends one of these headers with a form.
-func fromThisSite(r *http.Request) bool {
-	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
-		return site == "same-origin"
-	}
-	return r.Header.Get("Origin") == "http://"+r.Host
-}
-
 // shownValue returns an attribute's value as people read it. Numbers and texts stay
 // as they were sent.
 func shownValue(a attributeRecord) string {
