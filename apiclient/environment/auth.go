@@ -211,22 +211,19 @@ func (e *Environment) authenticate(r *resolver, cfg *apiclient.Config) {
 func bearer(token string) string { return "Bearer " + token }
 
 // Guard returns the service's side of auth and headers: a check that requests carry what they add, so that the
-// sandbox can rehearse an environment, and the WWW-Authenticate header of a refusal, "" for none. The check repeats no
-// credentials. It takes a key in the query away from the request, because the service knows no such parameter. The error
-// joins problems.
-func (e *Environment) Guard(ctx context.Context) (check func(*http.Request) error, challenge string, err error) {
+// sandbox can rehearse an environment. The check repeats no credentials. It takes a key in the query away from the
+// request, because the service knows no such parameter. The error joins problems.
+func (e *Environment) Guard(ctx context.Context) (check func(*http.Request) error, err error) {
 	cfg, err := e.Config(ctx, apiclient.V2)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	expected := &http.Request{URL: new(url.URL), Header: cfg.Headers}
 	if cfg.Authorize != nil {
 		if err := cfg.Authorize(ctx, expected); err != nil {
-			return nil, "", err
+			return nil, err
 		}
 	}
-	scheme, _, _ := strings.Cut(expected.Header.Get("Authorization"), " ")
-	challenge = map[string]string{"Bearer": "Bearer", "Basic": `Basic realm="sandbox"`}[scheme]
 	return func(r *http.Request) error {
 		for _, name := range slices.Sorted(maps.Keys(expected.Header)) {
 			if !equal(sent(r, name), expected.Header.Get(name)) {
@@ -242,7 +239,7 @@ func (e *Environment) Guard(ctx context.Context) (check func(*http.Request) erro
 			r.URL.RawQuery = query.Encode()
 		}
 		return nil
-	}, challenge, nil
+	}, nil
 }
 
 // sent returns the value of a header that a request has once; "" for any other.

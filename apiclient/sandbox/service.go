@@ -54,11 +54,9 @@ type Options struct {
 	// site. If one has an identifier, others are refused (v2).
 	Workflows []Workflow
 	// Authenticate, if there is one, returns what is wrong with the credentials of a
-	// request to an endpoint of the document: then the answer is a 401, whose
-	// WWW-Authenticate header is Challenge, "" for none. The pages need no credentials
-	// but their addresses.
+	// request to an endpoint of the document: then the answer is a 401. The pages need no
+	// credentials but their addresses.
 	Authenticate func(*http.Request) error
-	Challenge    string
 }
 
 // Service is the claims intake service, an http.Handler that is safe for
@@ -186,9 +184,6 @@ func (s *Service) Endpoints() []string {
 func (s *Service) call(w http.ResponseWriter, r *http.Request, e endpoint) {
 	if s.options.Authenticate != nil {
 		if err := s.options.Authenticate(r); err != nil {
-			if s.options.Challenge != "" {
-				w.Header().Set("WWW-Authenticate", s.options.Challenge)
-			}
 			refuse(http.StatusUnauthorized, "unauthenticated", "", "%v", err).write(w)
 			return
 		}

@@ -103,7 +103,7 @@ func (p *program) serve(c *cli.Context, like string) error {
 		if !c.IsSet("addr") {
 			addr = rehearsed
 		}
-		if options.Authenticate, options.Challenge, err = session.Env.Guard(c.Context); err != nil {
+		if options.Authenticate, err = session.Env.Guard(c.Context); err != nil {
 			return err
 		}
 	}

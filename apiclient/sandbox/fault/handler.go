@@ -50,7 +50,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.Header().Set("Retry-After", strconv.Itoa(int(rule.Time/time.Second)))
 	case ExpiredLogin:
 		a = refusal(http.StatusUnauthorized, "the credentials have expired")
-		a.Header().Set("WWW-Authenticate", "Bearer")
 	default:
 		a = httptest.NewRecorder()
 		h.next.ServeHTTP(a, r)
