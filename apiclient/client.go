@@ -22,7 +22,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -37,7 +36,7 @@ const (
 	connectTimeout = 10 * time.Second  // for each step to a connection
 	getTimeout     = 30 * time.Second  // for the whole answer to a GET
 	defaultTimeout = 120 * time.Second // for the head of the answer to a POST
-	bodyTimeout    = 60 * time.Second  // for the rest of that answer, unless Config.Timeout is shorter
+	bodyTimeout    = 60 * time.Second  // how much longer the whole answer may take, unless Config.Timeout is shorter
 
 	maxBody      = 1 << 20  // bytes of an answer
 	maxTemplates = 64 << 20 // bytes of the answer with the activity templates
@@ -131,7 +130,7 @@ func (c *Client) CreateReserved(ctx context.Context, slot *Slot, r Request) Verd
 //
 // A ctx that ends before the request leaves stops it (NotSent). After that, ctx
 // still cancels a GET but not a POST, which may wait Config.Timeout for the head
-// of its answer and 60 s more for the body: cancelling a POST on its way would
+// of its answer, and 60 s more for all of it: cancelling a POST on its way would
 // only make its outcome unknown.
 func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 	return c.send(ctx, r, c.slot(ctx))
@@ -308,16 +307,11 @@ func (c *Client) roundTrip(ctx context.Context, proof *evidence, req *http.Reque
 	limit := min(getTimeout, c.cfg.Timeout)
 	if req.Method != http.MethodGet {
 		ctx = context.WithoutCancel(ctx)
-		limit = c.cfg.Timeout + bodyTimeout
+		limit = c.cfg.Timeout + min(bodyTimeout, c.cfg.Timeout)
 	}
-	ctx, expire := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(limit, func() { expire(os.ErrDeadlineExceeded) })
-	end = func() { timer.Stop(); expire(nil) }
+	ctx, end = context.WithTimeout(ctx, limit)
 	req = req.WithContext(proof.watch(ctx)) // a copy
 	req.GetBody = nil
 	res, err = c.transport.RoundTrip(req)
-	if err == nil && req.Method != http.MethodGet { // however much of the body still drips in
-		timer.Reset(min(bodyTimeout, c.cfg.Timeout))
-	}
 	return res, end, err
 }
