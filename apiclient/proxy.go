@@ -22,16 +22,11 @@ type Proxy struct {
 
 // open makes a transport open its connections through the proxy. What the proxy refuses is a *Failure.
 func (p *Proxy) open(t *http.Transport) {
-	t.Proxy = func(*http.Request) (*url.URL, error) {
-		u, err := url.Parse(p.URL)
-		if err != nil {
-			return nil, unsent("the proxy's url cannot be used", err)
-		}
-		if p.Credentials != nil {
-			u.User = url.UserPassword(p.Credentials())
-		}
-		return u, nil
+	u, err := url.Parse(p.URL)
+	if err == nil && p.Credentials != nil {
+		u.User = url.UserPassword(p.Credentials())
 	}
+	t.Proxy = func(*http.Request) (*url.URL, error) { return u, err }
 	t.ProxyConnectHeader = http.Header{"User-Agent": {"claimsheet"}}
 	t.OnProxyConnectResponse = func(_ context.Context, _ *url.URL, _ *http.Request, res *http.Response) error {
 		if res.StatusCode != http.StatusOK {

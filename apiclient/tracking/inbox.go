@@ -90,7 +90,6 @@ func (i Inbox) names() ([]string, error) {
 			names = append(names, entry.Name())
 		}
 	}
-	slices.Sort(names)
 	return names, err
 }
 
