@@ -49,7 +49,6 @@ type Report struct {
 	Version     string    `json:"version"`     // v1 or v2
 	Asked       []Asked   `json:"asked"`       // the requests, in their order
 	Lines       []Line    `json:"lines"`       // what is to be written into the environment; empty when nothing is
-	Created     []Created `json:"created"`     // what the ledger has of the test client: what this probe and earlier ones created
 	Unknown     []Unknown `json:"unknown"`     // what could not be learnt
 }
 
@@ -66,13 +65,6 @@ type Line struct {
 	Key      string          `json:"key"`      // such as wire.contact_id or not_found
 	Value    json.RawMessage `json:"value"`    // its value
 	Evidence string          `json:"evidence"` // the request and the answer that show it
-}
-
-// Created is a thing that exists in the service for the test client.
-type Created struct {
-	What string `json:"what"` // client, claim, activity or link, with its status
-	ID   string `json:"id"`   // its id; empty for a link, and where the answer has none
-	New  bool   `json:"new"`  // created by this probe
 }
 
 // Unknown is what could not be learnt.
@@ -108,7 +100,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	env := *o.Session.Env // a copy, which gets the lines
 	p.Session.Env = &env
 	p.Report = Report{Environment: env.Name, Service: env.BaseURL, Version: string(o.API), Asked: []Asked{},
-		Lines: []Line{}, Created: []Created{}, Unknown: []Unknown{}}
+		Lines: []Line{}, Unknown: []Unknown{}}
 	err := p.connect(ctx)
 	for _, part := range []func(context.Context) error{p.askTemplates, p.askInvented, p.askTestClient, p.create} {
 		if err == nil {

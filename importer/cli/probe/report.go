@@ -12,16 +12,6 @@ func (r *Report) Text() string {
 	for _, a := range r.Asked {
 		fmt.Fprintf(&b, "\n  %s\n    %s\n    %s\n    → %s\n", a.About, a.Request, a.Answer, a.So)
 	}
-	if len(r.Created) > 0 {
-		b.WriteString("\nThe test client has in the service\n\n")
-		for _, c := range r.Created {
-			when := "created before"
-			if c.New {
-				when = "created now"
-			}
-			b.WriteString(strings.TrimRight(fmt.Sprintf("  %-14s  %s  %s", when, c.What, c.ID), " ") + "\n")
-		}
-	}
 	if len(r.Unknown) > 0 {
 		b.WriteString("\nNot learnt\n")
 		for _, u := range r.Unknown {

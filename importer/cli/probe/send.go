@@ -152,8 +152,8 @@ func (p *prober) creates(plan mapping.Plan) string {
 		list = append(list, nameOf(s))
 	}
 	return fmt.Sprintf("In the environment “%s”, at %s, the probe creates for %s what is not there yet:\n\n  %s\n\n"+
-		"They stay there: agree on it with the service's operator. Then the probe asks for an activity that\n"+
-		"must be refused: of a template that does not exist.",
+		"They stay there: agree on it with the service's operator. claimsheet history lists them with their ids.\n"+
+		"Then the probe asks for an activity that must be refused: of a template that does not exist.",
 		p.Environment, p.Session.Env.BaseURL, p.Email, strings.Join(list, "\n  "))
 }
 
@@ -176,11 +176,8 @@ func (p *prober) carryOutAll(ctx context.Context, binding *mapping.Binding, plan
 			if known, err = p.Ledger.Steps(context.WithoutCancel(ctx), p.owner(plan), mappingName); err != nil {
 				return err
 			}
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			if err := p.learn(ctx, s, known[s.Key]); err != nil {
-				return err
+			if err := p.learn(ctx, s, known[s.Key]); err != nil || ctx.Err() != nil {
+				return cmp.Or(ctx.Err(), err)
 			}
 		}
 		if stopped != nil && (s.Kind == mapping.ClientStep || known[s.Key].To == "") {
@@ -327,8 +324,9 @@ func (p *prober) judgeSteps(plan mapping.Plan, known map[string]ledger.Step) {
 		at, answered := p.asked[s.Key]
 		switch was.To {
 		case ledger.Done:
-			p.Created = append(p.Created, Created{nameOf(s), was.ID, was.Run == p.RunID && was.Via == ledger.ViaAnswer})
-			so = "created"
+			if so = "created before"; was.Run == p.RunID && was.Via == ledger.ViaAnswer {
+				so = "created now"
+			}
 			for _, key := range p.keysOf(s) {
 				if place := *p.wire(key); key != "activity_id" || place != "" {
 					so += "; " + strings.NewReplacer("_id", " id", "_", " ").Replace(key) + " at " + placeName(place)
