@@ -271,7 +271,7 @@ func (d *diagnosis) probe(ctx context.Context, version apiclient.Version) (err e
 		if options.Scope, options.Journal, err = d.forProbe(ctx); err != nil {
 			return err
 		}
-		options.Ledger, options.RunID, options.Folder, options.Connection.Shared = d.session.Ledger, d.run, d.session.State, true
+		options.RunID, options.Connection.Shared = d.run, true
 	}
 	options.Confirm = func(ctx context.Context, creates string) error {
 		if d.yes {

@@ -21,23 +21,19 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/journal"
-	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
 )
 
 // Options say what is probed.
 type Options struct {
-	Session    *load.Session // with the environment; its mapping may be empty
+	Session    *load.Session // with the environment; its mapping may be empty. To create things it has the ledger, locked
 	API        apiclient.Version
 	Connection load.Connection
 	Email      string // of the test client; "" for none: then no client is looked up but invented ones
 
-	// What it takes to create things; without a ledger nothing is created.
-	Ledger  *ledger.Ledger // locked
-	Journal *journal.File
-	Scope   string // the ledger's name for the environment
+	Journal *journal.File // of the ledger; without it nothing is created
+	Scope   string        // the ledger's name for the environment
 	RunID   string
-	Folder  string // of the ledger, for private files
 	// Confirm is asked before anything is created; its error ends the probe.
 	Confirm func(ctx context.Context, creates string) error
 }
@@ -127,7 +123,7 @@ func (p *prober) connect(ctx context.Context) error {
 	}
 	p.Session.Close()
 	connection := p.Connection
-	connection.ReadOnly = p.Ledger == nil
+	connection.ReadOnly = p.Journal == nil
 	return p.Session.Connect(ctx, p.API, connection)
 }
 
@@ -178,8 +174,7 @@ func (p *prober) askTemplates(ctx context.Context) error {
 	}
 	place, ok := apiclient.LearnTemplates(a.Answer)
 	if now, _ := apiclient.At(a.Body, p.Session.Env.Wire.Templates); ok && !strings.HasPrefix(string(now), "[") {
-		p.Session.Env.Wire.Templates = place
-		if err := p.set(ctx, "wire.templates", place, a.evidence); err != nil {
+		if err := p.propose(ctx, "templates", place, true, a.evidence); err != nil {
 			return err
 		}
 	}
@@ -215,11 +210,7 @@ func (p *prober) askTemplates(ctx context.Context) error {
 		p.unknown("data types", "the attributes have at "+pointer+" what the document does not name: "+strings.Join(others, ", "),
 			"ask the service's operator what they are, and set wire.data_type and wire.data_types")
 	}
-	if named > 0 && pointer != wire.DataType {
-		wire.DataType = pointer
-		return p.set(ctx, "wire.data_type", pointer, a.evidence)
-	}
-	return nil
+	return p.propose(ctx, "data_type", pointer, named > 0, a.evidence)
 }
 
 // askInvented looks up clients who do not exist.
@@ -290,7 +281,7 @@ func (p *prober) askTestClient(ctx context.Context) error {
 		return err
 	}
 	if p.Session.Env.NotFound.Describes(a.Answer) {
-		if p.so("the service does not know it"); p.Ledger == nil {
+		if p.so("the service does not know it"); p.Journal == nil {
 			p.unknown("where a look-up has the client's id", "the service does not know the client that --client names",
 				"name one that exists, or let the probe create it: --send")
 		}
@@ -337,7 +328,7 @@ func (p *prober) lookupKey() string { return "lookup_" + p.clientKey() }
 func (p *prober) wire(key string) *string {
 	w := &p.Session.Env.Wire
 	usual := map[string]*string{"client_id": &w.ClientID, "contact_id": &w.ContactID, "claim_id": &w.ClaimID, "activity_id": &w.ActivityID,
-		"redirect_url": &w.RedirectURL}
+		"redirect_url": &w.RedirectURL, "templates": &w.Templates, "data_type": &w.DataType}
 	if lookup := map[string]*string{"lookup_client_id": w.LookupClientID, "lookup_contact_id": w.LookupContactID}[key]; lookup != nil {
 		return lookup
 	}

@@ -34,7 +34,7 @@ const noTemplate = "b7e1c1d6-4f0a-4d3c-9a55-0e5f3f1d7c02"
 func (p *prober) create(ctx context.Context) error {
 	blocked, do := p.blocked, "ask the service's operator"
 	switch {
-	case p.Ledger == nil:
+	case p.Journal == nil:
 		blocked, do = "only GETs were sent", "let the probe create one test client: --send --client E-MAIL"
 	case blocked == "" && !p.Session.Env.NotFound.Describes(p.invented[apiclient.ByEmail].Answer):
 		blocked, do = "whether the service knows a client cannot be told, so nothing is created", "set not_found"
@@ -173,7 +173,7 @@ func (p *prober) carryOutAll(ctx context.Context, binding *mapping.Binding, plan
 			if stopped = p.carryOut(ctx, binding, part); stopped != nil && !errors.Is(stopped, importer.ErrStopped) {
 				return stopped
 			}
-			if known, err = p.Ledger.Steps(context.WithoutCancel(ctx), p.owner(plan), mappingName); err != nil {
+			if known, err = p.Session.Ledger.Steps(context.WithoutCancel(ctx), p.owner(plan), mappingName); err != nil {
 				return err
 			}
 			if err := p.learn(ctx, s, known[s.Key]); err != nil || ctx.Err() != nil {
@@ -201,13 +201,13 @@ func (p *prober) owner(plan mapping.Plan) ledger.ClientKey {
 
 // carryOut has the engine carry out a plan, as in a run.
 func (p *prober) carryOut(ctx context.Context, binding *mapping.Binding, plan mapping.Plan) error {
-	draft, err := spool.NewResults(p.Folder)
+	draft, err := spool.NewResults(p.Session.State)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = draft.Close() }()
 	job := &importer.Job{Runs: []string{p.RunID}, Environment: p.Scope, Binding: binding, Service: p.Session.Client,
-		Ledger: p.Ledger, Drafts: []*spool.Results{draft}, Journal: p.Journal, Concurrency: 1, NewLedger: true,
+		Ledger: p.Session.Ledger, Drafts: []*spool.Results{draft}, Journal: p.Journal, Concurrency: 1, NewLedger: true,
 		MaxFailures: importer.MaxFailures{Percent: 100}}
 	return job.Do(ctx, func(yield func(mapping.Plan, error) bool) { yield(plan, nil) })
 }
@@ -369,7 +369,7 @@ func (p *prober) provoke(ctx context.Context, binding *mapping.Binding, plan map
 	if err := p.carryOut(ctx, binding, partOf(plan, step)); err != nil {
 		return err
 	}
-	known, err := p.Ledger.Steps(ctx, p.owner(plan), mappingName)
+	known, err := p.Session.Ledger.Steps(ctx, p.owner(plan), mappingName)
 	if err != nil {
 		return err
 	}
