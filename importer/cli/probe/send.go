@@ -47,21 +47,14 @@ func (p *prober) create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	isRefused := func(s mapping.Step) bool { return s.Activity != nil && s.Activity.TemplateID == noTemplate }
-	wanted := plan
-	wanted.Steps = slices.DeleteFunc(slices.Clone(plan.Steps), isRefused)
-	if err := p.Confirm(ctx, p.creates(wanted)); err != nil {
+	if err := p.Confirm(ctx, p.creates(plan)); err != nil {
 		return err
 	}
-	if err := p.carryOutAll(ctx, binding, wanted); err != nil || p.clientID == "" {
-		return err
-	}
-	if i := slices.IndexFunc(plan.Steps, isRefused); i >= 0 {
-		return p.provoke(ctx, binding, plan, plan.Steps[i])
-	}
-	p.unknown("how refusals look", "no activity can be asked for", "see above")
-	return nil
+	return p.carryOutAll(ctx, binding, plan)
 }
+
+// isProvoked reports whether a step provokes a refusal.
+func isProvoked(s mapping.Step) bool { return s.Activity != nil && s.Activity.TemplateID == noTemplate }
 
 // object is a part of a mapping; as JSON it is YAML too.
 type object = map[string]any
@@ -77,8 +70,9 @@ func (p *prober) plan() (binding *mapping.Binding, plan mapping.Plan, err error)
 	service := &mapping.Service{WorkflowTemplateIdentifier: cmp.Or(p.Session.Mapping.Workflow.TemplateIdentifier.Text, p.Session.Env.WorkflowTemplateIdentifier)}
 	switch {
 	case len(p.templates) == 0:
+		p.unknown("how refusals look", "no activity can be asked for", "see above")
 	case p.API == apiclient.V2 && service.WorkflowTemplateIdentifier == "":
-		p.unknown("how activities are answered", "the environment has no workflow_template_identifier",
+		p.unknown("how activities are answered, and how refusals look", "the environment has no workflow_template_identifier",
 			"ask the service's operator for it, and set it")
 	default:
 		template, attributes := p.template()
@@ -149,11 +143,13 @@ func (p *prober) fields() object {
 func (p *prober) creates(plan mapping.Plan) string {
 	var list []string
 	for _, s := range plan.Steps {
-		list = append(list, nameOf(s))
+		if !isProvoked(s) {
+			list = append(list, nameOf(s))
+		}
 	}
 	return fmt.Sprintf("In the environment “%s”, at %s, the probe creates for %s what is not there yet:\n\n  %s\n\n"+
 		"They stay there: agree on it with the service's operator. claimsheet history lists them with their ids.\n"+
-		"Then the probe asks for an activity that must be refused: of a template that does not exist.",
+		"The probe also asks for an activity that must be refused: of a template that does not exist.",
 		p.Environment, p.Session.Env.BaseURL, p.Email, strings.Join(list, "\n  "))
 }
 
@@ -178,6 +174,9 @@ func (p *prober) carryOutAll(ctx context.Context, binding *mapping.Binding, plan
 			}
 			if err := p.learn(ctx, s, known[s.Key]); err != nil || ctx.Err() != nil {
 				return cmp.Or(ctx.Err(), err)
+			}
+			if isProvoked(s) { // it is asked for once
+				break
 			}
 		}
 		if stopped != nil && (s.Kind == mapping.ClientStep || known[s.Key].To == "") {
@@ -243,6 +242,9 @@ func (p *prober) keysOf(s mapping.Step) []string {
 func (p *prober) learn(ctx context.Context, s mapping.Step, was ledger.Step) error {
 	if s.Kind == mapping.ClientStep && was.To == ledger.Done {
 		p.clientID = was.ID
+	}
+	if isProvoked(s) {
+		return p.learnRefusal(ctx, s, was)
 	}
 	if was.Status == 0 || was.To == ledger.Done && was.Status/100 != 2 { // a look-up found later what was refused before
 		return nil
@@ -320,6 +322,9 @@ func (p *prober) lookAgain(ctx context.Context, r apiclient.Request, a apiclient
 // judgeSteps says what became of the steps, and what they leave open.
 func (p *prober) judgeSteps(plan mapping.Plan, known map[string]ledger.Step) {
 	for _, s := range plan.Steps {
+		if isProvoked(s) {
+			continue
+		}
 		was, what, so := known[s.Key], "how the service answers: "+nameOf(s), ""
 		at, answered := p.asked[s.Key]
 		switch was.To {
@@ -357,33 +362,23 @@ func (p *prober) judgeSteps(plan mapping.Plan, known map[string]ledger.Step) {
 }
 
 func nameOf(s mapping.Step) string {
-	if s.Kind == mapping.ActivityStep {
+	switch {
+	case isProvoked(s):
+		return "an activity of a template that does not exist"
+	case s.Kind == mapping.ActivityStep:
 		return fmt.Sprintf("activity “%s”, %s", s.Activity.TemplateName, s.Activity.Status)
 	}
 	return s.Title
 }
 
-// provoke asks for an activity that cannot be created, of a template that the service does not have, and learns how the service refuses.
-func (p *prober) provoke(ctx context.Context, binding *mapping.Binding, plan mapping.Plan, step mapping.Step) error {
-	const about = "an activity of a template that does not exist"
-	if err := p.carryOut(ctx, binding, partOf(plan, step)); err != nil {
-		return err
-	}
-	known, err := p.Session.Ledger.Steps(ctx, p.owner(plan), mappingName)
-	if err != nil {
-		return err
-	}
-	was := known[step.Key]
+// learnRefusal proposes a rule of errors for a refusal that Claimsheet does not take for one.
+func (p *prober) learnRefusal(ctx context.Context, s mapping.Step, was ledger.Step) error {
 	if was.Status == 0 {
-		p.unknown("how the service answers: "+about, cmp.Or(problem.OneLine(was.Reason), "it was not sent"), "ask the service's operator")
+		p.unknown("how the service answers: "+nameOf(s), cmp.Or(problem.OneLine(was.Reason), "it was not sent"), "ask the service's operator")
 		return nil
 	}
-	return p.learnRefusal(ctx, about, p.request(step), apiclient.StoredAnswer(was.Status, was.Answer))
-}
-
-// learnRefusal proposes a rule of errors for a refusal that Claimsheet does not take for one.
-func (p *prober) learnRefusal(ctx context.Context, about string, r apiclient.Request, a apiclient.Answer) error {
-	s := p.show(about, r, a)
+	r, a := p.request(s), apiclient.StoredAnswer(was.Status, was.Answer)
+	shown := p.show(nameOf(s), r, a)
 	if p.Session.Client.JudgeStored(r, a).Effect == apiclient.Refused {
 		p.so("a refusal, as Claimsheet reads it")
 		return nil
@@ -391,12 +386,12 @@ func (p *prober) learnRefusal(ctx context.Context, about string, r apiclient.Req
 	rule, ok := apiclient.LearnRefusal(a, p.accepted)
 	if !ok {
 		p.so("nothing in it says that it was refused")
-		p.unknown("how the service refuses "+about, "nothing in the answer says that nothing was created: such a step is uncertain",
+		p.unknown("how the service refuses "+nameOf(s), "nothing in the answer says that nothing was created: such a step is uncertain",
 			"ask the service's operator")
 		return nil
 	}
 	p.so("a refusal, by its code; claimsheet settle --not-created decides the step that it left uncertain")
 	rule.Hint = "the service refuses it"
 	p.Session.Env.Rules = append(slices.Clone(p.Session.Env.Rules), rule)
-	return p.set(ctx, "errors", []apiclient.Rule{rule}, s.evidence)
+	return p.set(ctx, "errors", []apiclient.Rule{rule}, shown.evidence)
 }
