@@ -55,10 +55,7 @@ func (s *Service) createActivity(in *input) answer {
 		return s.addActivity(in, dialect2, in.contact(s, query.Get("contactId")))
 	}
 	claimID := in.uuid(query.Get("claimId"), "claimId")
-	s.mu.Lock()
-	_, ok := s.state.claims[claimID]
-	s.mu.Unlock()
-	if !ok {
+	if s.state.claims[claimID] == nil {
 		in.note(absent("unknown-claim", "claimId", "there is no claim %s", claimID))
 	}
 	return s.addActivity(in, dialect2, claimID)
@@ -67,8 +64,6 @@ func (s *Service) createActivity(in *input) answer {
 // addActivity reads an activity and stores it under its owner.
 func (s *Service) addActivity(in *input, d dialect, owner string) answer {
 	act := s.reference.readActivity(in.body(), d)
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	act.ID, act.Created = uuid.NewString(), s.clock()
 	return s.create(in, record{Activity: &act, Owner: owner}, map[string]string{"activityId": act.ID, "status": act.Status})
 }

@@ -40,8 +40,6 @@ func (s *Service) addClient(in *input, c clientRecord, body map[string]string, i
 	}
 	var data bytes.Buffer
 	_ = json.Compact(&data, payload.raw) // it is an object, or the request is refused
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	c.Data, c.ID, c.Created = data.Bytes(), uuid.NewString(), s.clock()
 	body[idName] = c.ID
 	return s.create(in, record{Client: &c}, body)
@@ -55,8 +53,6 @@ func (s *Service) find(version, field string, fold func(string) string) func(*in
 		if version == "v1" {
 			l.caseID, idName = in.caseID(), "clientId"
 		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
 		c, ok := s.state.found[l]
 		if !ok {
 			in.note(absent("not-found", field, "no client was created with this value in the field %q", field))
@@ -97,8 +93,6 @@ func (s *Service) createClaim(in *input) answer {
 			in.note(bad("unknown-claimant", claimantAt(i), "there is no contact %s: expected the contactId of an existing contact", id))
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	return s.create(in, record{Claim: c, Owner: c.AdministratorID}, map[string]string{"claimId": c.ID})
 }
 
@@ -132,8 +126,6 @@ func (s *Service) createLink(in *input) answer {
 		in.note(checkContentType(in.Header))
 		in.parse(raw)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	l := &linkRecord{RedirectURL: s.newRedirectURL(), Created: s.clock()}
 	return s.create(in, record{Link: l, Owner: contactID}, map[string]string{"redirectUrl": l.RedirectURL})
 }
@@ -147,10 +139,8 @@ func (in *input) contact(s *Service, text string) string {
 	return id
 }
 
-// known returns a client (v1) or contact (v2). It takes mu.
+// known returns a client (v1) or contact (v2).
 func (s *Service) known(version, id string) (*client, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	c, ok := s.state.byID[id]
 	return c, ok && c.Version == version
 }
@@ -159,8 +149,6 @@ func (s *Service) known(version, id string) (*client, bool) {
 // while there is none. It names nothing else, because whoever has the url may
 // ask.
 func (s *Service) start(in *input) answer {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	c, ok := s.state.tokens[in.PathValue("token")]
 	if !ok {
 		in.note(absent("unknown-link", "", "there is no such redirect url"))

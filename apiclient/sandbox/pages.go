@@ -48,7 +48,7 @@ func (s *Service) addPages() {
 	})
 	s.mux.HandleFunc("GET /start/{token}", func(w http.ResponseWriter, r *http.Request) {
 		if !wantsPage(r) {
-			endpoint{answer: s.start}.serve(w, r)
+			s.serve(w, r, endpoint{answer: s.start})
 			return
 		}
 		s.show(w, r, s.journey)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"mime"
 	"net/http"
@@ -21,6 +20,8 @@ const maxBody = 1 << 20
 // with it; what is read after that counts for nothing.
 type input struct {
 	*http.Request
+	raw     []byte   // the body
+	unread  error    // why it is not whole
 	refusal *refusal // nil while nothing is wrong
 }
 
@@ -61,11 +62,10 @@ func (in *input) body() object {
 
 // content returns the bytes of the body.
 func (in *input) content() []byte {
-	raw, err := io.ReadAll(in.Body)
-	if err != nil {
+	if in.unread != nil {
 		in.note(refuse(http.StatusRequestEntityTooLarge, "body", "", "the body is incomplete or too large: expected at most %d bytes", maxBody))
 	}
-	return raw
+	return in.raw
 }
 
 // parse parses a body.

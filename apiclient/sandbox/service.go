@@ -22,6 +22,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -130,7 +131,6 @@ func (s *Service) store(r record) *refusal {
 }
 
 // create stores a record and answers with ids, unless something is wrong with the request.
-// The caller holds mu.
 func (s *Service) create(in *input, r record, body map[string]string) answer {
 	if in.refusal == nil {
 		in.refusal = s.store(r)
@@ -142,7 +142,7 @@ func (s *Service) create(in *input, r record, body map[string]string) answer {
 func (s *Service) clock() time.Time { return s.options.Now().UTC() }
 
 // endpoint is one line of the document's tables: method and path, the known query
-// parameters, and the function that answers, or notes a refusal in its input.
+// parameters, and the function that answers, or notes a refusal in its input. It runs with mu held.
 type endpoint struct {
 	pattern string
 	query   []string
@@ -189,11 +189,11 @@ func (s *Service) call(w http.ResponseWriter, r *http.Request, e endpoint) {
 		}
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-	e.serve(w, r)
+	s.serve(w, r, e)
 }
 
 // serve checks the query and lets the endpoint answer.
-func (e endpoint) serve(w http.ResponseWriter, r *http.Request) {
+func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 	for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) {
 		if !slices.Contains(e.query, name) {
 			bad("unknown-parameter", name, "unknown query parameter %q: expected %s", name, cmp.Or(strings.Join(e.query, " or "), "none")).write(w)
@@ -201,7 +201,12 @@ func (e endpoint) serve(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	in := &input{Request: r}
-	a := e.answer(in)
+	in.raw, in.unread = io.ReadAll(r.Body)
+	a := func() answer {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return e.answer(in)
+	}()
 	if in.refusal != nil {
 		in.refusal.write(w)
 		return
