@@ -39,7 +39,7 @@ func (s *Service) addClient(in *input, c clientRecord, body map[string]string, i
 		in.note(bad("empty-payload", "", "the body is an empty object: expected the client's data"))
 	}
 	var data bytes.Buffer
-	_ = json.Compact(&data, payload.raw) // it is an object, or the request is refused
+	_ = json.Compact(&data, in.raw) // it is an object, or the request is refused
 	c.Data, c.ID, c.Created = data.Bytes(), uuid.NewString(), s.clock()
 	body[idName] = c.ID
 	return s.create(in, record{Client: &c}, body)
@@ -122,9 +122,8 @@ func (s *Service) newRedirectURL() string { return s.options.BaseURL + "/start/"
 // so it accepts no body and any JSON object.
 func (s *Service) createLink(in *input) answer {
 	contactID := in.contact(s, in.PathValue("contactId"))
-	if raw := in.content(); len(raw) > 0 {
-		in.note(checkContentType(in.Header))
-		in.parse(raw)
+	if len(in.raw) > 0 {
+		in.body()
 	}
 	l := &linkRecord{RedirectURL: s.newRedirectURL(), Created: s.clock()}
 	return s.create(in, record{Link: l, Owner: contactID}, map[string]string{"redirectUrl": l.RedirectURL})

@@ -21,7 +21,6 @@ const maxBody = 1 << 20
 type input struct {
 	*http.Request
 	raw     []byte   // the body
-	unread  error    // why it is not whole
 	refusal *refusal // nil while nothing is wrong
 }
 
@@ -54,49 +53,29 @@ func (in *input) flag(name string) bool {
 	return value == "true"
 }
 
-// body reads the body, which must be one JSON object in UTF-8.
+// body parses the body, which must be one JSON object in UTF-8.
 func (in *input) body() object {
-	in.note(checkContentType(in.Header))
-	return in.parse(in.content())
-}
-
-// content returns the bytes of the body.
-func (in *input) content() []byte {
-	if in.unread != nil {
-		in.note(refuse(http.StatusRequestEntityTooLarge, "body", "", "the body is incomplete or too large: expected at most %d bytes", maxBody))
+	if media, _, _ := mime.ParseMediaType(in.Header.Get("Content-Type")); media != "application/json" {
+		in.note(refuse(http.StatusUnsupportedMediaType, "content-type", "Content-Type", "the header Content-Type is wrong or missing: expected application/json"))
 	}
-	return in.raw
-}
-
-// parse parses a body.
-func (in *input) parse(raw []byte) object {
-	o := in.object(raw, "")
+	o := in.object(in.raw, "")
 	if o.values == nil {
 		in.note(bad("not-an-object", "", "the body is not a JSON object"))
 	}
 	return o
 }
 
-// checkContentType requires application/json.
-func checkContentType(h http.Header) *refusal {
-	if media, _, _ := mime.ParseMediaType(h.Get("Content-Type")); media != "application/json" {
-		return refuse(http.StatusUnsupportedMediaType, "content-type", "Content-Type", "the header Content-Type is wrong or missing: expected application/json")
-	}
-	return nil
-}
-
 // object is a JSON object of a body, read field by field, so that every refusal can
 // name the field.
 type object struct {
 	in     *input
-	raw    []byte
 	path   string // of the object in the body, "" for the body itself
 	values map[string]json.RawMessage
 }
 
 // object parses raw. Its values are nil if that is no object.
 func (in *input) object(raw []byte, path string) object {
-	o := object{in: in, raw: raw, path: path}
+	o := object{in: in, path: path}
 	if json.Unmarshal(raw, &o.values) != nil {
 		o.values = nil
 	}

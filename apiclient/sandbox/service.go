@@ -200,8 +200,12 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 			return
 		}
 	}
-	in := &input{Request: r}
-	in.raw, in.unread = io.ReadAll(r.Body)
+	raw, err := io.ReadAll(r.Body)
+	if err != nil {
+		refuse(http.StatusRequestEntityTooLarge, "body", "", "the body is incomplete or too large: expected at most %d bytes", maxBody).write(w)
+		return
+	}
+	in := &input{Request: r, raw: raw}
 	a := func() answer {
 		s.mu.Lock()
 		defer s.mu.Unlock()
