@@ -147,13 +147,10 @@ func (t *activityTemplate) check() (err error) {
 	return nil
 }
 
-// templates answers GET /funnel/v2/activity-templates.
-func (s *Service) templates(*input) answer {
-	return answer{status: http.StatusOK, body: s.reference.raw}
-}
-
-// caseTemplates answers the same for a case (v1).
-func (s *Service) caseTemplates(in *input) answer {
-	in.caseID()
+// templates answers GET …/activity-templates, which are the same for every case (v1).
+func (s *Service) templates(in *input) answer {
+	if in.PathValue("caseId") != "" {
+		in.caseID()
+	}
 	return answer{status: http.StatusOK, body: s.reference.raw}
 }

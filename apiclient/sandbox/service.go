@@ -154,7 +154,7 @@ func (s *Service) endpoints() []endpoint {
 	return []endpoint{
 		// Version 1
 		{"POST /funnel/v1/cases/{caseId}/clients", []string{"leadRedirect"}, s.createClient},
-		{"GET /funnel/v1/cases/{caseId}/activity-templates", nil, s.caseTemplates},
+		{"GET /funnel/v1/cases/{caseId}/activity-templates", nil, s.templates},
 		{"POST /funnel/v1/cases/{caseId}/clients/{clientId}/activities", nil, s.createClientActivity},
 		{"GET /funnel/v1/cases/{caseId}/clients/by-phone/{phone}", nil, s.find("v1", "phone", foldPhone)},
 		{"GET /funnel/v1/cases/{caseId}/clients/by-email/{email}", nil, s.find("v1", "email", foldEmail)},
