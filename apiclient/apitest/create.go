@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -131,15 +130,8 @@ func text(value any, name string) string {
 		return fmt.Sprint(value)
 	}
 	head, rest, _ := strings.Cut(name, ".")
-	switch v := value.(type) {
-	case map[string]any:
-		return text(v[head], rest)
-	case []any:
-		if i, err := strconv.Atoi(head); err == nil && i < len(v) {
-			return text(v[i], rest)
-		}
-	}
-	return ""
+	object, _ := value.(map[string]any)
+	return text(object[head], rest)
 }
 
 // activityShape describes the payload of an activity in one version (document,

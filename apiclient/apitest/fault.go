@@ -10,10 +10,9 @@ import (
 // Fault is what goes wrong with one call. With the zero Fault nothing does: the call
 // takes effect and is answered.
 type Fault struct {
-	Delay    time.Duration   // first, wait for this long
-	Until    <-chan struct{} // then wait for this
+	Until    <-chan struct{} // first, wait for this
 	Gone     bool            // then wait until the client gives up
-	Late     time.Duration   // then wait for this long
+	Delay    time.Duration   // then wait for this long
 	NoEffect bool            // create nothing
 	Then     func()          // is called after the effect and before the answer
 	Reply    *Reply          // answer this instead
@@ -35,7 +34,7 @@ func CreateThenDrop() Fault { return Fault{Drop: true} }
 func CreateThenCut() Fault { return Fault{Cut: true} }
 
 // CreateLate creates some time after the client has given up waiting.
-func CreateLate(after time.Duration) Fault { return Fault{Gone: true, Late: after, Drop: true} }
+func CreateLate(after time.Duration) Fault { return Fault{Gone: true, Delay: after, Drop: true} }
 
 // DropBefore creates nothing and closes the connection.
 func DropBefore() Fault { return Fault{NoEffect: true, Drop: true} }
@@ -59,14 +58,11 @@ func Once(matches func(Call) bool, f Fault) func(Call) Fault {
 }
 
 func (f Fault) wait(r *http.Request) {
-	if f.Delay > 0 {
-		time.Sleep(f.Delay)
-	}
 	if f.Until != nil {
 		<-f.Until
 	}
 	if f.Gone {
 		<-r.Context().Done()
 	}
-	time.Sleep(f.Late)
+	time.Sleep(f.Delay)
 }

@@ -372,7 +372,7 @@ func (p *group) script() func(apitest.Call) apitest.Fault {
 			f.Then = disturb
 		case 2:
 			go disturb()
-			f.Late = time.Duration(400+p.rng.IntN(800)) * time.Millisecond
+			f.Delay += time.Duration(400+p.rng.IntN(800)) * time.Millisecond
 		default:
 			time.AfterFunc(time.Duration(p.rng.IntN(20))*time.Millisecond, disturb)
 		}
