@@ -12,6 +12,13 @@ import (
 	"time"
 )
 
+// creates sets what a call asks for, of a client, if there is one.
+func (c *Call) creates(kind string, who *client, name string) {
+	if c.Kind = kind; who != nil {
+		c.Client, c.Step = who.key, kind+" "+who.key+name
+	}
+}
+
 // create records a created thing under the name of the call's step, and answers with values at their places.
 func (s *Server) create(call *Call, thing Made, values map[string]any) (Reply, error) {
 	call.Created = cmp.Or(thing.ID, thing.URL)
@@ -56,7 +63,6 @@ func onlyFlag(query url.Values, flag string) bool {
 }
 
 func (s *Server) createClaim(call *Call, _ *http.Request) action {
-	call.Kind = "claim"
 	var payload struct {
 		AdministratorID *string   `json:"administratorId"`
 		Claimants       *[]string `json:"claimants"`
@@ -67,12 +73,10 @@ func (s *Server) createClaim(call *Call, _ *http.Request) action {
 	err := body.Decode(&payload)
 	complete := payload.AdministratorID != nil && payload.Claimants != nil && payload.ClaimName != nil
 	var who *client
+	call.Kind = "claim"
 	if complete {
 		who = s.clientWith(*payload.AdministratorID)
-	}
-	if who != nil {
-		call.Client = who.key
-		call.Step = "claim " + who.key + "/" + *payload.ClaimName
+		call.creates("claim", who, "/"+*payload.ClaimName)
 	}
 	return func(call *Call) (Reply, error) {
 		switch {
@@ -98,12 +102,8 @@ func (s *Server) createClaim(call *Call, _ *http.Request) action {
 }
 
 func (s *Server) createLink(call *Call, r *http.Request) action {
-	call.Kind = "link"
 	who := s.clientWith(r.PathValue("contact"))
-	if who != nil {
-		call.Client = who.key
-		call.Step = "link " + who.key
-	}
+	call.creates("link", who, "")
 	return func(call *Call) (Reply, error) {
 		if who == nil {
 			return refuse("there is no contact with the contactId of the path")
@@ -166,7 +166,6 @@ var valueFields = map[string][]string{
 
 // createActivity creates an activity of a client or, with a claimId, of a claim.
 func (s *Server) createActivity(call *Call, r *http.Request) action {
-	call.Kind = "activity"
 	query := r.URL.Query()
 	shape, clientID, claimID := activityV2, query.Get("contactId"), query.Get("claimId")
 	if isV1(r) {
@@ -180,10 +179,7 @@ func (s *Server) createActivity(call *Call, r *http.Request) action {
 	}
 	both := clientID != "" && claimID != ""
 	template, known := s.template(text(payload, shape.template))
-	if who != nil {
-		call.Client = who.key
-		call.Step = "activity " + who.key + scope + " " + template.Name
-	}
+	call.creates("activity", who, scope+" "+template.Name)
 	return func(call *Call) (Reply, error) {
 		switch {
 		case err != nil || payload == nil:
