@@ -20,11 +20,10 @@ const (
 	// minRate is the lowest rate that cuts lead to; below that only pauses slow
 	// the client down. minStep is the least that a second of good answers adds.
 	minRate, minStep = 1.0 / 60, 0.2
-	// slowGrowth is by how much the first good answer raises a rate below one a
-	// second; the second raises it by twice as much, and so on. At such a rate each
-	// answer stands for several seconds, and adding the steps of all of them at once
-	// would be refused again.
-	slowGrowth = 0.2
+	// slowGrowth is by what a good answer multiplies a rate below one a second. At such a
+	// rate each answer stands for several seconds, and adding the steps of all of them at
+	// once would be refused again.
+	slowGrowth = 1.3
 	// margin is how late a request may be on its way. The distance between requests
 	// is a bit larger than the rate asks for, so that no second at the service sees
 	// more requests than the rate.
@@ -61,7 +60,6 @@ type rateState struct {
 	Before   float64 // what it was before it was cut
 	Cuts     int64   // how often Rate was cut
 	Refusals int64   // in a row
-	Good     int64   // good answers in a row while there is a Rate
 
 	PausedUntil time.Time // no request leaves before
 	PauseReason string    // one line without personal data
@@ -133,7 +131,7 @@ func (s *rateState) resume(now time.Time, ceiling float64) {
 // refused begins a pause and cuts the rate.
 func (s *rateState) refused(now time.Time, r busyAnswer) {
 	news := r.cuts == s.Cuts
-	if s.Good = 0; news {
+	if news {
 		s.Refusals++
 	}
 	wait := r.wait
@@ -168,9 +166,9 @@ func (s *rateState) accepted() {
 			quick = end // what went out before may be far from what the service takes
 		}
 	}
-	switch s.Good++; {
+	switch {
 	case s.Rate < 1:
-		s.Rate += slowGrowth * float64(s.Good) * s.Rate
+		s.Rate *= slowGrowth
 	case s.Rate < quick:
 		s.Rate = min(s.Rate+1, quick)
 	default:
