@@ -97,7 +97,7 @@ func checkWebhook(r *yamltree.Reader, n *yamltree.Node, w *webhookSettings) {
 // Tracks reports whether the environment says how the service reports completions.
 func (e *Environment) Tracks() bool { return e.Tracking.webhook != nil || e.Tracking.Export != nil }
 
-// Webhook fetches the webhook's secret and returns its handler, without Keep, Now and
+// Webhook fetches the webhook's secret and returns its handler, without Keep and
 // Log. nil means that the environment has none. The error joins problems.
 func (e *Environment) Webhook(ctx context.Context) (*tracking.Webhook, error) {
 	w := e.Tracking.webhook

@@ -23,7 +23,9 @@ func tracked(t *testing.T, keys string) *environment.Environment {
 // hookOf is the webhook of an environment with these keys under webhook.
 func hookOf(t *testing.T, keys string) *tracking.Webhook {
 	t.Helper()
-	return must(tracked(t, "webhook: {client_id: /c, kind: /k, "+keys+"}").Webhook(t.Context()))(t)
+	h := must(tracked(t, "webhook: {client_id: /c, kind: /k, "+keys+"}").Webhook(t.Context()))(t)
+	h.Log = func(int, int, string) {}
+	return h
 }
 
 // TestWebhookProof: only a request with the whole proof is taken.

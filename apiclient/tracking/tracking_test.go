@@ -266,7 +266,8 @@ func TestWebhook(t *testing.T) {
 // TestWebhookIsBounded: 16 requests that do not end leave no room for another one.
 func TestWebhookIsBounded(t *testing.T) {
 	t.Parallel()
-	h := &tracking.Webhook{Path: "/hook", Format: format, Authentic: func(*http.Request, []byte) bool { return false }}
+	h := &tracking.Webhook{Path: "/hook", Format: format, Authentic: func(*http.Request, []byte) bool { return false },
+		Log: func(int, int, string) {}}
 	post := func(body io.Reader) int {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest("POST", "/hook", body))

@@ -24,7 +24,6 @@ type Webhook struct {
 	Authentic func(r *http.Request, body []byte) bool
 	Format    Format
 	Keep      func([]Event) error
-	Now       func() time.Time // nil means time.Now
 	// Log is told what became of each request: the status of the answer, how many events
 	// were kept, and why the request was refused, "" when it was not. It never sees what a
 	// request says.
@@ -36,9 +35,7 @@ type Webhook struct {
 // ServeHTTP answers one request.
 func (h *Webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	status, events, reason := h.receive(w, r)
-	if h.Log != nil {
-		h.Log(status, events, reason)
-	}
+	h.Log(status, events, reason)
 	if status == http.StatusNoContent {
 		w.WriteHeader(status)
 		return
@@ -69,11 +66,7 @@ func (h *Webhook) receive(w http.ResponseWriter, r *http.Request) (status, event
 	case !h.Authentic(r, body):
 		return http.StatusUnauthorized, 0, "the request does not prove where it comes from"
 	}
-	now := h.Now
-	if now == nil {
-		now = time.Now
-	}
-	list, err := h.Format.Read(body, now())
+	list, err := h.Format.Read(body, time.Now())
 	switch {
 	case errors.Is(err, errNoIDs): // about nobody, such as a test of the connection
 		return http.StatusNoContent, 0, ""
