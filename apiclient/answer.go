@@ -16,11 +16,10 @@ import (
 
 // Answer is what the service said: any status, with the whole body (up to 1 MiB, 64 MiB of templates).
 type Answer struct {
-	Status      int
-	ContentType string
-	Header      http.Header // for what Wire reads from headers; nil for none
-	Body        []byte
-	RetryAfter  time.Duration // how long the service asks to wait; 0 when it does not ask
+	Status     int
+	Header     http.Header // nil for none
+	Body       []byte
+	RetryAfter time.Duration // how long the service asks to wait; 0 when it does not ask
 	// Cut is set when the connection ended before the whole body had come, or when
 	// nothing says how long the body is. Then half an id or nothing at all proves nothing.
 	Cut   bool
@@ -37,7 +36,7 @@ func statusText(status int) string {
 
 // mediaType returns the media type of an answer without parameters; "" for none.
 func mediaType(a Answer) string {
-	t, _, _ := mime.ParseMediaType(a.ContentType)
+	t, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	return t
 }
 
@@ -130,8 +129,8 @@ func forStorage(a Answer) []byte {
 	if a.Cut {
 		head.WriteString(headCut + ": yes\r\n")
 	}
-	if len(a.Body) > 0 && a.ContentType != "" && !json.Valid(a.Body) {
-		head.WriteString("Content-Type: " + printable(a.ContentType) + "\r\n")
+	if kind := a.Header.Get("Content-Type"); len(a.Body) > 0 && kind != "" && !json.Valid(a.Body) {
+		head.WriteString("Content-Type: " + printable(kind) + "\r\n")
 	}
 	if head.Len() == 0 {
 		return a.Body
@@ -142,9 +141,6 @@ func forStorage(a Answer) []byte {
 // StoredAnswer returns the answer from which Verdict.Answer was made, for Client.Judge. Only a 2xx is complete.
 func StoredAnswer(status int, stored []byte) Answer {
 	a := Answer{Status: status, Body: stored}
-	if json.Valid(stored) {
-		a.ContentType = "application/json"
-	}
 	head, body, ok := bytes.Cut(bytes.TrimPrefix(stored, []byte(storedHead)), []byte("\r\n\r\n"))
 	if !ok || !bytes.HasPrefix(stored, []byte(storedHead)) {
 		return a
@@ -153,10 +149,8 @@ func StoredAnswer(status int, stored []byte) Answer {
 	if err != nil {
 		return a
 	}
-	a.Header, a.Body = http.Header(header), body
-	a.Cut, a.ContentType = a.Header.Get(headCut) != "", a.Header.Get("Content-Type")
+	a.Header, a.Body, a.Cut = http.Header(header), body, header.Get(headCut) != ""
 	a.Header.Del(headCut)
-	a.Header.Del("Content-Type")
 	return a
 }
 

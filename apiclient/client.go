@@ -188,7 +188,7 @@ func (c *Client) send(ctx context.Context, r Request, slot *Slot) (a Answer, err
 // read fills in what the response to a request says, which arrived at now. The
 // error, a *Failure, means that the body is incomplete.
 func (a *Answer) read(r Request, res *http.Response, now time.Time) error {
-	a.Status, a.ContentType, a.Header = res.StatusCode, res.Header.Get("Content-Type"), res.Header
+	a.Status, a.Header = res.StatusCode, res.Header
 	a.RetryAfter = retryAfter(res.Header, now)
 	var err error
 	most := maxBody

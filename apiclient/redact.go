@@ -134,7 +134,7 @@ func (c *Client) forShow(a Answer) Answer {
 	if escaped {
 		body = notKept(a)
 	}
-	a.Body, a.ContentType = body, c.secrets.hide(a.ContentType)
+	a.Body = body
 	return a
 }
 

@@ -214,7 +214,7 @@ func TestDetailIsTheServicesOwnWordsOnOneLine(t *testing.T) {
 	c := with(t)
 	for _, tt := range tests {
 		v := c.Judge(apiclient.Request{Kind: apiclient.CreateClaim},
-			apiclient.Answer{Status: http.StatusBadRequest, ContentType: tt.contentType, Body: []byte(tt.body)}, nil)
+			apiclient.Answer{Status: http.StatusBadRequest, Header: http.Header{"Content-Type": {tt.contentType}}, Body: []byte(tt.body)}, nil)
 		if v.Detail != tt.want || v.Reason != "HTTP 400 Bad Request" {
 			t.Errorf("%q: detail %q, want %q; reason %q", tt.body, v.Detail, tt.want, v.Reason)
 		}

@@ -2,6 +2,7 @@ package apiclient_test
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -52,7 +53,8 @@ func TestPlaces(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := readingID(t, tt.place)
-			a := apiclient.Answer{Status: 201, Header: tt.header, ContentType: tt.kind, Body: []byte(tt.body)}
+			a := apiclient.Answer{Status: 201, Header: http.Header{"Content-Type": {tt.kind}}, Body: []byte(tt.body)}
+			maps.Copy(a.Header, tt.header)
 			v := c.Judge(createContact(c), a, tt.cut)
 			if v.ID != tt.id || (v.Effect == apiclient.Created) != (tt.id != "") || !strings.Contains(v.Reason, tt.why) {
 				t.Errorf("%s, id %q, %s", v.Effect, v.ID, v.Reason)
