@@ -117,7 +117,8 @@ type NotFoundRule struct {
 	Status []int           `json:"status,omitempty"`  // of the answer; with a Place, nil = any 2xx
 	Place  *string         `json:"pointer,omitempty"` // as in Wire, for ids; nil for none
 	Equals json.RawMessage `json:"equals,omitempty"`  // null, a boolean, a number or a string; nil for Empty
-	Empty  bool            `json:"empty,omitempty"`   // a 2xx answer of null, {} or []; with a Place, such a value or an empty text; for "text" also no body
+	// Empty is for a 2xx answer of null, {} or []; with a Place, for such a value or an empty text; for "text" also for no body.
+	Empty bool `json:"empty,omitempty"`
 }
 
 // DefaultNotFound reads a 404 and an empty 2xx answer as nobody.

@@ -56,7 +56,8 @@ func (in *input) flag(name string) bool {
 // body parses the body, which must be one JSON object in UTF-8.
 func (in *input) body() object {
 	if media, _, _ := mime.ParseMediaType(in.Header.Get("Content-Type")); media != "application/json" {
-		in.note(refuse(http.StatusUnsupportedMediaType, "content-type", "Content-Type", "the header Content-Type is wrong or missing: expected application/json"))
+		in.note(refuse(http.StatusUnsupportedMediaType, "content-type", "Content-Type",
+			"the header Content-Type is wrong or missing: expected application/json"))
 	}
 	o := in.object(in.raw, "")
 	if o.values == nil {

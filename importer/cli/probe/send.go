@@ -67,7 +67,8 @@ func (p *prober) plan() (binding *mapping.Binding, plan mapping.Plan, err error)
 		rules["claims"] = []object{{"key": "Claim", "name": probeText}}
 		rules["workflow"] = object{"name": probeText}
 	}
-	service := &mapping.Service{WorkflowTemplateIdentifier: cmp.Or(p.Session.Mapping.Workflow.TemplateIdentifier.Text, p.Session.Env.WorkflowTemplateIdentifier)}
+	service := &mapping.Service{WorkflowTemplateIdentifier: cmp.Or(p.Session.Mapping.Workflow.TemplateIdentifier.Text,
+		p.Session.Env.WorkflowTemplateIdentifier)}
 	switch {
 	case len(p.templates) == 0:
 		p.unknown("how refusals look", "no activity can be asked for", "see above")
@@ -77,15 +78,13 @@ func (p *prober) plan() (binding *mapping.Binding, plan mapping.Plan, err error)
 	default:
 		template, attributes := p.template()
 		service.Templates = []mapping.Template{template, {ID: noTemplate, Name: "no such template"}}
-		activities := []object{
-			{"template": template.Name, "id": "Submitted", "attributes": attributes},
-			{"template": template.Name, "id": "Open", "status": "Open"},
-			{"template": "no such template", "id": "refused", "status": "Open", "assigned": true},
-		}
+		activities := []object{{"template": template.Name, "id": "Submitted", "attributes": attributes}}
 		if p.API == apiclient.V2 {
-			activities = slices.Insert(activities, 1, object{"template": template.Name, "id": "Accepted", "on": "claim", "status": "Accepted", "attributes": attributes})
+			activities = append(activities,
+				object{"template": template.Name, "id": "Accepted", "on": "claim", "status": "Accepted", "attributes": attributes})
 		}
-		rules["activities"] = activities
+		rules["activities"] = append(activities, object{"template": template.Name, "id": "Open", "status": "Open"},
+			object{"template": "no such template", "id": "refused", "status": "Open", "assigned": true})
 	}
 	text, err := json.Marshal(rules)
 	if err != nil {
@@ -99,12 +98,13 @@ func (p *prober) plan() (binding *mapping.Binding, plan mapping.Plan, err error)
 	if err := found.Err(); err != nil {
 		return nil, plan, err
 	}
-	row := cell.Record{Row: 2, Cells: []cell.Cell{{Kind: cell.Text, Raw: p.Email, Shown: p.Email}, {Kind: cell.Text, Raw: "probe", Shown: "probe"}}}
-	plan = binding.Plan(1, []mapping.ConvertedRow{binding.Convert(row)})
+	row := []cell.Cell{{Kind: cell.Text, Raw: p.Email, Shown: p.Email}, {Kind: cell.Text, Raw: "probe", Shown: "probe"}}
+	plan = binding.Plan(1, []mapping.ConvertedRow{binding.Convert(cell.Record{Row: 2, Cells: row})})
 	return binding, plan, plan.Problems.Err()
 }
 
-// template returns the first template that has an attribute for a text, with that attribute alone, and its value; else the first, without attributes.
+// template returns the first template that has an attribute for a text, with that attribute alone, and its value; else the
+// first, without attributes.
 func (p *prober) template() (mapping.Template, object) {
 	for _, t := range p.templates {
 		for _, a := range t.Attributes {
@@ -125,9 +125,12 @@ func (p *prober) fields() object {
 		if kind == "Date" && f.Value.Output.Text == "date" {
 			kind = "day"
 		}
-		value, ok := object{"Email": email, "Phone": object{"value": "+447700900123"}, "day": object{"value": "1980-05-01"},
+		value, ok := object{
+			"Email": email, "Phone": object{"value": "+447700900123"}, "day": object{"value": "1980-05-01"},
 			"Date": object{"value": "1980-05-01T00:00:00Z"}, "DateTime": object{"value": "1980-05-01T00:00:00Z"},
-			"Number": object{"value": 1, "type": kind}, "Currency": object{"value": 1, "type": kind}, "Checkbox": object{"value": true, "type": kind}}[kind]
+			"Number": object{"value": 1, "type": kind}, "Currency": object{"value": 1, "type": kind},
+			"Checkbox": object{"value": true, "type": kind},
+		}[kind]
 		if !ok {
 			value = object{"value": cmp.Or(f.Value.Constant.Text, probeText)}
 		}
