@@ -177,8 +177,34 @@ func absenceKeys(k *yamltree.Keys, a *apiclient.NotFoundRule) {
 	yamltree.To(k, "equals", &a.Equals, jsonScalar, "with pointer: the null, true, false, number or text at that place")
 }
 
-// notFound is one rule or a list of rules. A rule means what is written and nothing else.
-var notFound = yamltree.OneOrMore(yamltree.Object(absenceKeys).Then(checkAbsence))
+// notFound is one rule or a list of rules. A single rule without a pointer keeps the default of what it leaves out.
+var notFound = func() yamltree.Value[[]apiclient.NotFoundRule] {
+	rule := yamltree.Object(absenceKeys)
+	single, v := rule.Then(keepDefault).Then(checkAbsence), yamltree.OneOrMore(rule.Then(checkAbsence))
+	list := v.Parse
+	v.Parse = func(r *yamltree.Reader, n *yamltree.Node, into *[]apiclient.NotFoundRule) bool {
+		if n.Kind() == yamltree.Lists {
+			return list(r, n, into)
+		}
+		*into = make([]apiclient.NotFoundRule, 1)
+		single.Read(r, n, &(*into)[0])
+		return true
+	}
+	return v
+}()
+
+func keepDefault(_ *yamltree.Reader, n *yamltree.Node, rule *apiclient.NotFoundRule) {
+	usual := apiclient.DefaultNotFound().Rules[0]
+	if n.Given("pointer") != nil || n.Given("equals") != nil {
+		return
+	}
+	if n.Given("status") == nil {
+		rule.Status = usual.Status
+	}
+	if n.Given("empty") == nil {
+		rule.Empty = usual.Empty
+	}
+}
 
 func checkAbsence(r *yamltree.Reader, n *yamltree.Node, a *apiclient.NotFoundRule) {
 	if n.IsNull() {
