@@ -417,11 +417,11 @@ func TestP1_ExposedFilesAreWarnedOf(t *testing.T) {
 // what it leaves out.
 func TestNotFoundIsReadAsWritten(t *testing.T) {
 	for text, want := range map[string][]apiclient.NotFoundRule{
-		"{status: [422]}":                              {{Status: []int{422}, Empty: true}},
-		"{empty: false}":                               {{Status: []int{404}}},
-		"{}":                                           {{Status: []int{404}, Empty: true}},
-		"[{status: [422]}]":                            {{Status: []int{422}}},
-		"{pointer: /items, empty: true}":               {{Place: new("/items"), Empty: true}},
+		"{status: [422]}":                {{Status: []int{422}, Empty: true}},
+		"{empty: false}":                 {{Status: []int{404}}},
+		"{}":                             {{Status: []int{404}, Empty: true}},
+		"[{status: [422]}]":              {{Status: []int{422}}},
+		"{pointer: /items, empty: true}": {{Place: new("/items"), Empty: true}},
 		"{pointer: /code, equals: 7, status: [422]}":   {{Place: new("/code"), Equals: []byte("7"), Status: []int{422}}},
 		"[{empty: true}, {pointer: /a, equals: null}]": {{Empty: true}, {Place: new("/a"), Equals: []byte("null")}},
 	} {
