@@ -87,9 +87,7 @@ func (h hooked) Append(events ...ledger.Event) error {
 func newJob(t *testing.T, transport func(service http.Handler) http.RoundTripper) (*importer.Job, *ledger.Ledger, *apitest.Server) {
 	t.Helper()
 	known, err := ledger.Open(filepath.Join(t.TempDir(), "ledger.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = known.Close() })
 	service := apitest.New()
 	job := &importer.Job{Environment: "e", Binding: bind(t, busyMapping, busySheet), Service: newClient(t, transport(service), 4, 0), Ledger: known,
@@ -100,9 +98,7 @@ func newJob(t *testing.T, transport func(service http.Handler) http.RoundTripper
 // laterJob is another run with the settings of a job, with drafts of its own.
 func laterJob(t *testing.T, job *importer.Job, known *ledger.Ledger, run string) *importer.Job {
 	t.Helper()
-	if err := known.StartRun(ledger.Run{ID: run, Environment: job.Environment, Mapping: "n", Started: time.Now()}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, known.StartRun(ledger.Run{ID: run, Environment: job.Environment, Mapping: "n", Started: time.Now()}))
 	return &importer.Job{Runs: []string{run}, Environment: job.Environment, Binding: job.Binding, Service: job.Service, Ledger: known,
 		Drafts: newDrafts(t), Concurrency: job.Concurrency, MaxFailures: job.MaxFailures}
 }
@@ -126,9 +122,7 @@ func newClient(t *testing.T, transport http.RoundTripper, concurrency int, rate 
 	t.Helper()
 	client, err := apiclient.New(apiclient.Config{BaseURL: "http://localhost", Version: apiclient.V2, Wire: apiclient.DefaultWire(),
 		NotFound: apiclient.DefaultNotFound(), Transport: transport, Concurrency: concurrency, RequestsPerSecond: rate})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return client
 }
 
@@ -146,9 +140,7 @@ func madeOnce(t *testing.T, service *apitest.Server) {
 func rowsOf(t *testing.T, job *importer.Job) (rows []result.Row) {
 	t.Helper()
 	for row, err := range job.Drafts[0].Rows() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		rows = append(rows, row)
 	}
 	slices.SortFunc(rows, func(a, b result.Row) int { return a.Row - b.Row })
@@ -159,9 +151,7 @@ func rowsOf(t *testing.T, job *importer.Job) (rows []result.Row) {
 func newDrafts(t *testing.T) []*spool.Results {
 	t.Helper()
 	drafts, err := spool.NewResults(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = drafts.Close() })
 	return []*spool.Results{drafts}
 }

@@ -405,10 +405,3 @@ func groupedPlans(t *testing.T, job *importer.Job, rows ...string) iter.Seq2[map
 	job.Groups = survey.Groups
 	return survey.Plans(job.Binding, records)
 }
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}

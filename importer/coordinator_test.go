@@ -41,9 +41,7 @@ func newTeam(t *testing.T, job *importer.Job, known importer.Ledger) *team {
 	d := &team{t: t, worker: &importer.Job{Runs: job.Runs, Environment: job.Environment, Binding: job.Binding, Service: job.Service, Ledger: known,
 		Concurrency: job.Concurrency, MaxFailures: job.MaxFailures, LookAgain: job.LookAgain}}
 	d.worker.Rules, job.Dispatch = d, d
-	if err := d.worker.Join(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.worker.Join(t.Context()))
 	return d
 }
 
@@ -109,9 +107,7 @@ func TestHandOver(t *testing.T) {
 			} {
 				d := newTeam(t, run.job, known)
 				d.again = again
-				if err := run.job.Do(t.Context(), run.plans); err != nil {
-					t.Fatal(err)
-				}
+				must(t, run.job.Do(t.Context(), run.plans))
 				d.worker.Leave()
 				if d.added != run.added {
 					t.Errorf("%d clients were handed over, want %d", d.added, run.added)
@@ -151,9 +147,7 @@ func TestRowsOfWorkers(t *testing.T) {
 					} else {
 						e.Reason = "no answer that says whether it was created; a look-up finds nobody yet"
 					}
-					if err := known.Append(e); err != nil {
-						t.Fatal(err)
-					}
+					must(t, known.Append(e))
 				}
 				sent := map[string]bool{}
 				service.Play(func(c apitest.Call) apitest.Fault {

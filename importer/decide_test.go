@@ -9,9 +9,12 @@ import (
 
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
+	"claimsheet/importer/testform"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 )
+
+var must = testform.NoError
 
 // tableMapping is the mapping of the tables in this package's tests: a client
 // and a claim.
@@ -92,9 +95,7 @@ func carriedOut(t *testing.T, b *mapping.Binding, plan mapping.Plan, known map[s
 		}
 		return stepOutcome{Step: d.Step, Status: result.Done}, nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return outcomes
 }
 

@@ -50,9 +50,7 @@ func TestP8_PanicInAWorker(t *testing.T) {
 			for n := range 8 {
 				owner := ledger.ClientKey{Environment: "e", Space: "email", Client: fmt.Sprintf("c%d@example.com", n+1)}
 				steps, err := job.Ledger.Steps(t.Context(), owner, "n")
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				for _, s := range steps {
 					switch {
 					case s.To == ledger.Done:
@@ -89,9 +87,7 @@ func TestLedgerThatPanics(t *testing.T) {
 	}}
 	path := journal.Path(known.Path())
 	outcomes, err := journal.Open(path, func(string, string) { t.Error("something was not written") })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	job.Journal = outcomes
 	err = job.Do(t.Context(), busyPlans(job.Binding, 1))
 	fault, _ := errors.AsType[problem.Problem](err)

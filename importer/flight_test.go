@@ -53,9 +53,7 @@ func TestThePipeIsFull(t *testing.T) {
 				slow := hooked{known, func([]ledger.Event) error { time.Sleep(answer / 4); return nil }} // a commit takes a while
 				job.Concurrency, job.Ledger, job.NewLedger = test.concurrency, slow, true
 				start := time.Now()
-				if err := job.Do(t.Context(), busyPlans(job.Binding, clients)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, job.Do(t.Context(), busyPlans(job.Binding, clients)))
 				if n := len(service.Created()); n != 3*clients {
 					t.Errorf("created %d things, want %d", n, 3*clients)
 				}
@@ -94,9 +92,7 @@ func TestNothingMoreLeavesForAServiceThatDoesNotAnswer(t *testing.T) {
 		job.NewLedger = true
 		const inFlight, inARow = 4, 3
 		job.Concurrency = 3 * inFlight // so that many wait
-		if err := job.Do(t.Context(), busyPlans(job.Binding, 20)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, job.Do(t.Context(), busyPlans(job.Binding, 20)))
 		summary, _, _ := job.Summary()
 		// Each answer frees a place for another, until the third has been judged.
 		if n, most := int(lost.Load()), 2*inFlight+inARow-1; n < inARow || n > most || summary.Rows.Uncertain > n || summary.Rows.Done < 20-n {
@@ -153,9 +149,7 @@ func TestLookUpIsRecent(t *testing.T) {
 				job.Service, job.Concurrency, job.NewLedger = newClient(t, apiclient.InProcess(service), 8, c.rate), 8, true
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
-				if err := job.Do(ctx, plansOf(job.Binding, rows...)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, job.Do(ctx, plansOf(job.Binding, rows...)))
 				if n := len(service.Created()); n != 3*clients || c.most > 0 && lookUps != clients {
 					t.Errorf("created %d things, want %d, after %d look-ups, want %d", n, 3*clients, lookUps, clients)
 				}

@@ -46,14 +46,10 @@ claims: [{id: loan, key: Lead, name: "Loan {Lead}", claimants: [client, partner]
 			rows := spooled(t, asRead(recordsOf(c.rows...)))
 			for _, convert := range []bool{true, false} {
 				survey, err := importer.NewSurvey(t.Context(), b, rows, convert)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				var got []string
 				for plans, err := range survey.Groups.Grouped(survey.Plans(b, rows)) {
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					var keys []string
 					for _, plan := range plans {
 						keys = append(keys, plan.Client.Key)

@@ -31,12 +31,8 @@ func TestFirstRunBesideAnother(t *testing.T) {
 	job, known, _ := newJob(t, apiclient.InProcess)
 	name := job.Binding.Mapping().Name.Text
 	work := sync.OnceFunc(func() {
-		if err := known.ChangeDefinition("e", name, job.Binding.Definition); err != nil {
-			t.Fatal(err)
-		}
-		if err := job.Do(t.Context(), busyPlans(job.Binding, 1)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, known.ChangeDefinition("e", name, job.Binding.Definition))
+		must(t, job.Do(t.Context(), busyPlans(job.Binding, 1)))
 	})
 	beside := &importer.Job{Runs: job.Runs, Environment: "e", Binding: job.Binding, Ledger: meanwhile{known, work}}
 	if err := beside.CheckIdentity(t.Context(), busyPlans(job.Binding, 1)); err != nil {

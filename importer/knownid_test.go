@@ -77,9 +77,7 @@ func (run sheetRun) by(t *testing.T, do func(*importer.Job, context.Context, ite
 	for _, e := range run.events {
 		e.ID = ids.Replace(e.ID)
 		e.Environment, e.Space, e.At = "e", cmp.Or(e.Space, "n"), time.Now()
-		if err := known.Append(e); err != nil {
-			t.Fatal(err)
-		}
+		must(t, known.Append(e))
 	}
 	var rows []string
 	for _, row := range run.rows {
@@ -87,13 +85,9 @@ func (run sheetRun) by(t *testing.T, do func(*importer.Job, context.Context, ite
 	}
 	records := spooled(t, asRead(recordsOf(rows...)))
 	survey, err := importer.NewSurvey(t.Context(), job.Binding, records, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	job.Groups = survey.Groups
-	if err := do(job, t.Context(), survey.Plans(job.Binding, records)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, do(job, t.Context(), survey.Plans(job.Binding, records)))
 	return rowsOf(t, job), job, service, known
 }
 
@@ -236,9 +230,7 @@ func matches(pattern, text string) bool {
 func checkAdopted(t *testing.T, known *ledger.Ledger, ids *strings.Replacer) {
 	t.Helper()
 	steps, err := known.Steps(t.Context(), ledger.ClientKey{Environment: "e", Space: "n", Client: "K1"}, "n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for step, id := range map[string]string{"client": id1, "claim/loan/A": id2} {
 		s := steps[step]
 		if s.To != ledger.Done || s.Via != ledger.ViaSheet || s.ID != ids.Replace(id) || s.Attempts != 0 {

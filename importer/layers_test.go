@@ -25,9 +25,7 @@ func TestLayers(t *testing.T) {
 	t.Parallel()
 	testform.OnlyLong(t) // it compiles what the package imports
 	doc, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var order []string
 	for _, m := range regexp.MustCompile(`(?m)^//\t(\w+\.go) `).FindAllSubmatch(doc, -1) {
 		order = append(order, string(m[1]))
@@ -45,9 +43,7 @@ func TestLayers(t *testing.T) {
 	var parsed []*ast.File
 	for _, name := range order {
 		f, err := parser.ParseFile(files, name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		parsed = append(parsed, f)
 	}
 	all, _ := filepath.Glob("*.go")

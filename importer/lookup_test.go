@@ -103,9 +103,7 @@ func TestFind(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				got, err := newLookups(&c.service).find(t.Context(), c.plan)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if answered := c.looks > 0 && c.want.failed == nil; got.at.IsZero() == answered {
 					t.Errorf("it was asked at %v", got.at)
 				}

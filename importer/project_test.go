@@ -107,9 +107,7 @@ workflow: {name: w, template_identifier: t}
 activities: [{template: Details, on: partner, status: Open}]
 `)
 	l, err := ledger.Open(filepath.Join(t.TempDir(), "ledger.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.Close()
 	partner := ledger.ClientKey{Environment: "e", Space: "email", Client: "p@x.example"}
 	if err := l.Append(

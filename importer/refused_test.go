@@ -68,9 +68,7 @@ func newChangedRun(t *testing.T, step string, before func(run *changedRun, e led
 	job.Ledger = changing(known, stepOfSecond(step), func(e ledger.Event, n int) error { return before(run, e, n) })
 	var err error
 	job.Journal, err = journal.Open(run.journal, func(string, string) { t.Error("something was not written") })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return run
 }
 
@@ -97,9 +95,7 @@ func (run *changedRun) do() []result.Row {
 	if err := run.job.Do(run.t.Context(), busyPlans(run.job.Binding, 3)); err != nil {
 		run.t.Fatalf("the run ended: %v", err)
 	}
-	if err := errors.Join(run.known.Flush(), run.job.Journal.Close()); err != nil {
-		run.t.Fatal(err)
-	}
+	must(run.t, errors.Join(run.known.Flush(), run.job.Journal.Close()))
 	rows := rowsOf(run.t, run.job)
 	if len(rows) != 3 || rows[0].Status != result.Done || rows[2].Status != result.Done {
 		run.t.Errorf("the other clients' rows are not done: %+v", rows)
@@ -116,13 +112,9 @@ func (run *changedRun) again() []result.Row {
 	}
 	run.job = laterJob(run.t, run.job, run.known, "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a12")
 	run.job.MaxFailures = importer.DefaultMaxFailures
-	if err := run.job.Do(run.t.Context(), busyPlans(run.job.Binding, 3)); err != nil {
-		run.t.Fatal(err)
-	}
+	must(run.t, run.job.Do(run.t.Context(), busyPlans(run.job.Binding, 3)))
 	madeOnce(run.t, run.service)
-	if err := run.known.Flush(); err != nil {
-		run.t.Fatal(err)
-	}
+	must(run.t, run.known.Flush())
 	return slices.DeleteFunc(rowsOf(run.t, run.job), func(row result.Row) bool { return row.Client != 2 })
 }
 
@@ -131,9 +123,7 @@ func (run *changedRun) changed() (step ledger.Step, made apitest.Made) {
 	run.t.Helper()
 	id := stepOfSecond(run.step)
 	steps, err := run.known.Steps(run.t.Context(), id.ClientKey, id.Mapping)
-	if err != nil {
-		run.t.Fatal(err)
-	}
+	must(run.t, err)
 	step = steps[run.step]
 	for name, made := range run.service.Created() {
 		kind, of, _ := strings.Cut(name, " ")
@@ -262,9 +252,7 @@ func TestAnswerThatIsRefused(t *testing.T) {
 	if err := run.job.Do(t.Context(), busyPlans(run.job.Binding, 3)); err == nil {
 		t.Error("the run goes on")
 	}
-	if err := errors.Join(run.known.Flush(), run.job.Journal.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(run.known.Flush(), run.job.Journal.Close()))
 	known, made := run.changed()
 	if kept := run.kept(); strings.Contains(kept, "\n") || !strings.Contains(kept, `"`+made.ID+`"`) || known.To != ledger.Uncertain {
 		t.Errorf("the service has created %+v, the ledger has %+v, the journal %s", made, known.Event, run.kept())
@@ -373,9 +361,7 @@ func TestReportOfAnAnswerReadByRules(t *testing.T) {
 	job.Service, err = apiclient.New(apiclient.Config{BaseURL: "http://localhost", Version: apiclient.V2, Wire: apiclient.DefaultWire(),
 		NotFound: apiclient.DefaultNotFound(), Transport: apiclient.InProcess(service), Concurrency: 1,
 		Rules: []apiclient.Rule{{Status: 401, Means: "failed"}, {Status: 429, Means: "failed"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	service.Play(func(c apitest.Call) apitest.Fault {
 		switch c.Step {
 		case "claim c2@example.com/Loan A":
@@ -385,9 +371,7 @@ func TestReportOfAnAnswerReadByRules(t *testing.T) {
 		}
 		return apitest.Fault{}
 	})
-	if err := job.Do(t.Context(), busyPlans(job.Binding, 3)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, job.Do(t.Context(), busyPlans(job.Binding, 3)))
 	report := &importer.Job{Runs: job.Runs, Environment: "e", Binding: job.Binding, Ledger: known, Drafts: newDrafts(t)}
 	if _, _, err := report.Project(t.Context(), busyPlans(job.Binding, 3)); err != nil {
 		t.Fatal(err)

@@ -63,9 +63,7 @@ client: {key: No, lookup: {email: E-mail}, fields: {email: E-mail}}
 					t.Fatal(err)
 				}
 				steps, err := known.Steps(t.Context(), ledger.ClientKey{Environment: "e", Space: "n", Client: "A-1"}, "n")
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if got := steps["link"]; got.To != ledger.Uncertain {
 					t.Errorf("the ledger has it as %q: %s", got.To, got.Reason)
 				}
@@ -142,16 +140,12 @@ func TestClientInDoubtAfterAPause(t *testing.T) {
 				for _, id := range []string{"in doubt", "not found", "sent again"} {
 					again := laterJob(t, job, known, id)
 					again.NewLedger = true
-					if err := again.Do(t.Context(), busyPlans(job.Binding, 1)); err != nil {
-						t.Fatal(err)
-					}
+					must(t, again.Do(t.Context(), busyPlans(job.Binding, 1)))
 					time.Sleep(20 * time.Minute)
 				}
 				owner := ledger.ClientKey{Environment: "e", Space: "email", Client: "c1@example.com"}
 				events, err := known.Events(t.Context(), ledger.StepID{ClientKey: owner, Step: "client"})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				sent, last := int64(0), events[len(events)-1]
 				for _, e := range events {
 					if e.Via == ledger.ViaRepeatable {

@@ -70,14 +70,10 @@ func plansInMemory(b *mapping.Binding, records []cell.Record) []mapping.Plan {
 func surveyed(t testing.TB, b *mapping.Binding, rows *spool.Rows, convert bool) ([]mapping.Plan, *importer.Survey) {
 	t.Helper()
 	survey, err := importer.NewSurvey(context.Background(), b, rows, convert)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var plans []mapping.Plan
 	for plan, err := range survey.Plans(b, rows) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		plans = append(plans, plan)
 	}
 	return plans, survey
@@ -96,9 +92,7 @@ func TestPlansAreThoseOfTheWholeSheet(t *testing.T) {
 				rapid.SampledFrom([]string{"", "", "", "no"}).Draw(r, "take"))}
 		}
 		kept, err := spool.NewRows(dir, asRead(records))
-		if err != nil {
-			r.Fatal(err)
-		}
+		must(r, err)
 		defer kept.Close()
 		plans, survey := surveyed(t, b, kept, rapid.Bool().Draw(r, "convert"))
 		if d := cmp.Diff(plansInMemory(b, records), plans); d != "" || survey.Rows != len(records) {
@@ -113,9 +107,7 @@ func TestPlansEnd(t *testing.T) {
 		b := bind(t, surveyMapping, surveySheet)
 		kept := spooled(t, far(2_000, 2))
 		survey, err := importer.NewSurvey(t.Context(), b, kept, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for range survey.Plans(b, kept) {
 			break
 		}
@@ -152,17 +144,13 @@ func TestOpenClientsTakeLittleMemory(t *testing.T) {
 	clients := testform.LongOr(12_000, 4_000)
 	b, kept := bind(t, surveyMapping, surveySheet), spooled(t, far(clients, times))
 	survey, err := importer.NewSurvey(t.Context(), b, kept, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	runtime.GC()
 	var before, now runtime.MemStats
 	runtime.ReadMemStats(&before)
 	n, most := 0, uint64(0)
 	for plan, err := range survey.Plans(b, kept) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if len(plan.Rows) != times {
 			t.Fatalf("client %d has the rows %v", plan.Number, plan.Rows)
 		}
@@ -181,9 +169,7 @@ func TestOpenClientsTakeLittleMemory(t *testing.T) {
 func spooled(t testing.TB, source iter.Seq2[cell.Record, error]) *spool.Rows {
 	t.Helper()
 	rows, err := spool.NewRows(t.TempDir(), source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = rows.Close() })
 	return rows
 }

@@ -24,20 +24,14 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
 
+var noError = testform.NoError
+
 // must is the value of a call that must succeed: must(os.ReadFile(path))(t).
 func must[V any](value V, err error) func(fatal) V {
 	return func(t fatal) V {
 		t.Helper()
 		noError(t, err)
 		return value
-	}
-}
-
-// noError ends a test that an error makes pointless.
-func noError(t fatal, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -31,6 +31,8 @@ import (
 	"claimsheet/importer/testform"
 )
 
+var must = testform.NoError
+
 // caseID is the case of the version 1 scenes.
 const caseID = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"
 
@@ -494,13 +496,6 @@ func expect(t *testing.T, said string, texts ...string) {
 		if !strings.Contains(said, text) {
 			t.Errorf("“%s” is not in\n%s", text, said)
 		}
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 

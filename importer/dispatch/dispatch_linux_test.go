@@ -276,10 +276,3 @@ func (p *place) tryOpen() (*dispatch.Broker, error) {
 	}
 	return b, err
 }
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}

@@ -8,3 +8,5 @@ import (
 )
 
 func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
+
+var must = testform.NoError

@@ -83,12 +83,7 @@ func fresh(t testing.TB) *ledger.Ledger {
 	return open(t, filepath.Join(t.TempDir(), "state", "ledger.db"))
 }
 
-func do(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var do = testform.NoError
 
 // must is the value of a call that must succeed: must(l.Events(…))(t).
 func must[V any](value V, err error) func(testing.TB) V {

@@ -25,6 +25,8 @@ const service = "https://uat.example.test"
 
 func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
 
+var must = testform.NoError
+
 // newComparison returns a Comparison of so many sheets with these columns, for a mapping keyed by e-mail unless text says
 // otherwise, with a ledger that has some events.
 func newComparison(t *testing.T, text string, sheets int, columns []string, events ...ledger.Event) *rerun.Comparison {
@@ -49,9 +51,7 @@ func newComparison(t *testing.T, text string, sheets int, columns []string, even
 		e.At = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 		err = errors.Join(err, l.Append(e))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	return &rerun.Comparison{Ledger: l, Environment: service, Binding: binding}
 }
@@ -78,18 +78,14 @@ func takeOver(t *testing.T, r *rerun.Comparison, all iter.Seq2[rerun.Step, error
 	if err == nil {
 		err = r.TakeOver("run-1", rows)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // stepsOf are what the ledger knows of a client.
 func stepsOf(t *testing.T, r *rerun.Comparison, client string) map[string]ledger.Step {
 	t.Helper()
 	known, err := r.Ledger.Steps(t.Context(), ledger.ClientKey{Environment: service, Space: "email", Client: client}, "loans")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return known
 }
 
@@ -169,9 +165,7 @@ func TestTakeOverOwnsAddresses(t *testing.T) {
 		}
 		takeOver(t, r, all, rows)
 		owners, err := r.Ledger.AddressOwners(t.Context(), service, []string{"email " + ann, "email " + bob})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		owner := func(key string, isAsked bool) ledger.AddressOwner {
 			who := ledger.ClientKey{Environment: service, Space: "email", Client: key}
 			return ledger.AddressOwner{ClientKey: who, Address: "email " + key, State: ledger.Uncertain, Run: "run-1", LookedUp: isAsked}
@@ -225,9 +219,7 @@ func TestComplete(t *testing.T) {
 					}
 				}
 			}
-			if err := r.CheckSteps(t.Context(), read, true); err != nil {
-				t.Fatal(err)
-			}
+			must(t, r.CheckSteps(t.Context(), read, true))
 			if got := r.Complete(test.written); got != test.want {
 				t.Errorf("complete: %v, want %v", got, test.want)
 			}
@@ -280,9 +272,7 @@ func TestSeveralLinesOfOnePerson(t *testing.T) {
 			if r.Missing() != test.missing || r.Decisions() != test.words {
 				t.Errorf("%d steps are missing and %d decided, want %d and %d", r.Missing(), r.Decisions(), test.missing, test.words)
 			}
-			if err := r.Settle(t.Context(), "run-1"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, r.Settle(t.Context(), "run-1"))
 			step := stepsOf(t, r, bob)["client"]
 			if diff := cmp.Diff(test.want, fact{step.To, step.ID, step.URL}); diff != "" || step.Via != test.via {
 				t.Errorf("the ledger's step, via %q (-want +got):\n%s", step.Via, diff)
@@ -370,14 +360,10 @@ func TestRows(t *testing.T) {
 					}
 				}
 			}
-			if err := r.CheckSteps(t.Context(), lines(), true); err != nil {
-				t.Fatal(err)
-			}
+			must(t, r.CheckSteps(t.Context(), lines(), true))
 			codes := []string{}
 			var found problem.List
-			if err := found.Collect(r.CheckRows(t.Context(), read)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, found.Collect(r.CheckRows(t.Context(), read)))
 			for _, p := range found {
 				codes = append(codes, p.Code)
 			}
@@ -400,9 +386,7 @@ func TestRowsInDoubt(t *testing.T) {
 			}
 		}
 		line := rerun.Step{Client: owner.Client, Step: "claim/loan/L4", State: "uncertain", Settle: decision}
-		if err := r.CheckSteps(t.Context(), lines(line), true); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.CheckSteps(t.Context(), lines(line), true))
 		row := rerun.Row{Status: "uncertain", ClientID: "c-1", ClaimIDs: []string{"loan-4"}, Record: recordOf(0, 2, owner.Client, "L4", "")}
 		err := r.CheckRows(t.Context(), func(yield func(rerun.Row, error) bool) { yield(row, nil) })
 		var found problem.List

@@ -12,8 +12,11 @@ import (
 	"time"
 
 	"claimsheet/importer/safefile"
+	"claimsheet/importer/testform"
 	"claimsheet/mapping/problem"
 )
+
+var must = testform.NoError
 
 // code is the code of the problem that an error is, "" for no error.
 func code(t *testing.T, err error) string {
@@ -29,16 +32,12 @@ func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
 	file := func(name, text string, mode os.FileMode) string {
-		if err := errors.Join(os.WriteFile(path(name), []byte(text), 0o600), os.Chmod(path(name), mode)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.WriteFile(path(name), []byte(text), 0o600), os.Chmod(path(name), mode)))
 		return path(name)
 	}
 	fifo := path("pipe")
 	file("target", "text", 0o600)
-	if err := errors.Join(syscall.Mkfifo(fifo, 0o600), os.Symlink(path("target"), path("link"))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(syscall.Mkfifo(fifo, 0o600), os.Symlink(path("target"), path("link"))))
 	for _, test := range []struct{ path, code string }{
 		{file("private", "text", 0o600), ""},
 		{file("readable", "text", 0o644), ""},
@@ -67,9 +66,7 @@ func TestReadOfAnotherOwner(t *testing.T) {
 	err := errors.Join(os.WriteFile(theirs, []byte("text"), 0o644), os.Chown(theirs, stranger, stranger),
 		os.WriteFile(group, []byte("text"), 0o600), os.Chmod(group, 0o660), os.Chown(group, 0, stranger),
 		os.Symlink(group, link), os.Lchown(link, stranger, stranger))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for path, want := range map[string]string{theirs: "other-owner", group: "others-can-write", link: "other-owner"} {
 		_, err := safefile.Read(path, 100)
 		if got := code(t, err); got != want {
@@ -79,9 +76,7 @@ func TestReadOfAnotherOwner(t *testing.T) {
 			t.Errorf("CheckPath(%s) = %q, want %q", path, got, want)
 		}
 	}
-	if err := os.Chown(group, 0, 0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chown(group, 0, 0))
 	if _, err := safefile.Read(group, 100); err != nil {
 		t.Errorf("the user's own group: %v", err)
 	}
@@ -92,9 +87,7 @@ func TestRemoveLeftovers(t *testing.T) {
 	folder := t.TempDir()
 	for name, age := range map[string]time.Duration{".claimsheet-old": 25 * time.Hour, ".claimsheet-new": time.Hour, "claimsheet-notes": 1000 * time.Hour} {
 		path, then := filepath.Join(folder, name), time.Now().Add(-age)
-		if err := errors.Join(os.Mkdir(path, 0o700), os.WriteFile(filepath.Join(path, "leads.xlsx"), nil, 0o600), os.Chtimes(path, then, then)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.Mkdir(path, 0o700), os.WriteFile(filepath.Join(path, "leads.xlsx"), nil, 0o600), os.Chtimes(path, then, then)))
 	}
 	safefile.RemoveLeftovers(folder)
 	if left, _ := filepath.Glob(filepath.Join(folder, "*")); len(left) != 2 || filepath.Base(left[0]) != ".claimsheet-new" {

@@ -19,6 +19,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
 
+var must = testform.NoError
+
 var settleTime = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 func settleStep(client, step string) ledger.StepID {
@@ -37,9 +39,7 @@ func newSettler(t *testing.T, events ...ledger.Event) settle.Settler {
 		e.At = settleTime
 		err = errors.Join(err, l.Append(e))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	return settle.Settler{Ledger: l, Run: "run-2"}
 }
@@ -60,9 +60,7 @@ func settleStates(t *testing.T, s settle.Settler) map[string]string {
 	states := map[string]string{}
 	for _, client := range []string{"ann", "bob"} {
 		steps, err := s.Ledger.Steps(t.Context(), settleStep(client, "").ClientKey, "loans")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for name, s := range steps {
 			states[client+" "+name] = string(s.To) + " " + s.ID + s.URL
 		}
@@ -85,18 +83,14 @@ func TestSettle(t *testing.T) {
 	list := func(from func(context.Context, *ledger.Ledger, []string) ([]settle.UncertainStep, error)) map[string]string {
 		t.Helper()
 		steps, err := from(t.Context(), s.Ledger, []string{"https://uat.example.com"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got := map[string]string{}
 		for _, step := range steps {
 			got[step.Client+" "+step.StepID.Step] = step.ClientID + " " + step.ClaimID
 		}
 		return got
 	}
-	if err := s.Settle(t.Context(), created("ann", "claim/loan/1", "claim-1"), decided("bob", "client", settle.GiveUp)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Settle(t.Context(), created("ann", "claim/loan/1", "claim-1"), decided("bob", "client", settle.GiveUp)))
 	want := map[string]string{"ann claim/loan/2": "contact-1 ", "ann activity/a@loan/1": "contact-1 claim-1", "ann link": "contact-1 "}
 	if diff := cmp.Diff(want, list(settle.Uncertain)); diff != "" {
 		t.Errorf("uncertain (-want +got):\n%s", diff)
@@ -106,9 +100,7 @@ func TestSettle(t *testing.T) {
 	}
 	err := s.Settle(t.Context(), decided("ann", "claim/loan/2", settle.NotCreated), created("ann", "activity/a@loan/1", ""),
 		created("ann", "link", "https://claims.example.com/go/1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want = map[string]string{
 		"ann client": "done contact-1", "ann claim/loan/1": "done claim-1", "ann claim/loan/2": "refused ",
 		"ann activity/a@loan/1": "done ", "ann link": "done https://claims.example.com/go/1", "bob client": "closed ",
@@ -203,22 +195,16 @@ func TestUndo(t *testing.T) {
 			t.Parallel()
 			settler := newSettler(t, c.before...)
 			if c.decide != nil {
-				if err := settler.Settle(t.Context(), *c.decide); err != nil {
-					t.Fatal(err)
-				}
+				must(t, settler.Settle(t.Context(), *c.decide))
 			}
 			for _, e := range c.since {
 				e.At = settleTime
-				if err := settler.Ledger.Append(e); err != nil {
-					t.Fatal(err)
-				}
+				must(t, settler.Ledger.Append(e))
 			}
 			err := settler.Settle(t.Context(), decided("bob", c.step, settle.Undo))
 			got := settleStates(t, settler)["bob "+c.step]
 			var list problem.List
-			if err := list.Collect(err); err != nil {
-				t.Fatal(err)
-			}
+			must(t, list.Collect(err))
 			if len(list) > 0 {
 				got = list[0].Code
 			}

@@ -30,9 +30,7 @@ func TestRoundTripCSV(outer *testing.T) {
 		var text bytes.Buffer
 		w := csv.NewWriter(&text)
 		w.Comma, w.UseCRLF = comma, rapid.Bool().Draw(t, "CRLF")
-		if err := errors.Join(w.Write(header), w.WriteAll(table)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(w.Write(header), w.WriteAll(table)))
 		encode := rapid.SampledFrom([]func(string) []byte{
 			func(text string) []byte { return []byte(text) },
 			func(text string) []byte { return []byte("\uFEFF" + text) },

@@ -23,20 +23,14 @@ func TestGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := "testdata/libreoffice-" + name
 			r, err := sheet.Open(path, sheet.Options{Encoding: encoding})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer r.Close()
 			all, err := sheettest.Collect(r.Records())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			got := fmt.Sprintf("%s %q %q\n%s", r.Sheet().Name, r.Sheet().Header, r.Properties, sheettest.Dump(all))
 			golden := strings.TrimSuffix(path, filepath.Ext(path)) + ".golden"
 			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.WriteFile(golden, []byte(got), 0o644))
 			}
 			want, err := os.ReadFile(golden)
 			if diff := cmp.Diff(string(want), got); diff != "" || err != nil {

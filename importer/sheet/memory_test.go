@@ -14,6 +14,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
 
+var must = testform.NoError
+
 // saveLeads writes a workbook with rows of 20 texts, numbers and dates.
 func saveLeads(t *testing.T, rows int) string {
 	var xml strings.Builder
@@ -39,14 +41,10 @@ func TestMemory(t *testing.T) {
 	}
 	before, read := inUse(), 0
 	r, err := sheet.Open(path, sheet.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer r.Close()
 	for _, err := range r.Records() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if read++; read%(rows/4) == 0 {
 			if now := inUse(); now > before+limit {
 				t.Errorf("%d bytes are kept after %d rows", now-before, read)

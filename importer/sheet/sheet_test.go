@@ -94,9 +94,7 @@ func TestChooseSheet(t *testing.T) {
 	path := sheettest.Save(t, "leads.xlsm", book.Zip())
 	for ask, want := range map[string]string{"": "Leads", "Sheet1": "Sheet1", "old LEADS": "Old leads"} {
 		r, err := sheet.Open(path, sheet.Options{Name: ask, HeaderRow: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		wantSheet := cell.Sheet{File: path, Name: want, HeaderRow: 3, Header: []string{"Name", "", "C"}}
 		if diff := cmp.Diff(wantSheet, r.Sheet()); diff != "" || r.Properties["Run"] != "r-1" || fmt.Sprint(r.SheetNames) != "[Leads Old leads]" || r.Close() != nil {
 			t.Error(diff, r.Properties, r.SheetNames)

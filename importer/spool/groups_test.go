@@ -19,9 +19,7 @@ func rowNumbers(t testing.TB, groups iter.Seq2[*spool.Batch, error]) [][]int {
 	t.Helper()
 	var list [][]int
 	for b, err := range groups {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, g := range b.Groups {
 			rows := []int{g.Number}
 			for _, r := range g.Records {
@@ -94,9 +92,7 @@ func TestBatchesAreCopies(t *testing.T) {
 	rows, _ := sheetOf(t, make([]int, n)...)
 	var batches []*spool.Batch
 	for b, err := range rows.Batches() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		batches = append(batches, b)
 	}
 	row := 1

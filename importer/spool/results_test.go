@@ -50,18 +50,14 @@ func TestResultsComeBackInOrder(t *testing.T) {
 			clients = append(clients, c)
 		}
 		results, err := spool.NewResults(dir)
-		if err != nil {
-			r.Fatal(err)
-		}
+		must(r, err)
 		defer results.Close()
 		for range rapid.IntRange(0, 2).Draw(r, "rows without a client") {
 			row := result.Row{Row: len(rows) + 2, Status: result.Skipped, Advice: "left out"}
 			rows, clients = append(rows, row), append(clients, client{rows: []result.Row{row}})
 		}
 		for _, c := range rapid.Permutation(clients).Draw(r, "order") {
-			if err := results.Add(c.number, c.key, c.rows, c.steps); err != nil {
-				r.Fatal(err)
-			}
+			must(r, results.Add(c.number, c.key, c.rows, c.steps))
 		}
 		if d := cmp.Diff(rows, all(r, results.Rows()), cmpopts.EquateEmpty()); d != "" {
 			r.Fatalf("rows (-want +got):\n%s", d)
@@ -75,9 +71,7 @@ func TestResultsComeBackInOrder(t *testing.T) {
 func all[T any](t *rapid.T, list iter.Seq2[T, error]) []T {
 	var got []T
 	for v, err := range list {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got = append(got, v)
 	}
 	return slices.Clip(got)

@@ -61,9 +61,7 @@ func gathered(t testing.TB, rows iter.Seq2[cell.Record, error]) []cell.Record {
 	t.Helper()
 	var list []cell.Record
 	for r, err := range rows {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r.Cells, r.Above = slices.Clone(r.Cells), slices.Clone(r.Above)
 		list = append(list, r)
 	}
@@ -73,9 +71,7 @@ func gathered(t testing.TB, rows iter.Seq2[cell.Record, error]) []cell.Record {
 func newRows(t testing.TB, source iter.Seq2[cell.Record, error]) *spool.Rows {
 	t.Helper()
 	rows, err := spool.NewRows(t.TempDir(), source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := rows.Close(); err != nil {
 			t.Error(err)
@@ -94,9 +90,7 @@ func TestEveryPassGivesTheSameRecords(t *testing.T) {
 			passes++
 			asRead(records)(yield)
 		})
-		if err != nil {
-			r.Fatal(err)
-		}
+		must(r, err)
 		defer rows.Close()
 		if rapid.Bool().Draw(r, "a pass that ends early") {
 			for range rows.Records() {
@@ -132,18 +126,14 @@ func TestEveryPassGivesTheSameRecords(t *testing.T) {
 func TestTheFileLeavesNothingBehind(t *testing.T) {
 	dir := t.TempDir()
 	rows, err := spool.NewRows(dir, asRead([]cell.Record{{Row: 2, Cells: []cell.Cell{{Kind: cell.Text, Raw: "x", Shown: "x"}}}}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	gathered(t, rows.Records())
 	for _, entry := range ls(t, dir) {
 		if info, err := entry.Info(); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s has the mode %v, %v", entry.Name(), info.Mode(), err)
 		}
 	}
-	if err := rows.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, rows.Close())
 	if left := ls(t, dir); len(left) > 0 {
 		t.Errorf("%v are left", left)
 	}
@@ -152,9 +142,7 @@ func TestTheFileLeavesNothingBehind(t *testing.T) {
 func ls(t *testing.T, dir string) []os.DirEntry {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return entries
 }
 

@@ -29,6 +29,18 @@ func LongOr[T any](inLong, inShort T) T {
 	return inShort
 }
 
+// NoError ends a test that an error makes pointless.
+func NoError(t interface {
+	Helper()
+	Fatal(args ...any)
+}, err error,
+) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Run runs the tests of a package, for its TestMain. In the short form, rapid checks a
 // property with fewer values, unless -rapid.checks says how many. Temporary files are in
 // memory where there is room and TMPDIR does not say where else: every sync of a real disk

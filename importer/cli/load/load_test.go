@@ -15,17 +15,11 @@ func TestOverwrittenWhileRead(t *testing.T) {
 	mapping, sheet := filepath.Join(t.TempDir(), "mapping.yaml"), filepath.Join(t.TempDir(), "leads.csv")
 	text := "name: loans\napi: v2\nclient: {key: E-mail, lookup: {email: E-mail}, fields: {email: E-mail}}\n"
 	err := errors.Join(os.WriteFile(mapping, []byte(text), 0o600), os.WriteFile(sheet, []byte("E-mail\na@example.com\nb@example.com\n"), 0o600))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s, err := load.Open(t.Context(), load.Options{Where: load.Where{Mapping: mapping}, Sheets: []string{sheet}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
-	if err := os.WriteFile(sheet, []byte("overwritten while the run reads"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(sheet, []byte("overwritten while the run reads"), 0o600))
 	rows := 0
 	if _, _, err := s.Survey(t.Context(), t.TempDir(), true, func(cell.Record) { rows++ }); err != nil {
 		t.Fatal(err)

@@ -8,8 +8,11 @@ import (
 	"testing"
 
 	"claimsheet/importer/cli/load"
+	"claimsheet/importer/testform"
 	"claimsheet/mapping/problem"
 )
+
+var must = testform.NoError
 
 func TestStatePath(t *testing.T) {
 	for _, test := range []struct{ mapping, environments, flag, want string }{
@@ -27,9 +30,7 @@ func TestStatePath(t *testing.T) {
 
 func TestIsInStateFolder(t *testing.T) {
 	dir := t.TempDir()
-	if err := errors.Join(os.Mkdir(filepath.Join(dir, "state"), 0o700), os.WriteFile(filepath.Join(dir, "state", "ledger.db"), nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Mkdir(filepath.Join(dir, "state"), 0o700), os.WriteFile(filepath.Join(dir, "state", "ledger.db"), nil, 0o600)))
 	for path, want := range map[string]bool{
 		"log.txt": false, "state/log.txt": true, "state/deep/log.txt": true, ".claimsheet/log.txt": true,
 	} {
@@ -53,9 +54,7 @@ func TestCheckState(t *testing.T) {
 		{0o755, 0o700, false}, {0o755, 0o755, false}, {0o755, 0o770, true}, {0o755, 0o702, true},
 		{0o777, 0o700, true}, {0o777 | os.ModeSticky, 0o700, false}, {0o770, 0o700, false},
 	} {
-		if err := errors.Join(os.MkdirAll(folder, 0o700), os.Chmod(folder, test.folder), os.Chmod(above, test.above)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.MkdirAll(folder, 0o700), os.Chmod(folder, test.folder), os.Chmod(above, test.above)))
 		err := load.CheckState(folder)
 		p, isProblem := errors.AsType[problem.Problem](err)
 		if refused := err != nil; refused != test.refused || refused && (!isProblem || p.Code != "state-folder") {

@@ -25,6 +25,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
 
+var must = testform.NoError
+
 const testClient = "Probe.Test@example.com"
 
 // service is a service that counts the POSTs that it accepts.
@@ -401,13 +403,6 @@ func TestGETsOnly(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(p.dir, "token"), []byte("another-token"), 0o600))
 	if code, report, said := p.probe(sending...); code != 3 || posts != 0 || !strings.Contains(said, "401") {
 		t.Errorf("with a wrong token: exit code %d, %d POSTs\n%s\n%s", code, posts, said, report.Text())
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -40,9 +40,7 @@ func TestDraftOfAnotherFile(t *testing.T) {
 	third := again()
 	third.get("/api/state").has(t, "mapping.draft", false)
 	third.post("/api/text", 200, "version", 1, "text", mappingText+"# left\n")
-	if err := os.Remove(first.file); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(first.file))
 	fourth := begin(t, "", sheetText, func(o *studio.Options) { keep(o); o.Mapping, o.Proposed = first.file, []byte(mappingText) })
 	fourth.get("/api/state").has(t, "mapping.diskNote", "the file is not there any more")
 	fourth.post("/api/save", 409, "version", 1)

@@ -25,12 +25,8 @@ func TestSaveWhenFull(t *testing.T) {
 	b.judged()
 	signal.Ignore(syscall.SIGXFSZ) // so that a write fails instead
 	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 100, Max: limit.Max}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit))
+	must(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 100, Max: limit.Max}))
 	t.Cleanup(func() { _ = syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit) })
 	b.post("/api/save", 422, "version", 2).has(t, "error.code", "output-no-access")
 	b.get("/api/state").has(t, "mapping.dirty", true)

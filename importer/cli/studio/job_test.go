@@ -24,9 +24,7 @@ func TestJobFolders(t *testing.T) {
 	t.Setenv("TMPDIR", temp)
 	old, young := filepath.Join(temp, "claimsheet-studio-1"), filepath.Join(temp, "claimsheet-studio-2")
 	for folder, days := range map[string]int{old: -8, young: 0} {
-		if err := errors.Join(os.Mkdir(folder, 0o700), os.Chtimes(folder, time.Time{}, time.Now().AddDate(0, 0, days))); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.Mkdir(folder, 0o700), os.Chtimes(folder, time.Time{}, time.Now().AddDate(0, 0, days))))
 	}
 	folders := func(want ...string) {
 		t.Helper()

@@ -21,9 +21,7 @@ func TestSheetOfAnotherName(t *testing.T) {
 	_, err := f.NewSheet("Leads")
 	err = errors.Join(err, f.SetSheetName("Sheet1", "Notes"), f.SetSheetRow("Notes", "A1", &[]string{"a", "b"}),
 		f.SetSheetRow("Leads", "A1", &[]string{"No", "Surname"}), f.SetSheetRow("Leads", "A2", &[]string{"1", "Archer"}), f.SaveAs(path), f.Close())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const text = "name: x\napi: v2\nsheet: {name: Lead}\nclient: {key: No, existing: create, fields: {n: Surname}}\n"
 	b := begin(t, text, sheetText, func(o *studio.Options) { o.Sheets = []string{path} })
 	b.get("/api/state").has(t, "sheet.names", []string{"Notes", "Leads"}, "sheet.problems.0.code", "sheet-not-found")

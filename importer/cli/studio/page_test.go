@@ -14,9 +14,7 @@ import (
 func TestVendored(t *testing.T) {
 	t.Parallel()
 	readme, err := page.ReadFile("page/vendor/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	sums := map[string]string{}
 	for _, found := range regexp.MustCompile(`(?m)^([0-9a-f]{64})  (\S+)$`).FindAllStringSubmatch(string(readme), -1) {
 		sums["page/vendor/"+found[2]] = found[1]

@@ -41,9 +41,7 @@ func TestSaveThroughALink(t *testing.T) {
 	elsewhere := filepath.Join(t.TempDir(), "shared.yaml")
 	write(t, elsewhere, mappingText)
 	b := begin(t, "", sheetText, func(o *studio.Options) {
-		if err := os.Symlink(elsewhere, o.Mapping); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink(elsewhere, o.Mapping))
 	})
 	text := b.autumn()
 	b.post("/api/save", 200, "version", 2)
@@ -55,9 +53,7 @@ func TestSaveThroughALink(t *testing.T) {
 
 	other := filepath.Join(t.TempDir(), "other.yaml")
 	write(t, other, mappingText)
-	if err := errors.Join(os.Remove(b.file), os.Symlink(other, b.file)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Remove(b.file), os.Symlink(other, b.file)))
 	b.post("/api/save", 409, "version", 2)
 	b.holds(other, mappingText)
 }
@@ -77,9 +73,7 @@ func TestSaveRefused(t *testing.T) {
 			t.Parallel()
 			b := begin(t, mappingText, sheetText, nil)
 			b.autumn()
-			if err := c.spoil(b.file); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.spoil(b.file))
 			for i, code := range []string{c.plain, c.over} {
 				status := map[bool]int{false: 422, true: 409}[code == "changed-on-disk"]
 				expect(t, "the code", b.post("/api/save", status, "version", 2, "overwrite", i == 1).at("error.code"), code)

@@ -25,6 +25,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
 
+var must = testform.NoError
+
 const mappingText = `# made by hand
 name: spring   # the campaign
 api: v2
@@ -85,13 +87,9 @@ func begin(t *testing.T, text, sheet string, change func(*studio.Options)) *tab 
 		change(&o)
 	}
 	s, err := studio.New(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l, err := serve.Loopback("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(context.Background(), l) }()
 	t.Cleanup(func() {
@@ -102,9 +100,7 @@ func begin(t *testing.T, text, sheet string, change func(*studio.Options)) *tab 
 		}
 	})
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b.http, b.base = &http.Client{Jar: jar}, "http://"+l.Addr().String()
 	if status, body := b.ask("GET", strings.TrimPrefix(s.Link(l), b.base), ""); status != 200 || !strings.Contains(body, "Claimsheet Studio") {
 		t.Fatalf("the link answers %d: %s", status, body)
@@ -114,27 +110,19 @@ func begin(t *testing.T, text, sheet string, change func(*studio.Options)) *tab 
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 func (b *tab) ask(method, path, body string) (status int, answer string) {
 	b.Helper()
 	r, err := http.NewRequest(method, b.base+path, strings.NewReader(body))
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	r.Header.Set("Content-Type", "application/json")
 	response, err := b.http.Do(r)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	defer response.Body.Close()
 	data, err := io.ReadAll(response.Body)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	return response.StatusCode, string(data)
 }
 
@@ -153,9 +141,7 @@ func (b *tab) post(path string, want int, pairs ...any) reply {
 		in[pairs[i].(string)] = pairs[i+1]
 	}
 	data, err := json.Marshal(in)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	status, body := b.ask("POST", path, string(data))
 	return b.parsed(status, body, want, path)
 }
@@ -300,15 +286,11 @@ func TestGuard(t *testing.T) {
 		"no such path":        {"GET", "/api/other", func(*http.Request) {}, 404},
 	} {
 		r, err := http.NewRequest(c.method, b.base+c.path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r.AddCookie(cookies[0])
 		c.change(r)
 		response, err := http.DefaultTransport.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if response.Body.Close(); response.StatusCode != c.want {
 			t.Errorf("%s: %d, want %d", name, response.StatusCode, c.want)
 		}
@@ -329,9 +311,7 @@ func session(t *testing.T, idle time.Duration) *studio.Server {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "leads.csv"), sheetText)
 	s, err := studio.New(t.Context(), studio.Options{Mapping: filepath.Join(dir, "m.yaml"), Proposed: []byte(mappingText), Sheets: []string{filepath.Join(dir, "leads.csv")}, Idle: idle})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -344,16 +324,12 @@ func TestTokenOnce(t *testing.T) {
 	defer server.Close()
 	visit := func(cookies ...*http.Cookie) *http.Response {
 		r, err := http.NewRequest("GET", s.Link(server.Listener), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, c := range cookies {
 			r.AddCookie(c)
 		}
 		answer, err := http.DefaultTransport.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		answer.Body.Close()
 		return answer
 	}
@@ -437,9 +413,7 @@ func TestSave(t *testing.T) {
 	t.Parallel()
 	draft := filepath.Join(t.TempDir(), "studio", "x.json")
 	b := begin(t, mappingText, sheetText, func(o *studio.Options) { o.Autosave = draft })
-	if err := os.Chmod(b.file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(b.file, 0o600))
 	text := b.autumn()
 	b.holds(b.file, mappingText) // it is not saved
 	if info, err := os.Stat(draft); err != nil || info.Mode().Perm() != 0o600 {
@@ -459,9 +433,7 @@ func TestSave(t *testing.T) {
 		t.Errorf("what was saved is still kept as not saved: %v", err)
 	}
 	st.has(t, "mapping.dirty", false)
-	if err := os.Remove(b.file); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(b.file))
 	b.get("/api/state").has(t, "mapping.diskNote", "the file is not there any more")
 	write(t, b.file, "name: other\n")
 	b.post("/api/reload", 200, "version", 2).has(t, "mapping.text", "name: other\n")
@@ -472,9 +444,7 @@ func TestEnds(t *testing.T) {
 	t.Parallel()
 	s := session(t, 10*time.Millisecond)
 	l, err := serve.Loopback("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := s.Serve(t.Context(), l); err != nil {
 		t.Error(err)
 	}

@@ -5,20 +5,20 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"claimsheet/importer/testform"
 )
+
+var must = testform.NoError
 
 // A row that panics is said, and the session goes on.
 func TestRowThatPanics(t *testing.T) {
 	t.Parallel()
 	sheet := filepath.Join(t.TempDir(), "leads.csv")
-	if err := os.WriteFile(sheet, []byte("No,E-mail\n1,ann@example.com\n2,jane.canary\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(sheet, []byte("No,E-mail\n1,ann@example.com\n2,jane.canary\n"), 0o600))
 	text := "name: x\napi: v2\nclient: {key: No, existing: create, fields: {email: {column: E-mail, type: Email}}}\n"
 	s, err := New(t.Context(), Options{Mapping: filepath.Join(filepath.Dir(sheet), "m.yaml"), Proposed: []byte(text), Sheets: []string{sheet}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
 	s.work.Wait()
 	change := func(text string) judgementJSON {

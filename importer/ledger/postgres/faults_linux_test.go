@@ -30,12 +30,7 @@ func address(t *testing.T, server *pgtest.Server) (postgres.Address, string) {
 	return a, schema
 }
 
-func do(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var do = testform.NoError
 
 // open opens a ledger that was closed before. It tries again while the server has not yet ended the
 // old connection.
