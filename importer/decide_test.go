@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/importer/testform"
@@ -14,7 +12,10 @@ import (
 	"claimsheet/mapping/cell"
 )
 
-var must = testform.NoError
+var (
+	must = testform.NoError
+	same = testform.Same
+)
 
 // tableMapping is the mapping of the tables in this package's tests: a client
 // and a claim.
@@ -108,9 +109,7 @@ func expect(t *testing.T, want []string, outcomes []stepOutcome, text func(o ste
 			got = append(got, s)
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	same(t, "outcomes", want, got)
 }
 
 // TestDecideByState holds each state of a step, with the same and with other data, to the
@@ -325,7 +324,7 @@ func TestDecideLinks(t *testing.T) {
 // earlier claims, as far as the ledger knows their names, and never two of the latter.
 func TestTakenNames(t *testing.T) {
 	b := bound(t, tableMapping)
-	one, two, same := claimStep("claim/loan/1", "Loan"), claimStep("claim/loan/2", "Loan"), []string{"as that of"}
+	one, two, twice := claimStep("claim/loan/1", "Loan"), claimStep("claim/loan/2", "Loan"), []string{"as that of"}
 	known := two
 	known.KnownID = "k-2"
 	earlier, pair := []string{"as an earlier claim"}, []mapping.Step{one, two}
@@ -347,9 +346,9 @@ func TestTakenNames(t *testing.T) {
 		"of one that was taken over": {pair[1:], ledger.Done, func(s *ledger.Step) { s.Via = ledger.ViaSheet }, false, nil},
 		"to be taken over":           {[]mapping.Step{known}, ledger.Done, nil, false, nil},
 		"its own":                    {pair[:1], ledger.Done, nil, false, nil},
-		"both are to be created":     {pair, "", nil, false, same},
+		"both are to be created":     {pair, "", nil, false, twice},
 		"both are done":              {pair, ledger.Done, nil, true, nil},
-		"both failed":                {pair, ledger.Refused, nil, true, same},
+		"both failed":                {pair, ledger.Refused, nil, true, twice},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ledgerHas := map[string]ledger.Step{}
@@ -373,9 +372,7 @@ func TestTakenNames(t *testing.T) {
 					t.Errorf("found %+v", p)
 				}
 			}
-			if diff := cmp.Diff(c.want, found); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			same(t, "problems", c.want, found)
 			if o := invalidOutcome(b, plan, nil, ""); c.want != nil && (o.Status != result.Invalid || o.Rows[0].Status != result.Invalid) {
 				t.Errorf("the row is %+v, want invalid", o.Rows[0])
 			}

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
@@ -40,9 +38,7 @@ func TestTallyIsBounded(t *testing.T) {
 	const failed = " failed at the magic link: the service answered 422"
 	want := []string{"Leads!A7: is wrong [x]", "Leads!A8: is wrong [x]", "Leads!A9: is wrong [x]", "4 more problems are not listed one by one [more-problems]",
 		"2" + failed, "4" + failed, "5" + failed, "6" + failed, "7" + failed}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("problems and failures (-want +got):\n%s", d)
-	}
+	same(t, "problems and failures", want, got)
 }
 
 // The column Error of a row says once what one mistake about several of its cells is.

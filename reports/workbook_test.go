@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
 
 	"claimsheet/importer/result"
@@ -24,7 +23,10 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
 
-var noError = testform.NoError
+var (
+	noError = testform.NoError
+	same    = testform.Same
+)
 
 // must is the value of a call that must succeed: must(os.ReadFile(path))(t).
 func must[V any](value V, err error) func(fatal) V {
@@ -40,14 +42,6 @@ type fatal interface {
 	Helper()
 	Fatal(...any)
 	Fatalf(string, ...any)
-}
-
-// same expects that two values are equal.
-func same(t *testing.T, what string, want, got any) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
 }
 
 // each yields values that nothing is wrong with.

@@ -76,9 +76,7 @@ func TestP7_PurgeLeavesNothingPersonal(t *testing.T) {
 	s.service.Play(nil)
 	canary := []string{"+44791112345", "07911 12345", "Canary Street", "Canaryname", "Canaryword", "canary@", "go/link"}
 	s.must(0, "history", "--purge", "--older-than", "1d", "--yes")
-	if diff := cmp.Diff(canary, s.leaks(canary...)); diff != "" {
-		t.Fatalf("before a purge of what is so young (-want +got):\n%s", diff)
-	}
+	same(t, "before a purge of what is so young", canary, s.leaks(canary...))
 	expect(t, s.must(0, "history", "--purge", "--older-than", "0d", "--yes"), " kept copies of sheets                          1 (", "of steps  6\n")
 	if left := s.leaks(canary...); len(left) > 0 {
 		t.Errorf("after the purge there are left: %q", left)
@@ -88,17 +86,11 @@ func TestP7_PurgeLeavesNothingPersonal(t *testing.T) {
 	if posts := s.mustRun(0).posts(); posts["client"]+posts["claim"]+posts["activity"]+posts["link"] != 3 {
 		t.Errorf("sent %v", posts)
 	}
-	statuses := func(what string, want ...string) {
-		t.Helper()
-		if diff := cmp.Diff(want, column(s.results(), "Import status")); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", what, diff)
-		}
-	}
-	statuses("the next night", "unchanged", "done")
+	same(t, "the next night", []string{"unchanged", "done"}, column(s.results(), "Import status"))
 	expect(t, column(s.results(), "What to do")[0], "claimsheet link") // the url is purged
 	s.canarySheet("Other", "Customer-A", "Customer-B")
 	s.quiet()
-	statuses("a changed sheet", "changed", "changed")
+	same(t, "a changed sheet", []string{"changed", "changed"}, column(s.results(), "Import status"))
 	expect(t, column(s.results(), "Error")[0], "no longer kept")
 	expect(t, column(s.results(), "Error")[1], "Results!D3 (source row 3)")
 }
@@ -126,9 +118,7 @@ func TestP7_ForgetErasesOneClient(t *testing.T) {
 			t.Errorf("exit code %d, sent %v\n%s", p.code, p.posts(), p.err)
 		}
 	}
-	if diff := cmp.Diff([]string{"skipped", "unchanged"}, column(s.results(), "Import status")); diff != "" {
-		t.Errorf("the next night (-want +got):\n%s", diff)
-	}
+	same(t, "the next night", []string{"skipped", "unchanged"}, column(s.results(), "Import status"))
 	expect(t, column(s.results(), "What to do")[0], "was erased on")
 	s.canarySheet("Other", "Customer-B")
 	s.quiet()
@@ -168,9 +158,7 @@ func TestReportIsTheFirstWriting(t *testing.T) {
 		t.Errorf("the latest run (-first +again):\n%s", diff)
 	}
 	again := s.report(runs[2])
-	if diff := cmp.Diff([]string{"done", "done", "invalid", "done"}, column(readSheet(t, again, "Results"), "Import status")); diff != "" {
-		t.Errorf("the first run's rows (-want +got):\n%s", diff)
-	}
+	same(t, "the first run's rows", []string{"done", "done", "invalid", "done"}, column(readSheet(t, again, "Results"), "Import status"))
 	must(t, os.Remove(s.path("third.xlsx")))
 	must(t, os.Symlink("third.xlsx", s.path("third.xlsx"))) // it leads to itself, so it cannot be read
 	expect(t, s.must(0, "report", "-o", s.path("other.xlsx"), runs[0]), "third.xlsx: cannot be read: ")

@@ -477,9 +477,7 @@ func TestCompletion(t *testing.T) {
 				t.Errorf("%q: a line without a tab: %q", c.words, line)
 			}
 		}
-		if diff := cmp.Diff(slices.Sorted(slices.Values(c.want)), slices.Sorted(slices.Values(offered))); diff != "" {
-			t.Errorf("claimsheet %s (-want +got):\n%s", strings.Join(c.words, " "), diff)
-		}
+		same(t, "claimsheet "+strings.Join(c.words, " "), slices.Sorted(slices.Values(c.want)), slices.Sorted(slices.Values(offered)))
 	}
 	if calls := s.service.Calls(); len(calls) > 0 {
 		t.Errorf("requests were sent:\n%s", transcript(calls))

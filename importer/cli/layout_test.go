@@ -93,6 +93,7 @@ var doors = map[string][]string{
 	"golang.org/x/oauth2":             {"apiclient/environment"},
 	"golang.org/x/sync/errgroup":      {"importer"},
 	"golang.org/x/sync/singleflight":  {"apiclient/environment", "importer"},
+	"github.com/google/go-cmp/cmp":    {"importer/testform"},
 	"github.com/google/uuid":          {"apiclient", "apiclient/sandbox", "importer/cli"},
 	"html/template":                   {"apiclient/sandbox"},
 	"net/http":                        {"apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/serve", "apiclient/tracking", "apiclient/apitest", "importer/cli/studio"},

@@ -65,22 +65,16 @@ func TestSamples(t *testing.T) {
 				}
 				want.Environment = "sandbox"
 				ignored := cmp.Options{cmpopts.IgnoreFields(result.Summary{}, "Run", "Results", "Seconds"), cmpopts.IgnoreFields(result.Requests{}, "Lookup", "Templates")}
-				if diff := cmp.Diff(want, p.summary, ignored); diff != "" {
-					t.Errorf("%q (-want +got):\n%s", flags, diff)
-				}
+				same(t, fmt.Sprintf("%q", flags), want, p.summary, ignored)
 				return p.summary.Results
 			}
 			planned, unchanged := func(c result.Counts) result.Counts { c.Planned, c.Done = c.Done, 0; return c }, func(c result.Counts) result.Counts { c.Unchanged, c.Done = c.Done, 0; return c }
 			plan := run(result.Summary{DryRun: true, Requests: want.Requests, Rows: planned(want.Rows), Clients: planned(want.Clients)}, "--dry-run")
-			if diff := cmp.Diff(want.Flows, flowsOf(column(readSheet(t, plan, "Plan"), "In this order")[:want.Clients.Done])); diff != "" {
-				t.Errorf("calls of a client, and of how many clients (-want +got):\n%s", diff)
-			}
+			same(t, "calls of a client, and of how many clients", want.Flows, flowsOf(column(readSheet(t, plan, "Plan"), "In this order")[:want.Clients.Done]))
 			for range 2 {
 				results := run(result.Summary{Requests: want.Requests, Rows: want.Rows, Clients: want.Clients})
 				if len(want.InvalidCells) > 0 { // else there is no sheet Problems
-					if diff := cmp.Diff(slices.Sorted(slices.Values(want.InvalidCells)), cellsNamed(readSheet(t, results, "Problems"))); diff != "" {
-						t.Errorf("cells named in Problems (-want +got):\n%s", diff)
-					}
+					same(t, "cells named in Problems", slices.Sorted(slices.Values(want.InvalidCells)), cellsNamed(readSheet(t, results, "Problems")))
 				}
 				want.Requests, want.Rows, want.Clients = result.Requests{}, unchanged(want.Rows), unchanged(want.Clients)
 			}

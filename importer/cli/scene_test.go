@@ -31,7 +31,10 @@ import (
 	"claimsheet/importer/testform"
 )
 
-var must = testform.NoError
+var (
+	must = testform.NoError
+	same = testform.Same
+)
 
 // caseID is the case of the version 1 scenes.
 const caseID = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"

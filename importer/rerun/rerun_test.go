@@ -25,7 +25,10 @@ const service = "https://uat.example.test"
 
 func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
 
-var must = testform.NoError
+var (
+	must = testform.NoError
+	same = testform.Same
+)
 
 // newComparison returns a Comparison of so many sheets with these columns, for a mapping keyed by e-mail unless text says
 // otherwise, with a ledger that has some events.
@@ -145,9 +148,7 @@ func TestTakeOver(t *testing.T) {
 				t.Errorf("%d steps are missing", r.Missing())
 			}
 			step := stepsOf(t, r, "ann@example.test")[test.line.Step]
-			if diff := cmp.Diff(test.want, fact{step.To, step.ID, step.URL}); diff != "" {
-				t.Errorf("the ledger's step (-want +got):\n%s", diff)
-			}
+			same(t, "the ledger's step", test.want, fact{step.To, step.ID, step.URL})
 		})
 	}
 }
@@ -170,9 +171,7 @@ func TestTakeOverOwnsAddresses(t *testing.T) {
 			who := ledger.ClientKey{Environment: service, Space: "email", Client: key}
 			return ledger.AddressOwner{ClientKey: who, Address: "email " + key, State: ledger.Uncertain, Run: "run-1", LookedUp: isAsked}
 		}
-		if diff := cmp.Diff([]ledger.AddressOwner{owner(ann, existing == mapping.Reuse), owner(bob, true)}, owners); diff != "" {
-			t.Errorf("existing: %s: the owners (-want +got):\n%s", existing, diff)
-		}
+		same(t, "the owners with existing: "+existing, []ledger.AddressOwner{owner(ann, existing == mapping.Reuse), owner(bob, true)}, owners)
 	}
 }
 
@@ -367,9 +366,7 @@ func TestRows(t *testing.T) {
 			for _, p := range found {
 				codes = append(codes, p.Code)
 			}
-			if diff := cmp.Diff([]string{"id-conflict"}[:test.want], codes); diff != "" {
-				t.Errorf("problems (-want +got):\n%s", diff)
-			}
+			same(t, "problems", []string{"id-conflict"}[:test.want], codes)
 		})
 	}
 }

@@ -19,7 +19,10 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
 
-var must = testform.NoError
+var (
+	must = testform.NoError
+	same = testform.Same
+)
 
 var settleTime = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
@@ -92,12 +95,8 @@ func TestSettle(t *testing.T) {
 	}
 	must(t, s.Settle(t.Context(), created("ann", "claim/loan/1", "claim-1"), decided("bob", "client", settle.GiveUp)))
 	want := map[string]string{"ann claim/loan/2": "contact-1 ", "ann activity/a@loan/1": "contact-1 claim-1", "ann link": "contact-1 "}
-	if diff := cmp.Diff(want, list(settle.Uncertain)); diff != "" {
-		t.Errorf("uncertain (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(map[string]string{"ann claim/loan/1": " ", "bob client": " "}, list(settle.Decided)); diff != "" {
-		t.Errorf("decided (-want +got):\n%s", diff)
-	}
+	same(t, "uncertain", want, list(settle.Uncertain))
+	same(t, "decided", map[string]string{"ann claim/loan/1": " ", "bob client": " "}, list(settle.Decided))
 	err := s.Settle(t.Context(), decided("ann", "claim/loan/2", settle.NotCreated), created("ann", "activity/a@loan/1", ""),
 		created("ann", "link", "https://claims.example.com/go/1"))
 	must(t, err)
@@ -105,9 +104,7 @@ func TestSettle(t *testing.T) {
 		"ann client": "done contact-1", "ann claim/loan/1": "done claim-1", "ann claim/loan/2": "refused ",
 		"ann activity/a@loan/1": "done ", "ann link": "done https://claims.example.com/go/1", "bob client": "closed ",
 	}
-	if diff := cmp.Diff(want, settleStates(t, s)); diff != "" {
-		t.Errorf("states (-want +got):\n%s", diff)
-	}
+	same(t, "states", want, settleStates(t, s))
 }
 
 // TestSettleAllOrNone finds every problem, each at its place, and writes
@@ -142,9 +139,7 @@ func TestSettleAllOrNone(t *testing.T) {
 	}
 	want := []string{"Steps!3 id-taken", "Steps!4 no-id", "Steps!5 decided-twice", "Steps!6 not-uncertain",
 		"Steps!7 unknown-step", "Steps!8 unknown-decision", "Steps!9 id-taken"}
-	if diff := cmp.Diff(want, problems(all...)); diff != "" {
-		t.Errorf("problems (-want +got):\n%s", diff)
-	}
+	same(t, "problems", want, problems(all...))
 	if diff := cmp.Diff([]string{"Steps!2 not-an-id"}, problems(created("ann", "claim/loan/2", "loan 2?"))); diff != "" { // no segment of a path
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"claimsheet/importer/spool"
@@ -80,9 +79,7 @@ func TestGroupedIsWhole(t *testing.T) {
 		}
 		rows, groups := sheetOf(t, numbers...)
 		for range 2 {
-			if d := cmp.Diff(want, rowNumbers(t, rows.Grouped(groups))); d != "" {
-				r.Fatalf("(-want +got):\n%s", d)
-			}
+			same(r, "groups", want, rowNumbers(t, rows.Grouped(groups)))
 		}
 	})
 }

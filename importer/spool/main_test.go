@@ -9,4 +9,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
 
-var must = testform.NoError
+var (
+	must = testform.NoError
+	same = testform.Same
+)

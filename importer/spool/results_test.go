@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
@@ -59,12 +58,8 @@ func TestResultsComeBackInOrder(t *testing.T) {
 		for _, c := range rapid.Permutation(clients).Draw(r, "order") {
 			must(r, results.Add(c.number, c.key, c.rows, c.steps))
 		}
-		if d := cmp.Diff(rows, all(r, results.Rows()), cmpopts.EquateEmpty()); d != "" {
-			r.Fatalf("rows (-want +got):\n%s", d)
-		}
-		if d := cmp.Diff(steps, all(r, results.Steps())); d != "" {
-			r.Fatalf("steps (-want +got):\n%s", d)
-		}
+		same(r, "rows", rows, all(r, results.Rows()), cmpopts.EquateEmpty())
+		same(r, "steps", steps, all(r, results.Steps()))
 	})
 }
 

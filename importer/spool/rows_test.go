@@ -2,12 +2,12 @@ package spool_test
 
 import (
 	"errors"
+	"fmt"
 	"iter"
 	"os"
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
@@ -99,9 +99,7 @@ func TestEveryPassGivesTheSameRecords(t *testing.T) {
 			passes--
 		}
 		for pass := range 3 {
-			if d := cmp.Diff(records, gathered(t, rows.Records()), cmpopts.EquateEmpty()); d != "" {
-				r.Fatalf("pass %d (-want +got):\n%s", pass, d)
-			}
+			same(r, fmt.Sprint("pass ", pass), records, gathered(t, rows.Records()), cmpopts.EquateEmpty())
 		}
 		places, err := rows.Places()
 		if err != nil || len(places) != len(records) {
@@ -109,9 +107,7 @@ func TestEveryPassGivesTheSameRecords(t *testing.T) {
 		}
 		for i, want := range slices.Backward(records) { // single ones, by their places
 			if err := rows.Read(places[i:i+1], func(got cell.Record) {
-				if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-					r.Errorf("record %d (-want +got):\n%s", i, diff)
-				}
+				same(r, fmt.Sprint("record ", i), want, got, cmpopts.EquateEmpty())
 			}); err != nil {
 				r.Fatal(err)
 			}

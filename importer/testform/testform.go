@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // Long asks for the long form.
@@ -38,6 +40,18 @@ func NoError(t interface {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Same expects that two values are equal. what says which they are.
+func Same(t interface {
+	Helper()
+	Errorf(format string, args ...any)
+}, what string, want, got any, options ...cmp.Option,
+) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, options...); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
 
