@@ -90,7 +90,7 @@ func newJob(t *testing.T, transport func(service http.Handler) http.RoundTripper
 	must(t, err)
 	t.Cleanup(func() { _ = known.Close() })
 	service := apitest.New()
-	job := &importer.Job{Environment: "e", Binding: bind(t, busyMapping, busySheet), Service: newClient(t, transport(service), 4, 0), Ledger: known,
+	job := &importer.Job{Environment: "e", Binding: bind(t, busyMapping, busySheet), Service: newClient(t, transport(service), 4), Ledger: known,
 		Concurrency: 4, MaxFailures: importer.DefaultMaxFailures}
 	return laterJob(t, job, known, "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"), known, service
 }
@@ -117,13 +117,22 @@ func bind(t testing.TB, text string, sheet cell.Sheet) *mapping.Binding {
 	return b
 }
 
-// newClient makes a client of a service that has so many requests in flight and, unless rate is 0, sends at most rate a second.
-func newClient(t *testing.T, transport http.RoundTripper, concurrency int, rate float64) *apiclient.Client {
+// newClient makes a client of a service that has so many requests in flight; changes are those of its configuration.
+func newClient(t *testing.T, transport http.RoundTripper, concurrency int, changes ...func(*apiclient.Config)) *apiclient.Client {
 	t.Helper()
-	client, err := apiclient.New(apiclient.Config{BaseURL: "http://localhost", Version: apiclient.V2, Wire: apiclient.DefaultWire(),
-		NotFound: apiclient.DefaultNotFound(), Transport: transport, Concurrency: concurrency, RequestsPerSecond: rate})
+	config := apiclient.Config{BaseURL: "http://localhost", Version: apiclient.V2, Wire: apiclient.DefaultWire(),
+		NotFound: apiclient.DefaultNotFound(), Transport: transport, Concurrency: concurrency}
+	for _, change := range changes {
+		change(&config)
+	}
+	client, err := apiclient.New(config)
 	must(t, err)
 	return client
+}
+
+// atRate has a client send so many requests a second at most, unless that is 0.
+func atRate(perSecond float64) func(*apiclient.Config) {
+	return func(c *apiclient.Config) { c.RequestsPerSecond = perSecond }
 }
 
 // madeOnce expects that the service has created nothing twice.
@@ -302,10 +311,8 @@ func TestLimiterFailsBehindALookUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		job, _, service := newJob(t, apiclient.InProcess)
 		limiter := &failingLimiter{}
-		client, err := apiclient.New(apiclient.Config{BaseURL: "http://localhost", Version: apiclient.V2, Wire: apiclient.DefaultWire(),
-			NotFound: apiclient.DefaultNotFound(), Transport: apiclient.InProcess(service), Concurrency: 4, Limiter: limiter})
-		must(t, err)
-		job.Service, job.NewLedger, job.Binding = client, true, bind(t, contactMapping, contactSheet)
+		job.Service = newClient(t, apiclient.InProcess(service), 4, func(c *apiclient.Config) { c.Limiter = limiter })
+		job.NewLedger, job.Binding = true, bind(t, contactMapping, contactSheet)
 		lookUps := 0
 		service.Play(func(c apitest.Call) (f apitest.Fault) {
 			if c.Kind == "lookup" {

@@ -2,13 +2,10 @@ package importer_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"iter"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/apitest"
@@ -52,6 +49,25 @@ func contactEvents(states ...string) (events []ledger.Event) {
 	return events
 }
 
+// statuses are those of rows; what is planned is called done.
+func statuses(rows []result.Row) string {
+	var list []string
+	for _, r := range rows {
+		list = append(list, strings.Replace(string(r.Status), "planned", "done", 1))
+	}
+	return strings.Join(list, " ")
+}
+
+// askedFor is how often the service was asked to create a client with an e-mail address.
+func askedFor(service *apitest.Server, email string) (n int) {
+	for _, call := range service.Calls() {
+		if call.Kind == "client" && strings.Contains(call.Body, email) {
+			n++
+		}
+	}
+	return n
+}
+
 // TestContactInDoubtIsForeseen: a dry run says of a contact who is in doubt, not found or
 // decided what the run does: for the two clients who name them, and for their own row.
 func TestContactInDoubtIsForeseen(t *testing.T) {
@@ -77,8 +93,8 @@ func TestContactInDoubtIsForeseen(t *testing.T) {
 		"undone: in doubt":       {contactEvents(sent, "uncertain", "refused, by hand", "uncertain, by hand"), false, false, "uncertain uncertain uncertain", "2 0"},
 		"refused":                {contactEvents(sent, "refused"), false, false, "done done done", "3 2"},
 	} {
-		for _, dry := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s, dry %v", name, dry), func(t *testing.T) {
+		for _, way := range []string{"dry run", "run"} {
+			t.Run(name+", "+way, func(t *testing.T) {
 				t.Parallel()
 				run := sheetRun{contactMapping, contactSheet, c.events, []string{"a@x.example|p@x.example|1|", "b@x.example|p@x.example|2|", "p@x.example|||"},
 					func(job *importer.Job, s *apitest.Server) *strings.Replacer {
@@ -92,14 +108,10 @@ func TestContactInDoubtIsForeseen(t *testing.T) {
 						}
 						return strings.NewReplacer("P", id)
 					}}
-				list, summary, _, _ := run.carryOut(t, dry)
-				var got []string
-				for _, r := range list {
-					got = append(got, strings.ReplaceAll(string(r.Status), "planned", "done"))
-				}
-				diff := cmp.Diff(c.want, strings.Join(got, " "))
-				if calls := fmt.Sprint(summary.Requests.Client, summary.Requests.Claim); diff != "" || calls != c.calls {
-					t.Errorf("calls %s, want %s; rows (-want +got):\n%s\n%v", calls, c.calls, diff, list)
+				list, job, _, _ := run.by(t, way)
+				summary, _, _ := job.Summary()
+				if calls := fmt.Sprint(summary.Requests.Client, summary.Requests.Claim); statuses(list) != c.want || calls != c.calls {
+					t.Errorf("calls %s, want %s; rows %s, want %s\n%v", calls, c.calls, statuses(list), c.want, list)
 				}
 			})
 		}
@@ -116,17 +128,14 @@ func TestContactStaysInDoubt(t *testing.T) {
 	for name, events := range map[string][]ledger.Event{
 		"the contact": contactEvents("sent"), "the activity": append(contactEvents("done, workbook"), activity),
 	} {
-		for how, do := range map[string]func(*importer.Job, context.Context, iter.Seq2[mapping.Plan, error]) error{
-			"dry run": (*importer.Job).Forecast, "run": (*importer.Job).Do,
-			"report": report,
-		} {
-			t.Run(name+", "+how, func(t *testing.T) {
+		for way := range ways {
+			t.Run(name+", "+way, func(t *testing.T) {
 				t.Parallel()
 				run := sheetRun{withActivity, contactSheet, events, []string{"a@x.example|p@x.example|1|", "b@x.example|p@x.example|2|"},
 					func(job *importer.Job, s *apitest.Server) *strings.Replacer {
 						return strings.NewReplacer("P", "7d0c0f3e-0000-4c53-9d25-0d4b9a0f7a01")
 					}}
-				list, _, service, _ := run.by(t, do)
+				list, _, service, _ := run.by(t, way)
 				for _, row := range list {
 					if row.Status != result.Uncertain {
 						t.Errorf("%+v", row)
@@ -183,7 +192,7 @@ func TestAdviceOfARefusedClaim(t *testing.T) {
 				})
 				return ids
 			}}
-			list, _, _, _ := run.carryOut(t, false)
+			list, _, _, _ := run.by(t, "run")
 			for _, want := range c.want {
 				if list[0].FailedStep != "claim/loan/1" || !strings.Contains(list[0].Advice, ids.Replace(want)) {
 					t.Errorf("the row says %v, want %q", list[0], want)
@@ -200,17 +209,17 @@ func TestAdviceOfARefusedClaim(t *testing.T) {
 // of the fields that were sent stays in doubt, however old that is: nobody is found by it.
 func TestLookUpProvesNothing(t *testing.T) {
 	for by, want := range map[string]string{"p@x.example": "done", "other@x.example": "uncertain"} {
-		for _, dry := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s, dry %v", by, dry), func(t *testing.T) {
+		for _, way := range []string{"dry run", "run"} {
+			t.Run(by+", "+way, func(t *testing.T) {
 				t.Parallel()
 				events := contactEvents("sent", "uncertain, not found")
 				events[0].Data = bytes.ReplaceAll(events[0].Data, []byte(`"lookup":{"email":"p@x.example"`), []byte(`"lookup":{"email":"`+by+`"`))
 				run := sheetRun{contactMapping, contactSheet, events, []string{"p@x.example|||"}, func(job *importer.Job, _ *apitest.Server) *strings.Replacer {
 					job.Believable = 1
-					return strings.NewReplacer()
+					return nil
 				}}
-				list, _, _, _ := run.carryOut(t, dry)
-				if got := strings.ReplaceAll(string(list[0].Status), "planned", "done"); got != want {
+				list, _, _, _ := run.by(t, way)
+				if got := statuses(list); got != want {
 					t.Errorf("the row is %s, want %s: %s", got, want, list[0].Error)
 				}
 			})
@@ -233,7 +242,7 @@ func TestConflictStays(t *testing.T) {
 	run := sheetRun{contactMapping, contactSheet, events, []string{"p@x.example||1|"}, func(_ *importer.Job, s *apitest.Server) *strings.Replacer {
 		return strings.NewReplacer("P", s.AddClient("P", "p@x.example", ""))
 	}}
-	rows, _, _, _ := run.carryOut(t, false)
+	rows, _, _, _ := run.by(t, "run")
 	if len(rows) != 1 || rows[0].Status != result.Uncertain || !strings.Contains(rows[0].Error, id1) {
 		t.Errorf("%+v", rows)
 	}
@@ -266,28 +275,18 @@ func TestContactWhoIsAClient(t *testing.T) {
 		"the client first":  {[]string{own, named, other}, "done failed failed"},
 	} {
 		for _, concurrency := range []int{1, 8} {
-			for _, dry := range []bool{true, false} {
-				t.Run(fmt.Sprintf("%s, concurrency %d, dry %v", name, concurrency, dry), func(t *testing.T) {
+			for _, way := range []string{"dry run", "run"} {
+				t.Run(fmt.Sprintf("%s, concurrency %d, %s", name, concurrency, way), func(t *testing.T) {
 					t.Parallel()
 					run := sheetRun{byPhone, byPhoneSheet, nil, c.rows, func(j *importer.Job, _ *apitest.Server) *strings.Replacer {
 						j.Concurrency = concurrency
-						return strings.NewReplacer()
+						return nil
 					}}
-					list, _, service, _ := run.carryOut(t, dry)
-					var got []string
-					for _, row := range list {
-						got = append(got, strings.Replace(string(row.Status), "planned", "done", 1))
+					list, _, service, _ := run.by(t, way)
+					if got := statuses(list); got != c.want {
+						t.Errorf("the rows are %s, want %s: %+v", got, c.want, list)
 					}
-					if strings.Join(got, " ") != c.want {
-						t.Errorf("the rows are %v, want %s: %+v", got, c.want, list)
-					}
-					people := 0
-					for _, call := range service.Calls() {
-						if call.Kind == "client" && strings.Contains(string(call.Body), "p@x.example") {
-							people++
-						}
-					}
-					if want := map[bool]int{false: 1}[dry]; people != want {
+					if people, want := askedFor(service, "p@x.example"), map[string]int{"run": 1}[way]; people != want {
 						t.Errorf("p@x.example was created %d times, want %d", people, want)
 					}
 				})
@@ -303,7 +302,7 @@ func TestManyClientsWaitForAContact(t *testing.T) {
 	for name, perSecond := range map[string]float64{"no rate": 0, "a rate": 400} {
 		t.Run(name, func(t *testing.T) {
 			job, _, service := newJob(t, apiclient.InProcess)
-			job.Service = newClient(t, apiclient.InProcess(service), 4, perSecond)
+			job.Service = newClient(t, apiclient.InProcess(service), 4, atRate(perSecond))
 			job.Binding, job.NewLedger, job.Concurrency, job.MaxFailures = bind(t, contactMapping+on, contactSheet), true, 4, importer.MaxFailures{Percent: 100}
 			service.Play(func(c apitest.Call) (f apitest.Fault) {
 				if c.Method == http.MethodPost {
@@ -357,13 +356,7 @@ func TestContactWithAClientsAddress(t *testing.T) {
 		return f
 	})
 	must(t, job.Do(t.Context(), groupedPlans(t, job, "z@x.example|07700900100||0", "a@x.example|07700900101|p@x.example|1", "p@x.example|07700900102||2")))
-	people := 0
-	for _, call := range service.Calls() {
-		if call.Kind == "client" && strings.Contains(call.Body, "p@x.example") {
-			people++
-		}
-	}
-	if people != 1 {
+	if people := askedFor(service, "p@x.example"); people != 1 {
 		t.Errorf("p@x.example was created %d times: %+v", people, rowsOf(t, job))
 	}
 }
@@ -383,15 +376,15 @@ func TestHeldBackWithANewContact(t *testing.T) {
 	}
 	events := append(done("client", "client", "", `{"mapping":"n","values":[{"name":"email","field":"stringValue","value":"a@x.example"}],"lookup":{"email":"a@x.example","asked":["email a@x.example"]},"addresses":["email a@x.example"]}`),
 		done("activity/Details@client", "activity", "n", `{"mapping":"n","template":"Details","status":"Submitted"}`)...)
-	for how, do := range map[string]func(*importer.Job, context.Context, iter.Seq2[mapping.Plan, error]) error{"dry run": (*importer.Job).Forecast, "run": (*importer.Job).Do, "report": report} {
+	for way := range ways {
 		run := sheetRun{text, contactSheet, events, []string{"a@x.example|p@x.example|1|"}, func(j *importer.Job, _ *apitest.Server) *strings.Replacer {
-			if how == "report" {
+			if way == "report" {
 				j.Service = nil
 			}
 			return strings.NewReplacer("A", id3)
 		}}
-		if list, _, _, _ := run.by(t, do); list[0].Status != result.Changed {
-			t.Errorf("%s: the row is %s", how, list[0].Status)
+		if list, _, _, _ := run.by(t, way); list[0].Status != result.Changed {
+			t.Errorf("%s: the row is %s", way, list[0].Status)
 		}
 	}
 }

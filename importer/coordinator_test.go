@@ -126,7 +126,7 @@ func TestHandOver(t *testing.T) {
 }
 
 // TestRowsOfWorkers: the rows of a run that workers carry out are those that the same run has without them. A report
-// has the same statuses and ids later. What is said of rows outside the
+// has the same statuses and ids later, and where a rule of the environment reads an answer, the same error and advice. What is said of rows outside the
 // workbook names nothing personal, also where the workbook says whose the id is that a client was given.
 func TestRowsOfWorkers(t *testing.T) {
 	t.Parallel()
@@ -138,6 +138,9 @@ func TestRowsOfWorkers(t *testing.T) {
 				binding := bind(t, strings.Replace(busyMapping, "client: {", "client: {existing: "+existing+", ", 1), busySheet)
 				job.Binding, job.Concurrency, job.MaxFailures = binding, 1, importer.MaxFailures{Percent: 100}
 				job.LookAgain = []time.Duration{time.Millisecond}
+				job.Service = newClient(t, apiclient.InProcess(service), 4, func(c *apiclient.Config) {
+					c.Rules = []apiclient.Rule{{Status: 401, Pointer: "/message", Matches: "not this", Means: "failed"}, {Status: 429, Means: "failed"}}
+				})
 				service.AddClient("c2@example.com", "c2@example.com", "")
 				for _, to := range []ledger.State{ledger.Sent, ledger.Uncertain} { // in an earlier run; a look-up did not find it then
 					e := ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Environment: "e", Space: "email", Client: "c12@example.com"}, Step: "client"},
@@ -174,7 +177,11 @@ func TestRowsOfWorkers(t *testing.T) {
 						return apitest.Answer(apitest.JSON(500, `{"message":"a hiccup"}`))
 					case c.Kind == "lookup" && sent["client "+of+"@example.com"]: // the id of another client
 						return apitest.Answer(apitest.JSON(200, `{"contactId":"c3@example.com"}`))
-					case c.Step == "claim c13@example.com/Loan A":
+					case c.Step == "claim c13@example.com/Loan A": // as a rule reads it
+						return apitest.Answer(apitest.JSON(401, `{"message":"not this one"}`))
+					case c.Step == "claim c14@example.com/Loan A": // as a rule reads it
+						return apitest.Answer(apitest.JSON(429, `{"message":"too many claims"}`))
+					case c.Step == "claim c15@example.com/Loan A":
 						return apitest.Answer(apitest.JSON(401, `{"message":"who are you?"}`))
 					}
 					return apitest.Fault{}
@@ -182,13 +189,12 @@ func TestRowsOfWorkers(t *testing.T) {
 				if workers {
 					defer newTeam(t, job, known).worker.Leave()
 				}
-				if err := job.Do(t.Context(), busyPlans(binding, 15)); !errors.Is(err, importer.ErrStopped) {
+				if err := job.Do(t.Context(), busyPlans(binding, 17)); !errors.Is(err, importer.ErrStopped) {
 					t.Errorf("the run ends with %v", err)
 				}
 				report := &importer.Job{Runs: job.Runs, Environment: "e", Binding: binding, Ledger: known, Drafts: newDrafts(t)}
-				if _, _, err := report.Project(t.Context(), busyPlans(binding, 15)); err != nil {
-					t.Fatal(err)
-				}
+				_, _, err := report.Project(t.Context(), busyPlans(binding, 17))
+				must(t, err)
 				for _, p := range job.FirstFailures() {
 					if strings.Contains(p.Error(), "example.com") {
 						t.Errorf("it names a client: %v", p)
@@ -199,7 +205,9 @@ func TestRowsOfWorkers(t *testing.T) {
 					t.Errorf("the workbook does not say whose the id is: %q", rows[3].Error)
 				}
 				for i, row := range again {
-					if row.Status != rows[i].Status || row.ClientID != rows[i].ClientID {
+					byRule := i == 12 || i == 13
+					if row.Status != rows[i].Status || row.ClientID != rows[i].ClientID ||
+						byRule && (row.Status != result.Failed || row.Error != rows[i].Error || row.Advice != rows[i].Advice) {
 						t.Errorf("the report has %+v, the run %+v", row, rows[i])
 					}
 				}

@@ -146,7 +146,7 @@ func TestLookUpIsRecent(t *testing.T) {
 					}
 					return apitest.Fault{}
 				})
-				job.Service, job.Concurrency, job.NewLedger = newClient(t, apiclient.InProcess(service), 8, c.rate), 8, true
+				job.Service, job.Concurrency, job.NewLedger = newClient(t, apiclient.InProcess(service), 8, atRate(c.rate)), 8, true
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
 				must(t, job.Do(ctx, plansOf(job.Binding, rows...)))

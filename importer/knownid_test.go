@@ -43,37 +43,30 @@ type sheetRun struct {
 	mapping string
 	sheet   cell.Sheet
 	events  []ledger.Event
-	rows    []string // cells are separated by |
-	prepare func(*importer.Job, *apitest.Server) *strings.Replacer
+	rows    []string                                               // cells are separated by |
+	prepare func(*importer.Job, *apitest.Server) *strings.Replacer // of names in rows and events by ids; nil for none
 }
 
-// carryOut carries the rows out, dry or for real, and returns their results, the service
-// and the ledger.
-func (run sheetRun) carryOut(t *testing.T, dry bool) ([]result.Row, result.Summary, *apitest.Server, *ledger.Ledger) {
-	t.Helper()
-	do := (*importer.Job).Do
-	if dry {
-		do = (*importer.Job).Forecast
-	}
-	list, job, service, known := run.by(t, do)
-	summary, _, _ := job.Summary()
-	return list, summary, service, known
+// ways are those in which a job looks at a sheet, for sheetRun.by.
+var ways = map[string]func(*importer.Job, context.Context, iter.Seq2[mapping.Plan, error]) error{
+	"dry run": (*importer.Job).Forecast, "run": (*importer.Job).Do, "report": report,
 }
 
-// report is Job.Project for sheetRun.by.
+// report is Job.Project.
 func report(job *importer.Job, ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
 	_, _, err := job.Project(ctx, plans)
 	return err
 }
 
-// by is carryOut by one of the methods of a job.
-func (run sheetRun) by(t *testing.T, do func(*importer.Job, context.Context, iter.Seq2[mapping.Plan, error]) error) (
-	[]result.Row, *importer.Job, *apitest.Server, *ledger.Ledger,
-) {
+// by carries the rows out in one of the ways, and returns their results, the job, the service and the ledger.
+func (run sheetRun) by(t *testing.T, way string) ([]result.Row, *importer.Job, *apitest.Server, *ledger.Ledger) {
 	t.Helper()
 	job, known, service := newJob(t, apiclient.InProcess)
 	job.Binding, job.NewLedger = bind(t, run.mapping, run.sheet), true
-	ids := run.prepare(job, service)
+	ids := strings.NewReplacer()
+	if run.prepare != nil {
+		ids = cmp.Or(run.prepare(job, service), ids)
+	}
 	for _, e := range run.events {
 		e.ID = ids.Replace(e.ID)
 		e.Environment, e.Space, e.At = "e", cmp.Or(e.Space, "n"), time.Now()
@@ -83,11 +76,7 @@ func (run sheetRun) by(t *testing.T, do func(*importer.Job, context.Context, ite
 	for _, row := range run.rows {
 		rows = append(rows, ids.Replace(row))
 	}
-	records := spooled(t, asRead(recordsOf(rows...)))
-	survey, err := importer.NewSurvey(t.Context(), job.Binding, records, true)
-	must(t, err)
-	job.Groups = survey.Groups
-	must(t, do(job, t.Context(), survey.Plans(job.Binding, records)))
+	must(t, ways[way](job, t.Context(), groupedPlans(t, job, rows...)))
 	return rowsOf(t, job), job, service, known
 }
 
@@ -157,9 +146,10 @@ func TestKnownIDs(t *testing.T) {
 		"a look-up finds another's": {lookup, nil, []string{"a@x.example"}, []string{"K1|a@x.example|||", "K2||KNOWN||"}, []string{
 			"done KNOWN []", "failed  [] the id KNOWN is that of another client: of the client with the key “K1”"}, "0 0 1"},
 	} {
-		for _, dry := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s, dry %v", name, dry), func(t *testing.T) {
+		for _, way := range []string{"dry run", "run"} {
+			t.Run(name+", "+way, func(t *testing.T) {
 				t.Parallel()
+				dry := way == "dry run"
 				var ids *strings.Replacer
 				run := sheetRun{fmt.Sprintf(knownIDMapping, c.client), knownIDSheet, c.events, c.rows, func(_ *importer.Job, s *apitest.Server) *strings.Replacer {
 					found, one := "", s.AddClient("K1", "k1@x.example", "")
@@ -169,7 +159,7 @@ func TestKnownIDs(t *testing.T) {
 					ids = strings.NewReplacer("KNOWN", found, id1, one, strings.ToUpper(id1), strings.ToUpper(one))
 					return ids
 				}}
-				list, summary, service, known := run.carryOut(t, dry)
+				list, job, service, known := run.by(t, way)
 				for i, r := range list {
 					want := ids.Replace(c.want[i])
 					if dry {
@@ -184,6 +174,7 @@ func TestKnownIDs(t *testing.T) {
 						t.Errorf("row %d does not say what to do", i+2)
 					}
 				}
+				summary, _, _ := job.Summary()
 				calls := fmt.Sprint(summary.Requests.Client, summary.Requests.Claim, summary.Requests.Link)
 				if len(list) != len(c.want) || calls != c.calls {
 					t.Errorf("%d rows; calls %s, want %s", len(list), calls, c.calls)
@@ -202,9 +193,8 @@ func TestKnownIDs(t *testing.T) {
 // TestKnownIDTwiceInAReport: a report shows rows of several clients with one id as the run does.
 func TestKnownIDTwiceInAReport(t *testing.T) {
 	t.Parallel()
-	run := sheetRun{fmt.Sprintf(knownIDMapping, "existing: create"), knownIDSheet, nil, []string{"K1||" + id1 + "||", "K2||" + id1 + "||"},
-		func(*importer.Job, *apitest.Server) *strings.Replacer { return strings.NewReplacer() }}
-	rows, _, _, _ := run.by(t, report)
+	run := sheetRun{fmt.Sprintf(knownIDMapping, "existing: create"), knownIDSheet, nil, []string{"K1||" + id1 + "||", "K2||" + id1 + "||"}, nil}
+	rows, _, _, _ := run.by(t, "report")
 	for _, row := range rows {
 		if row.Status != result.Invalid {
 			t.Errorf("%+v", row)
@@ -282,7 +272,7 @@ claims: [{id: loan, key: "No", known_id: Claim, name: "Loan {No}", when: has("No
 	run := sheetRun{text, knownIDSheet, events, []string{"K1|p@x.example|" + id1 + "|1|"}, func(_ *importer.Job, s *apitest.Server) *strings.Replacer {
 		return strings.NewReplacer(id1, s.AddClient("P", "q@x.example", ""))
 	}}
-	list, _, service, _ := run.by(t, (*importer.Job).Do)
+	list, _, service, _ := run.by(t, "run")
 	if len(service.Created()) > 0 || list[0].Status != result.Failed || !strings.Contains(list[0].Error, "K9") {
 		t.Errorf("created %v; the row is %s: %s", service.Created(), list[0].Status, list[0].Error)
 	}

@@ -339,9 +339,9 @@ func TestContactIsRefused(t *testing.T) {
 						}
 						return nil
 					})
-					return strings.NewReplacer()
+					return nil
 				}}
-			rows, _, service, _ := run.carryOut(t, false)
+			rows, _, service, _ := run.by(t, "run")
 			for _, row := range rows {
 				if row.Error != "" || row.ClientID == "" || row.Row < 4 && len(row.Contacts) != 1 {
 					t.Errorf("row %d says %+v", row.Row, row)
@@ -349,37 +349,5 @@ func TestContactIsRefused(t *testing.T) {
 			}
 			madeOnce(t, service)
 		})
-	}
-}
-
-// TestReportOfAnAnswerReadByRules: where the environment's rules read a 401 or a 429 as failed, a report shows the rows
-// with the status, error and advice that the run gave them.
-func TestReportOfAnAnswerReadByRules(t *testing.T) {
-	t.Parallel()
-	job, known, service := newJob(t, apiclient.InProcess)
-	var err error
-	job.Service, err = apiclient.New(apiclient.Config{BaseURL: "http://localhost", Version: apiclient.V2, Wire: apiclient.DefaultWire(),
-		NotFound: apiclient.DefaultNotFound(), Transport: apiclient.InProcess(service), Concurrency: 1,
-		Rules: []apiclient.Rule{{Status: 401, Means: "failed"}, {Status: 429, Means: "failed"}}})
-	must(t, err)
-	service.Play(func(c apitest.Call) apitest.Fault {
-		switch c.Step {
-		case "claim c2@example.com/Loan A":
-			return apitest.Answer(apitest.JSON(401, `{"message":"not this one"}`))
-		case "claim c3@example.com/Loan A":
-			return apitest.Answer(apitest.JSON(429, `{"message":"too many claims"}`))
-		}
-		return apitest.Fault{}
-	})
-	must(t, job.Do(t.Context(), busyPlans(job.Binding, 3)))
-	report := &importer.Job{Runs: job.Runs, Environment: "e", Binding: job.Binding, Ledger: known, Drafts: newDrafts(t)}
-	if _, _, err := report.Project(t.Context(), busyPlans(job.Binding, 3)); err != nil {
-		t.Fatal(err)
-	}
-	run, again := rowsOf(t, job), rowsOf(t, report)
-	for i := 1; i < 3; i++ {
-		if run[i].Status != result.Failed || again[i].Status != result.Failed || again[i].Error != run[i].Error || again[i].Advice != run[i].Advice {
-			t.Errorf("the report has %+v, the run %+v", again[i], run[i])
-		}
 	}
 }
