@@ -15,11 +15,10 @@ import (
 func TestLockedLedgerIsNotDamaged(t *testing.T) {
 	t.Parallel()
 	path := closedLedger(t)
-	db, err := sql.Open("sqlite", path)
-	do(t, err)
+	db := must(sql.Open("sqlite", path))(t)
 	defer db.Close()
 	db.SetMaxOpenConns(1)
-	_, err = db.Exec("BEGIN EXCLUSIVE")
+	_, err := db.Exec("BEGIN EXCLUSIVE")
 	do(t, err)
 	_, err = ledger.OpenNamed(path)
 	p, ok := errors.AsType[problem.Problem](err)

@@ -27,12 +27,10 @@ func TestCopyOfOpenLedger(t *testing.T) {
 	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Sent, At: noon, Kind: "claim"}))
 	same(t, "steps", must(copied(t.Context(), path, backup))(t), 2)
 	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Refused, At: noon})) // the run goes on
-	info, err := os.Stat(backup)
-	do(t, err)
+	info := must(os.Stat(backup))(t)
 	same(t, "mode", info.Mode(), os.FileMode(0o600))
 	b := open(t, backup)
-	steps, err := b.Steps(t.Context(), id.ClientKey, "m")
-	do(t, err)
+	steps := must(b.Steps(t.Context(), id.ClientKey, "m"))(t)
 	same(t, "the step in the copy", steps[id.Step].To, ledger.Uncertain)
 }
 
@@ -57,8 +55,7 @@ func TestCopyRefuses(t *testing.T) {
 	do(t, l.Close())
 	do(t, os.WriteFile(target, []byte("mine"), 0o600))
 	refused("a file", target, os.ErrExist)
-	text, err := os.ReadFile(target)
-	do(t, err)
+	text := must(os.ReadFile(target))(t)
 	same(t, "the file", string(text), "mine")
 	do(t, os.Remove(target))
 	refused("itself", path, os.ErrExist)
@@ -68,8 +65,7 @@ func TestCopyRefuses(t *testing.T) {
 	if _, err := copied(gone, path, target); !errors.Is(err, context.Canceled) || isDamaged(err) {
 		t.Errorf("stopped: %v", err)
 	}
-	_, err = copied(t.Context(), path, target)
-	do(t, err)
+	must(copied(t.Context(), path, target))(t)
 	do(t, os.Remove(target))
 	database(t, path, `DELETE FROM clients`)
 	if err := refused("a damaged ledger", target, nil); !isDamaged(err) {
@@ -100,13 +96,11 @@ func TestHalfWrittenLedger(t *testing.T) {
 	}
 	want := steps(l)
 	do(t, l.Close())
-	db, err := sql.Open("sqlite", source)
-	do(t, err)
+	db := must(sql.Open("sqlite", source))(t)
 	defer db.Close()
 	db.SetMaxOpenConns(1)
 	for _, statement := range []string{`PRAGMA cache_size = 2`, `BEGIN IMMEDIATE`, `UPDATE steps SET reason = hex(zeroblob(500))`} {
-		_, err := db.Exec(statement)
-		do(t, err)
+		must(db.Exec(statement))(t)
 	}
 	for what, read := range map[string]func(path string) (*ledger.Ledger, error){"to read": ledger.OpenReadOnly, "to write": ledger.Open} {
 		killed := t.TempDir()

@@ -54,8 +54,7 @@ func TestKilledWhileAppending(t *testing.T) {
 	for kill := range kills {
 		child := exec.Command(os.Args[0])
 		child.Env, child.Stderr = append(os.Environ(), "LEDGER_APPEND="+path), os.Stderr
-		pipe, err := child.StdoutPipe()
-		do(t, err)
+		pipe := must(child.StdoutPipe())(t)
 		do(t, child.Start())
 		out := bufio.NewScanner(pipe)
 		for seen := 0; out.Scan(); seen++ {
@@ -73,8 +72,7 @@ func TestKilledWhileAppending(t *testing.T) {
 		_ = child.Wait()
 
 		l := open(t, path)
-		steps, err := l.Steps(t.Context(), jane("", "").ClientKey, "m")
-		do(t, err)
+		steps := must(l.Steps(t.Context(), jane("", "").ClientKey, "m"))(t)
 		open := 0
 		for key, s := range steps {
 			if s.To == ledger.Uncertain {
@@ -105,8 +103,7 @@ func TestKilledWhileAppending(t *testing.T) {
 func copyLedger(t testing.TB, from, to string, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		text, err := os.ReadFile(filepath.Join(from, name))
-		do(t, err)
+		text := must(os.ReadFile(filepath.Join(from, name)))(t)
 		do(t, os.WriteFile(filepath.Join(to, name), text, 0o600))
 	}
 }

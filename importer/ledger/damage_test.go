@@ -29,8 +29,7 @@ func TestDamagedLedger(t *testing.T) {
 			t.Errorf("got %v, want ledger-damaged with what to do", err)
 		}
 	}
-	sound, err := os.ReadFile(path)
-	do(t, err)
+	sound := must(os.ReadFile(path))(t)
 	database(t, path, "DELETE FROM clients")
 	refused(checked(t, path))
 	for at := 100; at < 2*4096; at++ { // the schema, and the table after it
@@ -46,8 +45,7 @@ func TestDamagedLedger(t *testing.T) {
 // checked is the result of Check.
 func checked(t testing.TB, path string) error {
 	t.Helper()
-	l, err := ledger.OpenReadOnly(path)
-	do(t, err)
+	l := must(ledger.OpenReadOnly(path))(t)
 	defer l.Close()
 	return l.Check(t.Context())
 }

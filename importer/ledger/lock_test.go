@@ -16,9 +16,8 @@ import (
 // TestLock: one has the lock, and another is told which process. It ends with its process, as cli's tests show, which kill runs.
 func TestLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
-	release, err := ledger.Lock(path)
-	do(t, err)
-	_, err = ledger.Lock(path)
+	release := must(ledger.Lock(path))(t)
+	_, err := ledger.Lock(path)
 	p, ok := errors.AsType[problem.Problem](err)
 	if problem.ClassOf(err) != problem.Locked || !ok || p.Hint == "" || !strings.Contains(err.Error(), fmt.Sprintf("process %d, since 20", os.Getpid())) {
 		t.Errorf("got %v, want a problem of the class Locked that names process %d", err, os.Getpid())

@@ -28,11 +28,9 @@ func closedLedger(t testing.TB) string {
 // database runs SQL on a file, as another program would.
 func database(t testing.TB, path string, statements ...string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	do(t, err)
+	db := must(sql.Open("sqlite", path))(t)
 	for _, s := range statements {
-		_, err := db.Exec(s)
-		do(t, err)
+		must(db.Exec(s))(t)
 	}
 	do(t, db.Close())
 }
@@ -153,8 +151,7 @@ func TestReadOnlyChangesNothing(t *testing.T) {
 	}
 	for path, want := range map[string][]ledger.Event{atRest: story(jane("", "client")), killed: story(jane("", "client")), missing: nil} {
 		before := files(path)
-		r, err := ledger.OpenReadOnly(path)
-		do(t, err)
+		r := must(ledger.OpenReadOnly(path))(t)
 		same(t, "events", must(r.Events(t.Context(), jane("", "client")))(t), want)
 		do(t, r.Close())
 		same(t, "files", files(path), before)
@@ -166,8 +163,7 @@ func TestReadOnlyChangesNothing(t *testing.T) {
 func TestReaderBesideAWriter(t *testing.T) {
 	t.Parallel() // closing waits for readers
 	path := closedLedger(t)
-	r, err := ledger.OpenReadOnly(path)
-	do(t, err)
+	r := must(ledger.OpenReadOnly(path))(t)
 	defer r.Close()
 	l := open(t, path)
 	startRuns(t, l, func(*ledger.Run) {}, "r1", "r2", "r3")

@@ -44,8 +44,7 @@ func TestBytesOfAStep(t *testing.T) {
 		do(t, l.Append(outcomes...))
 	}
 	do(t, l.Close())
-	info, err := os.Stat(l.Path())
-	do(t, err)
+	info := must(os.Stat(l.Path()))(t)
 	got := (info.Size() - int64(bodies)) / (clients * 6)
 	t.Logf("%d bytes a step, and its bodies of %d", got, bodies/(clients*6))
 	if got > most {
