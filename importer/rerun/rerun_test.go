@@ -130,6 +130,7 @@ func TestTakeOver(t *testing.T) {
 	}{
 		{"planned", "v2", rerun.Step{Step: "client", State: "planned"}, fact{}},
 		{"refused", "v2", rerun.Step{Step: "client", State: "refused"}, fact{}},
+		{"skipped", "v2", rerun.Step{Step: "activity/a@client", State: result.StepSkipped}, fact{}},
 		{"a v2 client", "v2", rerun.Step{Step: "client", State: "done", ID: "c-1"}, fact{ledger.Done, "c-1", ""}},
 		{"a v1 client", "v1", rerun.Step{Step: "client", State: "done", ID: "c-1"}, fact{ledger.Done, "c-1", "https://go.example.test"}},
 		{"a client without its id", "v2", rerun.Step{Step: "client", State: "done"}, fact{ledger.Uncertain, "", ""}},
@@ -175,20 +176,26 @@ func TestTakeOverOwnsAddresses(t *testing.T) {
 	}
 }
 
-// A workbook that gives the id or redirect url of one step to another is refused.
+// A workbook that gives the id or redirect url of one step to another is refused, and one that gives a contact two ids: the
+// id stands in two lines, and one of them was edited.
 func TestTakeOverGivesAnIDToOneStep(t *testing.T) {
 	const ann, bob = "ann@example.test", "bob@example.test"
-	for name, all := range map[string][]rerun.Step{
-		"id":           {{Client: ann, Step: "client", State: "done", ID: "c-1"}, {Client: bob, Step: "client", State: "done", ID: "c-1"}},
-		"redirect url": {{Client: ann, Step: "link", State: "done"}, {Client: bob, Step: "link", State: "done"}},
+	for name, c := range map[string]struct {
+		lines []rerun.Step
+		code  string
+	}{
+		"an id twice":           {[]rerun.Step{{Client: ann, Step: "client", State: "done", ID: "c-1"}, {Client: bob, Step: "client", State: "done", ID: "c-1"}}, "id-taken"},
+		"a redirect url twice":  {[]rerun.Step{{Client: ann, Step: "link", State: "done"}, {Client: bob, Step: "link", State: "done"}}, "id-taken"},
+		"two ids of one person": {[]rerun.Step{{Client: ann, Step: "contact/email/" + bob, State: "done", ID: "c-1"}, {Client: bob, Step: "client", State: "done", ID: "c-2"}}, "id-conflict"},
 	} {
 		r := keyedByEmail(t, "v2")
-		err := r.CheckSteps(t.Context(), lines(all...), true)
+		err := r.CheckSteps(t.Context(), lines(c.lines...), true)
 		if err == nil {
 			err = r.TakeOver("run-1", rowsOf(ann, bob))
 		}
-		if p, ok := err.(problem.Problem); !ok || p.Code != "id-taken" || p.Where.Row != 3 {
-			t.Errorf("an %s twice: got %v, want id-taken in row 3", name, err)
+		var found problem.List
+		if found.Collect(err) != nil || len(found) == 0 || found[0].Code != c.code || found[0].Where.Row != 3 {
+			t.Errorf("%s: got %v, want %s in row 3", name, err, c.code)
 		}
 	}
 }
@@ -223,21 +230,6 @@ func TestComplete(t *testing.T) {
 				t.Errorf("complete: %v, want %v", got, test.want)
 			}
 		})
-	}
-}
-
-// A client whose activities were skipped was found, not created; a new ledger learns
-// that, so that they stay skipped.
-func TestTakeOverAFoundClient(t *testing.T) {
-	for state, via := range map[string]string{result.StepSkipped: ledger.ViaAdopted, "planned": ledger.ViaWorkbook} {
-		r := keyedByEmail(t, "v2")
-		const key = "ann@example.test"
-		all := lines(rerun.Step{Client: key, Step: "client", State: "done", ID: "c-1"}, rerun.Step{Client: key, Step: "activity/a@client", State: state})
-		takeOver(t, r, all, rowsOf())
-		known := stepsOf(t, r, key)
-		if _, has := known["activity/a@client"]; known["client"].Via != via || has {
-			t.Errorf("beside an activity that is %s, the ledger has %+v", state, known)
-		}
 	}
 }
 
@@ -289,17 +281,6 @@ func TestFoundAndFailed(t *testing.T) {
 		if (err != nil) != isRefused {
 			t.Errorf("existing: %s: got %v", existing, err)
 		}
-	}
-}
-
-// TestTwoIDs: the id of a contact stands in two lines, and one of them was edited.
-func TestTwoIDs(t *testing.T) {
-	r := keyedByEmail(t, "v2")
-	err := r.CheckSteps(t.Context(), lines(rerun.Step{Client: "ann@example.test", Step: "contact/email/bob@example.test", State: "done", ID: "c-1"},
-		rerun.Step{Client: "bob@example.test", Step: "client", State: "done", ID: "c-2"}), true)
-	var found problem.List
-	if found.Collect(err) != nil || len(found) == 0 || found[0].Code != "id-conflict" || found[0].Where.Row != 3 {
-		t.Errorf("got %v, want id-conflict in row 3", err)
 	}
 }
 
