@@ -49,20 +49,6 @@ func cellsOf(kind cell.Kind, values ...string) (cells []cell.Cell) {
 	return cells
 }
 
-// A number is stored as the source stores it, to the last character.
-func TestNumbersKeepTheirLiteral(t *testing.T) {
-	t.Parallel()
-	numbers := []string{"0", "-0", "0.1", "1.1000000000000001", "1.0000000000000049", "0.30000000000000004",
-		"9007199254740993", "12345678901234567890", "7.7E+25", "1e-7", "1.50", "-12.25", ".5", "5.", "1", "-1.5e-7", "+.5", "1E+05"}
-	_, f := written(t, sheetOf(cellsOf(cell.Number, numbers...)...))
-	same(t, "numbers", numbers, column(t, f, len(numbers)))
-	for row, literal := range numbers {
-		if typ := must(f.GetCellType("Results", fmt.Sprint("A", row+2)))(t); typ != excelize.CellTypeUnset {
-			t.Errorf("%q is not a number", literal)
-		}
-	}
-}
-
 // injections are texts that a spreadsheet program takes for formulas, or for
 // something that leads to one.
 var injections = []string{
