@@ -322,6 +322,7 @@ func TestOdd(t *testing.T) {
 		said    string
 	}{
 		"as documented":                  {odd{}, 0, "", "Nothing is to be written"},
+		"activities without a body":      {odd{"POST activities": {204, "", ""}, "unknown template": {422, "", ""}}, 0, "", "a refusal, as Claimsheet reads it"},
 		"asked to wait":                  {odd{"GET nobody by-email": {429, "Retry-After: 1", ""}}, 0, "", "the service asks to wait"},
 		"relative redirect urls":         {odd{"POST magic-link": {201, "", `{"redirectUrl":"/start/secret"}`}}, 0, "", "Nothing is to be written"},
 		"templates in a field":           {odd{"GET activity-templates": {200, "", `{"items":[{"id":"62f746b4-84e6-4ceb-95bd-447e7184d454","name":"S","activityAttributeTemplates":[]}]}`}}, 0, "wire.templates: \"/items\"\n", ""},
@@ -434,17 +435,6 @@ func TestFieldsOfTheMapping(t *testing.T) {
 	must(t, os.WriteFile(mapping, []byte("name: m\napi: v2\nclient: {key: E-mail, lookup: {email: E-mail}, fields: {person.mail: {column: E-mail, type: Email}, born: {column: DOB, type: Date}}}\n"), 0o600))
 	if code, report, said := p.probe(append(sending, "-m", mapping)...); code != 0 || s.created.Load() != 6 {
 		t.Errorf("with the mapping: exit code %d, %d were created\n%s\n%s", code, s.created.Load(), said, report.Text())
-	}
-}
-
-// TestNoBodies: answers to activities without a body, and a refusal without one, are answers.
-func TestNoBodies(t *testing.T) {
-	t.Parallel()
-	s := serve(t, odd{"POST activities": {204, "", ""}, "unknown template": {422, "", ""}}.handler())
-	p := newPlace(t, entry(s.url, "v2"))
-	code, report, said := p.probe(sending...)
-	if text := report.Text(); code != 0 || strings.Contains(text, "created before") || strings.Contains(text, "not sent") || !strings.Contains(text, "a refusal, as Claimsheet reads it") {
-		t.Errorf("exit code %d\n%s\n%s", code, text, said)
 	}
 }
 
