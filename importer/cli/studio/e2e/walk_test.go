@@ -35,7 +35,6 @@ func TestWalk(t *testing.T) {
 		place func(*testing.T) *place
 		walk  func(hand)
 	}{
-		{"plain", func(t *testing.T) *place { return newPlace(t, "samples/first/leads.xlsx") }, plainWalk},
 		{"messy", func(t *testing.T) *place { p := newPlace(t); messySheet(p, "", "N/A", ""); return p }, messyWalk},
 		{"wide", func(t *testing.T) *place { return newPlace(t, "samples/v2-wide/leads.xlsx") }, wideWalk},
 	} {
@@ -85,28 +84,6 @@ func finish(h hand, p *place, name string) {
 
 	p.golden("mapping.yaml", name+".yaml", !h.keys)
 	p.isClean()
-}
-
-// plainWalk answers what the first mapping of samples/first asks.
-func plainWalk(h hand) {
-	h.view("Fields of the service")
-	h.see(".to-decide li", "Identifies the client, now E-mail:")
-
-	h.name("vehicle-finance-leads")
-
-	h.target("/client/key")
-	h.inPanel("Remove E-mail")
-	h.pick("Column", "lead", "A · Lead no…")
-	h.use("Use this", "Identifies the client ← Lead no")
-	h.see(".editor [role=status]", "12 rows → 10 clients")
-
-	h.target("/activities/1/attributes/Lender")
-	h.write("“BARC” means", "Barclays")
-	h.write("“LLOY” means", "Lloyds")
-	h.use("Use these 2", "Lender · Agreement details: 2 texts explained")
-
-	h.workflow("Leads {run.date}")
-	h.keepAll()
 }
 
 // messyWalk decides every column of the messy sheet, and mends what cannot be read.
