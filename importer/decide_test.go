@@ -112,28 +112,6 @@ func expect(t *testing.T, want []string, outcomes []stepOutcome, text func(o ste
 	same(t, "outcomes", want, got)
 }
 
-// TestDecideByState holds each state of a step, with the same and with other data, to the
-// status that its rows get; done stands for one that is sent.
-func TestDecideByState(t *testing.T) {
-	b := bound(t, tableMapping)
-	was, edited := planOf("a@example.com", claimStep("claim/loan/1", "Loan 1")), planOf("a@example.com", claimStep("claim/loan/1", "Loan one"))
-	for state, want := range map[ledger.State]struct{ same, edited result.Status }{
-		"":               {result.Done, result.Done},
-		ledger.Refused:   {result.Done, result.Done},
-		ledger.Done:      {result.Unchanged, result.Changed},
-		ledger.Uncertain: {result.Uncertain, result.Uncertain},
-		ledger.Closed:    {result.Failed, result.Failed},
-	} {
-		known := map[string]ledger.Step{}
-		if state != "" {
-			known["claim/loan/1"] = recorded(was, was.Steps[0], state)
-		}
-		if same, other := carriedOut(t, b, was, known, "")[0].Status, carriedOut(t, b, edited, known, "")[0].Status; same != want.same || other != want.edited {
-			t.Errorf("%s: %s, and %s where it was edited; want %s and %s", state, same, other, want.same, want.edited)
-		}
-	}
-}
-
 // TestDecideComposedLetters: letters that are composed in one export and not in the next are no difference.
 func TestDecideComposedLetters(t *testing.T) {
 	was, now := planOf("a@example.com", claimStep("claim/loan/1", "Zo\u00eb")), planOf("a@example.com", claimStep("claim/loan/1", "Zoe\u0308"))

@@ -158,21 +158,6 @@ func TestServiceAway(t *testing.T) {
 	}
 }
 
-// TestPrefetch looks a client who was looked up before the client's turn up once.
-func TestPrefetch(t *testing.T) {
-	s := &lookupService{}
-	l, p := newLookups(s), lookupPlan("A", "a@example.com", "")
-	l.prefetched[p.Client] = lookedUp{id: "1"}
-	for i, want := range []string{"1", ""} {
-		if found, err := l.find(t.Context(), p); err != nil || found.id != want {
-			t.Errorf("look-up %d finds %q, %v", i+1, found.id, err)
-		}
-	}
-	if want := 2; len(s.asked) != want { // what nobody looks like, and the second time
-		t.Errorf("asked for %q", s.asked)
-	}
-}
-
 // A client who is found is compared with its own fields, not with those of its contacts.
 func TestFieldsOfThePlansClient(t *testing.T) {
 	t.Parallel()
