@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,12 +19,17 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/importer/spool"
+	"claimsheet/importer/testform"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"context"
 	"encoding/json"
 	"errors"
 )
+
+func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
+
+var must = testform.NoError
 
 const busyMapping = `
 name: n

@@ -169,9 +169,7 @@ func TestTracking(t *testing.T) {
 	if p.summary.Requests.Client+p.summary.Requests.Activity+p.summary.Requests.Link > 0 {
 		t.Errorf("events made the run send %+v", p.summary.Requests)
 	}
-	if !strings.Contains(p.err, "new events: 2; 1 already recorded; 1 with ids that the ledger does not know are kept") {
-		t.Errorf("the run does not say what it recorded:\n%s", p.err)
-	}
+	expect(t, p.err, "new events: 2; 1 already recorded; 1 with ids that the ledger does not know are kept")
 
 	// An export says what the webhook missed, and more than once.
 	write(t, s.path("export.csv"), "Contact,Step,State,When\n"+bob+",Sign your claim,Open,2026-04-02T08:00:00Z\n")

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +20,10 @@ import (
 	"claimsheet/importer/ledger/postgres/pgtest"
 	"claimsheet/importer/testform"
 )
+
+func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
+
+var must = testform.NoError
 
 // plans is one group of a run, by its number.
 var plans = map[int64][]byte{1: []byte(`[{"Number": 2,  "Key": "\u0000"}]`)}

@@ -15,8 +15,11 @@ import (
 
 	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/testform"
 	"claimsheet/mapping/problem"
 )
+
+func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
 
 const stoppedRun = "6f0c4f5e-0000-4000-8000-000000000001"
 

@@ -13,20 +13,12 @@ import (
 
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/testform"
-	"claimsheet/mapping/problem"
 )
 
-var must = testform.NoError
-
-// code is the code of the problem that an error is, "" for no error.
-func code(t *testing.T, err error) string {
-	t.Helper()
-	p, ok := errors.AsType[problem.Problem](err)
-	if err != nil && !ok {
-		t.Fatalf("%v is no problem", err)
-	}
-	return p.Code
-}
+var (
+	must = testform.NoError
+	code = testform.Code
+)
 
 func TestRead(t *testing.T) {
 	dir := t.TempDir()

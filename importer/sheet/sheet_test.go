@@ -10,6 +10,7 @@ import (
 
 	"claimsheet/importer/sheet"
 	"claimsheet/importer/sheet/sheettest"
+	"claimsheet/importer/testform"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
@@ -25,20 +26,13 @@ func read(path string, o sheet.Options) (cell.Sheet, []cell.Record, error) {
 	return r.Sheet(), all, err
 }
 
-// code returns the code of the problem that an error must be, about the file.
+// code is the code of the problem that an error must be, about the file.
 func code(t testing.TB, err error, path string) string {
 	t.Helper()
-	if err == nil {
-		return ""
+	if p, ok := err.(problem.Problem); ok && p.Where.File != path {
+		t.Errorf("problem %q: want one about %s", p.Error(), path)
 	}
-	p, ok := err.(problem.Problem)
-	if !ok {
-		t.Fatalf("%T is not a problem: %v", err, err)
-	}
-	if p.Where.File != path || strings.Contains(p.Error(), "\n") {
-		t.Errorf("problem %q: want one line about %s", p.Error(), path)
-	}
-	return p.Code
+	return testform.Code(t, err)
 }
 
 // The first bytes of a file say what it is; only a CSV file needs its name.

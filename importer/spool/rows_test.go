@@ -12,7 +12,15 @@ import (
 	"pgregory.net/rapid"
 
 	"claimsheet/importer/spool"
+	"claimsheet/importer/testform"
 	"claimsheet/mapping/cell"
+)
+
+func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
+
+var (
+	must = testform.NoError
+	same = testform.Same
 )
 
 // anyRecords draws the records of a sheet.

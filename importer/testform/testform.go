@@ -4,12 +4,16 @@
 package testform
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/mapping/problem"
 )
 
 // Long asks for the long form.
@@ -41,6 +45,16 @@ func NoError(t interface {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Code is the code of the problem that an error must be, said in one line; "" for no error.
+func Code(t testing.TB, err error) string {
+	t.Helper()
+	p, ok := errors.AsType[problem.Problem](err)
+	if err != nil && (!ok || strings.Contains(p.Error(), "\n")) {
+		t.Errorf("%T is no problem, or has several lines: %v", err, err)
+	}
+	return p.Code
 }
 
 // Same expects that two values are equal. what says which they are.

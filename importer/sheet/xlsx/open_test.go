@@ -3,17 +3,17 @@ package xlsx_test
 import (
 	"bytes"
 	"os"
-	"strings"
 	"testing"
 
 	"claimsheet/importer/sheet/sheettest"
 	"claimsheet/importer/sheet/xlsx"
 	"claimsheet/importer/testform"
 	"claimsheet/mapping/cell"
-	"claimsheet/mapping/problem"
 )
 
 func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
+
+var code = testform.Code
 
 // options are those of a test: a workbook that begins as a compound file is decrypted.
 type options struct {
@@ -43,20 +43,4 @@ func read(data []byte, o options) (*xlsx.Sheet, []cell.Record, error) {
 	}
 	all, err := sheettest.Collect(s.Records())
 	return s, all, err
-}
-
-// code returns the code of the problem that an error must be.
-func code(t testing.TB, err error) string {
-	t.Helper()
-	if err == nil {
-		return ""
-	}
-	p, ok := err.(problem.Problem)
-	if !ok {
-		t.Fatalf("%T is not a problem: %v", err, err)
-	}
-	if strings.Contains(p.Error(), "\n") {
-		t.Errorf("problem %q: want one line", p.Error())
-	}
-	return p.Code
 }
