@@ -1,6 +1,9 @@
 package importer_test
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -22,14 +25,14 @@ import (
 	"claimsheet/importer/testform"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
-	"context"
-	"encoding/json"
-	"errors"
 )
 
 func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
 
-var must = testform.NoError
+var (
+	must = testform.NoError
+	bind = importer.Bind
+)
 
 const busyMapping = `
 name: n
@@ -107,20 +110,6 @@ func laterJob(t *testing.T, job *importer.Job, known *ledger.Ledger, run string)
 	must(t, known.StartRun(ledger.Run{ID: run, Environment: job.Environment, Mapping: "n", Started: time.Now()}))
 	return &importer.Job{Runs: []string{run}, Environment: job.Environment, Binding: job.Binding, Service: job.Service, Ledger: known,
 		Drafts: newDrafts(t), Concurrency: job.Concurrency, MaxFailures: job.MaxFailures}
-}
-
-// bind binds a mapping to a sheet.
-func bind(t testing.TB, text string, sheet cell.Sheet) *mapping.Binding {
-	t.Helper()
-	m, problems := mapping.Parse("m.yaml", []byte(text))
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	b, problems := mapping.Bind(m, &sheet, nil, "2026-01-02")
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	return b
 }
 
 // newClient makes a client of a service that has so many requests in flight; changes are those of its configuration.

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
+	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/apitest"
@@ -14,8 +16,6 @@ import (
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
-	"net/http"
-	"time"
 )
 
 const contactMapping = `

@@ -26,19 +26,24 @@ client: {key: E-mail, lookup: {email: E-mail, phone: {column: Phone, format: raw
 claims: [{id: loan, key: "No", name: "Loan {No}"}]
 `
 
-// bound binds a mapping to a sheet with the columns E-mail, Phone and No.
-func bound(t testing.TB, text string) *mapping.Binding {
+// Bind binds a mapping to a sheet.
+func Bind(t testing.TB, text string, sheet cell.Sheet) *mapping.Binding {
 	t.Helper()
 	m, problems := mapping.Parse("m.yaml", []byte(text))
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	sheet := cell.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"E-mail", "Phone", "No"}}
 	b, problems := mapping.Bind(m, &sheet, nil, "2026-01-02")
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
 	return b
+}
+
+// bound binds a mapping to a sheet with the columns E-mail, Phone and No.
+func bound(t testing.TB, text string) *mapping.Binding {
+	t.Helper()
+	return Bind(t, text, cell.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"E-mail", "Phone", "No"}})
 }
 
 // textOf is a text value.
