@@ -134,7 +134,6 @@ type binder struct {
 	hasSheet    bool
 	zone        *time.Location
 	runDate     string
-	keyColumns  map[int]bool
 	usedAliases map[yamltree.Place]bool    // by the place of the column that they stand for
 	aliases     map[string]yamltree.Scalar // of the claims entry for which something is bound; nil for none
 	entries     []*boundPart               // the claims entries that the activity being bound is on
@@ -145,7 +144,7 @@ type binder struct {
 // names that belong to it are not checked, and the Binding must not be used.
 // It is nil when there are problems.
 func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Binding, problem.List) {
-	b := &binder{checker: checker{file: m.File}, service: service, runDate: runDate, keyColumns: map[int]bool{}, usedAliases: map[yamltree.Place]bool{},
+	b := &binder{checker: checker{file: m.File}, service: service, runDate: runDate, usedAliases: map[yamltree.Place]bool{},
 		Binding: &Binding{mapping: m, empty: map[string]bool{}, named: map[string]string{}, used: map[int]bool{}}}
 	if m.Sheet.Timezone.Text != "" {
 		b.zone, _ = time.LoadLocation(m.Sheet.Timezone.Text) // checked by Parse
@@ -158,7 +157,6 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 		b.empty[w.Text] = true
 	}
 	b.columns(m.Sheet.FillDown)
-	b.bindKeys()
 	for i, rule := range m.people() {
 		b.bindPerson(i, rule)
 	}
@@ -168,6 +166,7 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 	b.bindActivities()
 	b.bindResume()
 	b.when = b.condition(m.Sheet.When)
+	b.foldKeys()
 	b.checkAliases()
 	b.doubtHeader()
 	if b.problems = b.problems.Unique(); len(b.problems) > 0 {
@@ -228,21 +227,19 @@ func (b *Binding) header(column int, row cell.Row) string {
 	return b.table(row.Table()).sheet.ColumnLabel(column)
 }
 
-// bindKeys notes the columns that are part of a key. Wherever these are used, rows agree on them in any case.
-func (b *binder) bindKeys() {
-	note := func(key []yamltree.Scalar) {
-		for _, c := range b.columns(key) {
-			b.keyColumns[c] = true
+// foldKeys has rows agree in any case on the columns that are part of a key, wherever these are used.
+func (b *binder) foldKeys() {
+	isKey := func(column int) bool {
+		return slices.ContainsFunc(b.parts, func(p *boundPart) bool { return slices.Contains(p.key, column) })
+	}
+	for _, part := range b.parts {
+		for _, p := range append(part.activities, part) {
+			for i := 0; p != nil && i < len(p.values); i++ {
+				v := p.values[i]
+				v.foldCase = v.foldCase || slices.ContainsFunc(v.columns, isKey)
+			}
 		}
 	}
-	for _, p := range b.mapping.people() {
-		note(p.Key)
-	}
-	for _, c := range b.mapping.Claims {
-		b.aliases = c.Columns
-		note(c.Key)
-	}
-	b.aliases = nil
 }
 
 // target makes a value one of the Targets.
@@ -292,11 +289,6 @@ func (b *binder) bindPerson(i int, rule *PersonRule) {
 		v := p.add(b.value(f.Name.Text, &f.Value, cmp.Or(convert.Type(f.Value.Type.Text), convert.Text)))
 		b.target(v, append(path, "fields", f.Name.Text)...)
 		b.noteParts(v, &f.Value)
-		for _, lookup := range []*boundValue{p.email, p.phone} {
-			if v.sameReading(lookup) {
-				v.sharedLookup = lookup
-			}
-		}
 		p.fields = append(p.fields, v)
 	}
 	b.checkSent(rule.Lookup.Email, p.email, p.fields)

@@ -8,10 +8,9 @@ import (
 
 // planner makes the plan of one client.
 type planner struct {
-	b      *Binding
-	plan   *Plan
-	rows   []ConvertedRow
-	values []fieldValue // room for the value being merged
+	b    *Binding
+	plan *Plan
+	rows []ConvertedRow
 
 	conflicts []string // the rows and the first place of each conflict
 }
@@ -102,7 +101,7 @@ func (p *planner) settle(g *planned) {
 // is the client's position in the sheet, from 1. With any problem the plan has no steps.
 func (b *Binding) Plan(number int, rows []ConvertedRow) Plan {
 	plan := Plan{Number: number, Client: rows[0].Client}
-	p := &planner{b: b, plan: &plan, rows: rows, values: make([]fieldValue, 0, len(rows))}
+	p := &planner{b: b, plan: &plan, rows: rows}
 	for _, l := range rows {
 		plan.Rows = append(plan.Rows, l.Row)
 		plan.Problems = append(plan.Problems, l.Problems...)
@@ -145,7 +144,7 @@ func (p *planner) mergeAll(parts []*rowPart, values []*boundValue) []fieldValue 
 	}
 	list := make([]fieldValue, len(values))
 	for i, v := range values {
-		items := p.values[:0]
+		var items []fieldValue
 		for _, part := range parts {
 			items = append(items, part.values[i])
 		}

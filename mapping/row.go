@@ -59,8 +59,7 @@ type rowConverter struct {
 	record cell.Record
 	own    cell.Record // without what empty cells take from the row above
 	row    *ConvertedRow
-	texts  []string // room for the texts of sources
-	people bool     // only values that say who the row speaks of are converted, and those that are noted
+	people bool // only values that say who the row speaks of are converted, and those that are noted
 }
 
 // Convert converts a record. The row's Problems say what cannot be converted.
@@ -125,14 +124,9 @@ func (r *rowConverter) convert() {
 func (r *rowConverter) values(of []*boundValue) []fieldValue {
 	list := make([]fieldValue, len(of))
 	for i, v := range of {
-		switch {
-		case v.sharedLookup != nil:
-			list[i] = list[v.sharedLookup.slot]
+		if r.people && !v.saysWho() {
 			list[i].of = v
-			r.reading(&list[i])
-		case r.people && !v.saysWho():
-			list[i].of = v
-		default:
+		} else {
 			list[i] = r.read(v)
 		}
 	}
@@ -148,33 +142,17 @@ func (v *boundValue) saysWho() bool {
 
 // read converts a value of the row.
 func (r *rowConverter) read(v *boundValue) fieldValue {
-	it := v.read(&r.b.sheet, r.record, r.makeTexts(len(v.columns)))
+	it := v.read(&r.b.sheet, r.record)
 	if it.refused != nil {
 		r.row.Problems = append(r.row.Problems, *it.refused)
 	}
 	if v.rule != nil {
 		r.note(&it)
 	}
-	r.reading(&it)
+	if r.b.readings && v.target > 0 {
+		r.row.Readings = append(r.row.Readings, Reading{v.target - 1, it.value, it.source(), it.refused})
+	}
 	return it
-}
-
-// reading adds a value to the row's Readings.
-func (r *rowConverter) reading(it *fieldValue) {
-	if r.b.readings && it.of.target > 0 {
-		r.row.Readings = append(r.row.Readings, Reading{it.of.target - 1, it.value, it.source(), it.refused})
-	}
-}
-
-// makeTexts returns room for n texts, cut from one larger allocation.
-func (r *rowConverter) makeTexts(n int) []string {
-	const texts = 32
-	if n > len(r.texts) {
-		r.texts = make([]string, max(n, texts))
-	}
-	piece := r.texts[:n:n]
-	r.texts = r.texts[n:]
-	return piece
 }
 
 // clear returns a record without the cells that count as empty. What counts is

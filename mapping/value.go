@@ -32,8 +32,7 @@ type boundValue struct {
 	target   int         // its number among the Targets, from 1; 0 for none
 	slot     int         // its place among the values of its part
 
-	sharedLookup *boundValue // of a field: the look-up that reads the same cells in the same way; nil for none
-	templateID   string      // of an attribute
+	templateID string // of an attribute
 
 	rule      *ValueRule // where cells are noted, see CellNote; else nil
 	isUntyped bool       // an attribute of unknown type
@@ -76,15 +75,14 @@ func first(columns []int) int {
 }
 
 // read converts the row's cells. It does not report a required cell that is
-// empty, because another row of the client may fill it. texts is room for one
-// text of each column.
-func (v *boundValue) read(sheet *cell.Sheet, r cell.Record, texts []string) fieldValue {
+// empty, because another row of the client may fill it.
+func (v *boundValue) read(sheet *cell.Sheet, r cell.Record) fieldValue {
 	if v.constant != nil {
 		return fieldValue{of: v, value: *v.constant}
 	}
-	it := fieldValue{of: v, row: cell.RowOf(r.Table, r.Row), texts: texts}
+	it := fieldValue{of: v, row: cell.RowOf(r.Table, r.Row), texts: make([]string, len(v.columns))}
 	for i, c := range v.columns {
-		texts[i] = r.Cell(c).Shown
+		it.texts[i] = r.Cell(c).Shown
 	}
 	in, at, refusal := v.cell(r)
 	if refusal == nil && in.IsEmpty() {
@@ -141,11 +139,9 @@ func (v *boundValue) isOneCell() bool {
 func (v *boundValue) isComposed() bool { return v.text != nil || v.glue != nil }
 
 // sameReading reports whether two values are read from the same cells in the
-// same way, as a look-up and a field mostly are. Reading a phone number twice
-// is what takes the most time.
+// same way, as a look-up and a field mostly are.
 func (v *boundValue) sameReading(other *boundValue) bool {
-	return other != nil && v.isOneCell() && other.isOneCell() && slices.Equal(v.columns, other.columns) && v.foldCase == other.foldCase &&
-		reflect.DeepEqual(v.conv, other.conv)
+	return v.isOneCell() && other.isOneCell() && slices.Equal(v.columns, other.columns) && reflect.DeepEqual(v.conv, other.conv)
 }
 
 var asText = convert.Converter{Type: convert.Text}
@@ -215,9 +211,6 @@ func (b *binder) value(label string, rule *ValueRule, typ convert.Type) boundVal
 		if typ == convert.Email || typ == convert.Phone {
 			b.wrongAt(rule.Default.At, "wrong-option", "“%s”: all clients without one would have the default, and be one person", label)
 		}
-	}
-	for _, c := range v.columns {
-		v.foldCase = v.foldCase || b.keyColumns[c]
 	}
 	return v
 }
