@@ -3,7 +3,6 @@ package yamlpatch
 import (
 	"encoding/json"
 	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -16,7 +15,8 @@ func (d *Document) Value(path ...string) (value json.RawMessage, ok bool) {
 	if n == nil {
 		return nil, false
 	}
-	return json.RawMessage(jsonOf(n)), true
+	key := func(n *yaml.Node) string { return jsonText(n.Value) }
+	return json.RawMessage(inBraces(n, key, jsonScalar)), true
 }
 
 // Keys returns the keys of an object in their order, and the places of a list's entries;
@@ -72,20 +72,7 @@ func (d *Document) At(line, column int) []string {
 	}
 }
 
-func jsonOf(n *yaml.Node) string {
-	var parts []string
-	switch n.Kind {
-	case yaml.MappingNode:
-		for i := 0; i < len(n.Content); i += 2 {
-			parts = append(parts, jsonText(n.Content[i].Value)+":"+jsonOf(n.Content[i+1]))
-		}
-		return "{" + strings.Join(parts, ",") + "}"
-	case yaml.SequenceNode:
-		for _, child := range n.Content {
-			parts = append(parts, jsonOf(child))
-		}
-		return "[" + strings.Join(parts, ",") + "]"
-	}
+func jsonScalar(n *yaml.Node) string {
 	switch tag := n.ShortTag(); {
 	case tag == "!!null":
 		return "null"

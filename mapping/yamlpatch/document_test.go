@@ -27,8 +27,8 @@ activities:
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"name": `"spring"`, "sheet": `{"header_row":2,"empty":["N/A","-"]}`, "client key": `"0012"`, "client fields": `{"E/mail":{"column":"E-mail","required":true},"none":null}`,
-		"activities 1": `{"template":"Two","when":"yes"}`, "activities 2": "", "client nothing": "", "name x": "",
+		"name": `"spring"`, "sheet": `{"header_row": 2, "empty": ["N/A", "-"]}`, "client key": `"0012"`, "client fields": `{"E/mail": {"column": "E-mail", "required": true}, "none": null}`,
+		"activities 1": `{"template": "Two", "when": "yes"}`, "activities 2": "", "client nothing": "", "name x": "",
 	} {
 		got, ok := d.Value(strings.Fields(path)...)
 		if string(got) != want || ok != (want != "") {

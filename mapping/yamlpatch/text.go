@@ -147,21 +147,28 @@ func (t *Document) splice(from, to int, lines ...string) []byte {
 	return []byte(t.mark + before + made + after)
 }
 
-// flow returns a value on one line, objects in braces and lists in brackets.
-func flow(n *yaml.Node) string {
+// inBraces returns a value on one line, objects in braces and lists in brackets. key and scalar write what these hold.
+func inBraces(n *yaml.Node, key, scalar func(*yaml.Node) string) string {
 	var parts []string
 	switch n.Kind {
 	case yaml.MappingNode:
-		for i := 0; i < len(n.Content); i += 2 {
-			parts = append(parts, flow(n.Content[i])+": "+flow(n.Content[i+1]))
+		for pair := range slices.Chunk(n.Content, 2) {
+			parts = append(parts, key(pair[0])+": "+inBraces(pair[1], key, scalar))
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
 	case yaml.SequenceNode:
 		for _, child := range n.Content {
-			parts = append(parts, flow(child))
+			parts = append(parts, inBraces(child, key, scalar))
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	}
+	return scalar(n)
+}
+
+// flow returns a value on one line of YAML.
+func flow(n *yaml.Node) string { return inBraces(n, yamlScalar, yamlScalar) }
+
+func yamlScalar(n *yaml.Node) string {
 	isWord := !strings.ContainsFunc(n.Value, func(r rune) bool { return strings.ContainsRune(`'"\`, r) || !unicode.IsPrint(r) })
 	switch mark := map[yaml.Style]string{yaml.SingleQuotedStyle: "'", yaml.DoubleQuotedStyle: `"`}[n.Style]; {
 	case n.ShortTag() != "!!str":
