@@ -57,7 +57,6 @@ func (p *rowPart) value(v *boundValue) *fieldValue {
 type rowConverter struct {
 	b      *Binding
 	record cell.Record
-	own    cell.Record // without what empty cells take from the row above
 	row    *ConvertedRow
 	people bool // only values that say who the row speaks of are converted, and those that are noted
 }
@@ -72,25 +71,19 @@ func (b *Binding) ConvertPeople(record cell.Record) ConvertedRow { return b.conv
 func (b *Binding) convert(record cell.Record, people bool) ConvertedRow {
 	b = b.table(record.Table)
 	row := ConvertedRow{Row: cell.RowOf(record.Table, record.Row)}
-	r := &rowConverter{b: b, own: b.clear(record), row: &row, people: people}
-	r.record = r.own
+	own := b.clear(record) // without what empty cells take from the row above
+	r := &rowConverter{b, own, &row, people}
 	if len(record.Above) > 0 {
 		r.record = b.clear(record.Filled())
 	}
-	r.convert()
-	return row
-}
-
-func (r *rowConverter) convert() {
-	row, b := r.row, r.b
 	switch {
-	case blank(r.own):
+	case blank(own):
 		row.Skipped = BlankRow
 	case !r.holds(b.when):
 		row.Skipped = NotWhen
 	}
 	if row.Skipped != "" {
-		return
+		return row
 	}
 	row.resume = r.resume()
 	row.parts = make([]rowPart, 0, len(b.parts))
@@ -109,8 +102,8 @@ func (r *rowConverter) convert() {
 		}
 	}
 	row.Client = row.parts[0].who
-	row.Problems = row.Problems.Unique()                 // a column may be mapped more than once
-	if label, isTotals := TotalsLabel(r.own); isTotals { // sent, it would create a client of that name
+	row.Problems = row.Problems.Unique()               // a column may be mapped more than once
+	if label, isTotals := TotalsLabel(own); isTotals { // sent, it would create a client of that name
 		row.Problems = nil // what the row lacks as a lead's says nothing
 		r.refuse(label, convert.CellError{Code: totalsCode, Message: "labels a row of totals, not a lead",
 			Hint: "delete the row, or let sheet.when leave such rows out"})
@@ -118,6 +111,7 @@ func (r *rowConverter) convert() {
 		row.parts[0].activities = nil
 	}
 	slices.SortStableFunc(row.Readings, func(a, b Reading) int { return a.Target - b.Target })
+	return row
 }
 
 // values converts values of the row. In a pass that only groups rows most of them do not count.
@@ -140,11 +134,24 @@ func (v *boundValue) saysWho() bool {
 	return v.rule != nil || t == convert.Email || t == convert.Phone || t == convert.ID
 }
 
-// read converts a value of the row.
+// read converts a value of the row. It does not report a required cell that is
+// empty, because another row of the client may fill it.
 func (r *rowConverter) read(v *boundValue) fieldValue {
-	it := v.read(&r.b.sheet, r.record)
-	if it.refused != nil {
-		r.row.Problems = append(r.row.Problems, *it.refused)
+	it := fieldValue{of: v}
+	if v.constant != nil {
+		it.value = *v.constant
+	} else {
+		it.row, it.texts = r.row.Row, make([]string, len(v.columns))
+		for i, c := range v.columns {
+			it.texts[i] = r.record.Cell(c).Shown
+		}
+		in, at, refusal := v.cell(r.record)
+		if refusal == nil && !in.IsEmpty() {
+			refusal = v.convert(in, &it)
+		}
+		if refusal != nil {
+			it.refused = r.refuse(at, *refusal)
+		}
 	}
 	if v.rule != nil {
 		r.note(&it)
@@ -182,10 +189,11 @@ func blank(record cell.Record) bool {
 }
 
 // refuse adds a problem of the cell in a column.
-func (r *rowConverter) refuse(column int, refusal convert.CellError) {
+func (r *rowConverter) refuse(column int, refusal convert.CellError) *problem.Problem {
 	sheet := &r.b.sheet
-	r.row.Problems = append(r.row.Problems,
-		refusal.Problem(sheet.At(column, r.record.Row), sheet.ColumnLabel(column), r.record.Cell(column)))
+	p := refusal.Problem(sheet.At(column, r.record.Row), sheet.ColumnLabel(column), r.record.Cell(column))
+	r.row.Problems = append(r.row.Problems, p)
+	return &p
 }
 
 // holds evaluates a condition. One that fails counts as true: the row is invalid and must not look skipped.

@@ -74,30 +74,6 @@ func first(columns []int) int {
 	return columns[0]
 }
 
-// read converts the row's cells. It does not report a required cell that is
-// empty, because another row of the client may fill it.
-func (v *boundValue) read(sheet *cell.Sheet, r cell.Record) fieldValue {
-	if v.constant != nil {
-		return fieldValue{of: v, value: *v.constant}
-	}
-	it := fieldValue{of: v, row: cell.RowOf(r.Table, r.Row), texts: make([]string, len(v.columns))}
-	for i, c := range v.columns {
-		it.texts[i] = r.Cell(c).Shown
-	}
-	in, at, refusal := v.cell(r)
-	if refusal == nil && in.IsEmpty() {
-		return it
-	}
-	if refusal == nil {
-		refusal = v.convert(in, &it)
-	}
-	if refusal != nil {
-		p := refusal.Problem(sheet.At(at, r.Row), sheet.ColumnLabel(at), r.Cell(at))
-		it.refused = &p
-	}
-	return it
-}
-
 // convert sets the value of a cell that is not empty.
 func (v *boundValue) convert(in cell.Cell, it *fieldValue) *convert.CellError {
 	value, refusal := v.conv.Convert(in)
