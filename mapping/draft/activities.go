@@ -30,7 +30,6 @@ type target struct {
 	like     strength
 	meaning  []string
 	columns  []*column // all of the same strength
-	link     link      // with the first of them
 }
 
 // proposeTemplates links the attributes of the service's templates with columns. Those of which a template has none for certain
@@ -44,7 +43,8 @@ func (p *proposer) proposeTemplates(onClaim string) (live, rest []template) {
 		for _, a := range t.Attributes {
 			x := &target{AttributeTemplate: a, template: t.Name, meaning: meaningOf(a.Name)}
 			if count(t.Attributes, func(o mapping.AttributeTemplate) bool { return o.Name == a.Name }) == 1 {
-				p.seek(x)
+				fits := func(c *column) bool { return p.read(c, a.Type, a.Options).fits }
+				x.columns, x.like = mostLike(a.Name, p.columns(), partly, fits)
 			}
 			targets = append(targets, x)
 		}
@@ -87,31 +87,14 @@ func count[T any](list []T, ok func(T) bool) int {
 	return n
 }
 
-// seek finds the columns that are most like an attribute, and whose cells fit its type.
-func (p *proposer) seek(x *target) {
-	for _, c := range p.columns() {
-		like := compareNames(x.Name, x.meaning, c)
-		if like == unlike || like < x.like {
-			continue
-		}
-		l := p.read(c, x.Type, x.Options)
-		if !l.fits {
-			continue
-		}
-		if like > x.like {
-			x.like, x.columns, x.link = like, nil, l
-		}
-		x.columns = append(x.columns, c)
-	}
-}
-
 // link makes a link of an attribute and the column that is most like it. What is not certain is a question: several columns that
 // are equally like it, a column that is as like another attribute, a header that is only partly like it.
 func (p *proposer) link(x *target, all []*target) (link, bool) {
 	if len(x.columns) == 0 {
 		return p.compose(x)
 	}
-	c, l := x.columns[0], x.link
+	c := x.columns[0]
+	l := p.read(c, x.Type, x.Options)
 	l.to, l.why = x.Name, joined(reasons[x.like], l.why)
 	var rival *target // another attribute for which the column is certain, too
 	for _, other := range all {

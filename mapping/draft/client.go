@@ -43,20 +43,11 @@ func (p *proposer) findPerson() {
 // because without it clients could not be looked up.
 func (p *proposer) find(count func(*column) int, names ...string) (*column, link) {
 	for _, isHalf := range []bool{false, true} {
+		fits := func(c *column) bool {
+			return count == nil || c.filled == 0 || c.isMostly(count(c)) || isHalf && 2*count(c) >= c.filled
+		}
 		for _, name := range names {
-			var best []*column
-			like, meaning := likely, meaningOf(name)
-			for _, c := range p.ordinary {
-				s := compareNames(name, meaning, c)
-				fits := count == nil || c.filled == 0 || c.isMostly(count(c)) || isHalf && 2*count(c) >= c.filled
-				if s < like || !fits {
-					continue
-				}
-				if s > like {
-					like, best = s, nil
-				}
-				best = append(best, c)
-			}
+			best, like := mostLike(name, p.ordinary, likely, fits)
 			if len(best) == 0 {
 				continue
 			}

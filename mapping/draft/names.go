@@ -116,6 +116,23 @@ func compareNames(name string, meaning []string, c *column) strength {
 	return unlike
 }
 
+// mostLike returns the columns whose headers are the most like a name, and at least so much, of those that fit.
+func mostLike(name string, of []*column, least strength, fits func(*column) bool) (best []*column, like strength) {
+	meaning := meaningOf(name)
+	like = least
+	for _, c := range of {
+		s := compareNames(name, meaning, c)
+		if s < like || !fits(c) {
+			continue
+		}
+		if s > like {
+			like, best = s, nil
+		}
+		best = append(best, c)
+	}
+	return best, like
+}
+
 // saysPart reports whether all words of a name that mean something are among another's. What every sheet of leads is about does
 // not mean anything here.
 func saysPart(name, other []string) bool {

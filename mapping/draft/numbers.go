@@ -38,8 +38,7 @@ func (p *proposer) findNumbers() (found Setting, doubtful []*column) {
 			continue
 		}
 		all += c.count(func(v cell.Cell) bool { return v.Kind == cell.Text })
-		points += c.count(func(v cell.Cell) bool { return number(v, pointNotation) != "" })
-		commas += c.count(func(v cell.Cell) bool { return number(v, commaNotation) != "" })
+		points, commas = points+c.points, commas+c.commas
 		differs := func(v cell.Cell) bool {
 			point, comma := number(v, pointNotation), number(v, commaNotation)
 			return point != "" && comma != "" && point != comma

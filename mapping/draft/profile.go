@@ -40,6 +40,7 @@ type column struct {
 	texts          []text // the distinct ones, the most frequent first
 	emails, phones int
 	dates          dateReading
+	points, commas int // texts that read as numbers with a decimal point, and with a decimal comma
 	numbers        int // cells that read in the notation that reads the most of them
 	percent        int // cells that show a percentage
 }
@@ -152,9 +153,9 @@ func (c *column) look() {
 	c.emails, c.phones = c.count(isEmail), c.count(isPhone)
 	c.dates = c.readDates()
 	numbers := c.count(func(v cell.Cell) bool { return v.Kind == cell.Number })
-	points := c.count(func(v cell.Cell) bool { return number(v, pointNotation) != "" })
-	commas := c.count(func(v cell.Cell) bool { return number(v, commaNotation) != "" })
-	c.numbers = numbers + max(points, commas)
+	c.points = c.count(func(v cell.Cell) bool { return number(v, pointNotation) != "" })
+	c.commas = c.count(func(v cell.Cell) bool { return number(v, commaNotation) != "" })
+	c.numbers = numbers + max(c.points, c.commas)
 	c.percent = c.count(func(v cell.Cell) bool {
 		return v.Kind == cell.Text && strings.HasSuffix(textOf(v), "%") || v.Kind == cell.Number && strings.Contains(v.Format, "%")
 	})
