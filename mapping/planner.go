@@ -125,10 +125,8 @@ func (b *Binding) Plan(number int, rows []ConvertedRow) Plan {
 		for _, g := range slices.Concat(claims, people[1:]) {
 			plan.Withheld = append(plan.Withheld, g.step)
 		}
-	} else if b.mapping.V1() {
-		plan.Steps = orderV1(people[0].step, acts)
 	} else {
-		plan.Steps = p.orderV2(people[0], claims, acts)
+		plan.Steps = p.order(people[0], claims, acts)
 	}
 	return plan
 }
@@ -163,17 +161,18 @@ func sent(values []*boundValue, merged []fieldValue) []Value {
 	return list
 }
 
-// plannedActivity is the step of an activity and what the order of the steps depends on.
+// plannedActivity is the step of an activity and what it is on.
 type plannedActivity struct {
 	Step
-	of   *planned
-	open bool
+	of *planned
 }
 
 // activitySteps makes the steps of all activities, in the mapping's order and,
-// within one activity, in the order of the claims or contacts.
+// within one activity, in the order of the claims or contacts. In version 1 the Open activity
+// comes first, so that the client can be redirected while the earlier ones are still being
+// back-filled (service document, v1 flow B).
 func (p *planner) activitySteps(all []*planned) []plannedActivity {
-	steps := make([]plannedActivity, 0, len(p.b.activities))
+	var first, others []plannedActivity
 	for i := range p.b.activities {
 		a := &p.b.activities[i]
 		status, wanted := p.b.status(a, p.rows[0].resume)
@@ -189,12 +188,17 @@ func (p *planner) activitySteps(all []*planned) []plannedActivity {
 					}
 				}
 			}
-			if len(acts) > 0 { // else it is not on this one, or its condition left it out
-				steps = append(steps, plannedActivity{p.activity(a, status, g.bound.activities[i], g, acts), g, status == Open && a.order >= 0})
+			if len(acts) == 0 { // it is not on this one, or its condition left it out
+				continue
 			}
+			list := &others
+			if p.b.mapping.V1() && status == Open && a.order >= 0 {
+				list = &first
+			}
+			*list = append(*list, plannedActivity{p.activity(a, status, g.bound.activities[i], g, acts), g})
 		}
 	}
-	return steps
+	return slices.Concat(first, others)
 }
 
 // status returns the activity's status, and whether it is wanted at all, for a
@@ -238,28 +242,13 @@ func (p *planner) activity(a *boundActivity, status string, on *boundPart, g *pl
 	return step
 }
 
-// orderV1 puts the Open activity directly after the client, so that the client
-// can be redirected while the earlier activities are still being back-filled
-// (service document, v1 flow B).
-func orderV1(client Step, acts []plannedActivity) []Step {
-	steps := []Step{client}
-	for _, open := range []bool{true, false} {
-		for _, a := range acts {
-			if a.open == open {
-				steps = append(steps, a.Step)
-			}
-		}
-	}
-	return steps
-}
-
-// orderV2 orders the steps: the client; claims that no activity is on, or that
+// order orders the steps: the client; claims that no activity is on, or that
 // the mapping wants first; the activities as listed; the link. Any other claim
 // is created just before its first activity, and a further contact just before the
 // first claim or activity that needs it. Consecutive activities on
 // claims run claim by claim. In the service document, use cases 1 and 2 create
 // the claim first, use case 3 creates each claim when it is needed.
-func (p *planner) orderV2(client *planned, claims []*planned, acts []plannedActivity) []Step {
+func (p *planner) order(client *planned, claims []*planned, acts []plannedActivity) []Step {
 	steps := make([]Step, 0, 2+len(claims)+len(acts))
 	var create func(g *planned)
 	create = func(g *planned) {
@@ -290,7 +279,7 @@ func (p *planner) orderV2(client *planned, claims []*planned, acts []plannedActi
 		create(a.of)
 		steps = append(steps, a.Step)
 	}
-	if p.b.mapping.Link == LinkNever {
+	if p.b.mapping.Link == LinkNever || p.b.mapping.V1() {
 		return steps
 	}
 	return append(steps, LinkStepOf(string(LinkStep), p.plan.Rows))

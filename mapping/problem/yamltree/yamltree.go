@@ -223,20 +223,13 @@ func (l *Language[T]) Schema() []byte {
 	if len(l.Defs) > 0 {
 		s["$defs"] = l.Defs
 	}
-	data, err := json.Marshal(s)
-	if err != nil {
-		panic(err) // the tables hold nothing that cannot be encoded
-	}
+	data, _ := json.MarshalIndent(s, "", "  ") // the tables hold nothing that cannot be encoded
 	if l.EmptyIsNone {
 		for _, kind := range []string{"object", "array"} {
-			data = bytes.ReplaceAll(data, []byte(`"type":"`+kind+`"`), []byte(`"type":["`+kind+`","null"]`))
+			data = bytes.ReplaceAll(data, []byte(`"type": "`+kind+`"`), []byte(`"type": ["`+kind+`", "null"]`))
 		}
 	}
-	var b bytes.Buffer
-	if err := json.Indent(&b, data, "", "  "); err != nil {
-		panic(err)
-	}
-	return append(b.Bytes(), '\n')
+	return append(data, '\n')
 }
 
 func (keys Keys) schema() Schema {
