@@ -138,7 +138,6 @@ const maxCells = 10_000
 // checkedSheet is what the check found in the rows of a sheet.
 type checkedSheet struct {
 	*draft.SheetWatch
-	dates   *draft.DateColumns
 	invalid int
 	found   problem.List // wrong cells and rows, those that are named
 }
@@ -147,11 +146,10 @@ type checkedSheet struct {
 func (k *check) survey(ctx context.Context, s *load.Session) (notes mapping.CellNotes, err error) {
 	var sheets []*checkedSheet
 	for _, src := range s.Sources {
-		sheets = append(sheets, &checkedSheet{SheetWatch: draft.NewSheetWatch(src.Sheet()), dates: draft.NewDateColumns(src.Sheet())})
+		sheets = append(sheets, &checkedSheet{SheetWatch: draft.NewSheetWatch(src.Sheet())})
 	}
 	rows, survey, err := s.Survey(ctx, filepath.Dir(s.Sources[0].Path), false, func(record cell.Record) {
 		sheets[record.Table].See(record)
-		sheets[record.Table].dates.See(record)
 	})
 	if err != nil {
 		return notes, err
@@ -168,7 +166,6 @@ func (k *check) survey(ctx context.Context, s *load.Session) (notes mapping.Cell
 	for i, sheet := range sheets {
 		k.warn(sheet.Warnings()...)
 		k.report.Checked.Rows += sheet.Rows
-		k.warn(sheet.dates.Warnings()...)
 		k.report.Checked.InvalidRows += sheet.invalid
 		sheet.found.Sort() // the plans come in the order of the clients' last rows
 		if k.rows {

@@ -9,7 +9,6 @@ import (
 
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
-	"claimsheet/mapping/problem"
 )
 
 // dateFormats are the formats that people and programs write dates in. Where several fit equally well, the first is meant.
@@ -218,39 +217,4 @@ func (o *dateOrder) evidence() string {
 	}
 	return fmt.Sprintf("%d of %s that are dates have a day up to 12; %d of %s that stayed texts in the order %s have a day over 12",
 		o.low, cellsInWords(o.dates), texts, cellsInWords(o.texts), format)
-}
-
-// DateColumns looks at the cells of a sheet's columns, and finds those in which a spreadsheet program probably exchanged day and
-// month.
-type DateColumns struct {
-	sheet  cell.Sheet
-	orders []dateOrder
-}
-
-// NewDateColumns returns an empty DateColumns for a sheet.
-func NewDateColumns(sheet cell.Sheet) *DateColumns {
-	return &DateColumns{sheet: sheet, orders: make([]dateOrder, len(sheet.Header))}
-}
-
-// See looks at a row. It keeps nothing of the record.
-func (d *DateColumns) See(record cell.Record) {
-	for i := range d.orders {
-		d.orders[i].see(record.Cell(i))
-	}
-}
-
-// Warnings returns a warning for each column of exchanged dates.
-func (d *DateColumns) Warnings() (list problem.List) {
-	for i := range d.orders {
-		why := d.orders[i].evidence()
-		if why == "" {
-			continue
-		}
-		list = append(list, problem.At(d.sheet.At(i, d.sheet.HeaderRow), "swapped-dates",
-			"“%s”: day and month of the dates may be exchanged. %s: a spreadsheet program leaves that of a sheet "+
-				"that has the other order of day and month",
-			problem.OneLine(d.sheet.Header[i]), why).
-			Hinted("compare some of these rows with the source; if they differ, import the source again with this column as text"))
-	}
-	return list
 }

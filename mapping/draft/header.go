@@ -42,20 +42,23 @@ func NamedColumns(header []string) int {
 
 func filled(r cell.Record) int { return count(r.Cells, func(c cell.Cell) bool { return !c.IsEmpty() }) }
 
-// SheetWatch watches the rows of a sheet for signs that its headers are in another row than the mapping says, and for hidden rows, which
-// may be hidden because they are not wanted.
+// SheetWatch watches the rows of a sheet for signs that its headers are in another row than the mapping says, for columns in which a
+// spreadsheet program probably exchanged day and month, and for hidden rows, which may be hidden because they are not wanted.
 type SheetWatch struct {
 	Rows        int // seen so far
 	sheet       cell.Sheet
-	filled      []int // by column: the row of the first cell, 0 without one
-	hidden      int   // rows
+	filled      []int       // by column: the row of the first cell, 0 without one
+	orders      []dateOrder // by column with a header
+	hidden      int         // rows
 	firstHidden int
 }
 
 // NewSheetWatch returns a watch that has seen no rows.
-func NewSheetWatch(s cell.Sheet) *SheetWatch { return &SheetWatch{sheet: s} }
+func NewSheetWatch(s cell.Sheet) *SheetWatch {
+	return &SheetWatch{sheet: s, orders: make([]dateOrder, len(s.Header))}
+}
 
-// See takes a row.
+// See takes a row. It keeps nothing of the record.
 func (w *SheetWatch) See(record cell.Record) {
 	w.Rows++
 	if record.Hidden {
@@ -67,6 +70,9 @@ func (w *SheetWatch) See(record cell.Record) {
 		if c.IsEmpty() {
 			continue
 		}
+		if i < len(w.orders) {
+			w.orders[i].see(c)
+		}
 		for len(w.filled) <= i {
 			w.filled = append(w.filled, 0)
 		}
@@ -76,7 +82,8 @@ func (w *SheetWatch) See(record cell.Record) {
 	}
 }
 
-// Warnings returns a warning of data without a header, which may be notes that are not meant to be sent, and one of hidden rows.
+// Warnings returns a warning of data without a header, which may be notes that are not meant to be sent, one of hidden rows, and one of
+// each column of exchanged dates.
 func (w *SheetWatch) Warnings() (warnings problem.List) {
 	var bare []string
 	from := 0 // the first row with data that has no header
@@ -100,6 +107,15 @@ func (w *SheetWatch) Warnings() (warnings problem.List) {
 		at := problem.Where{File: w.sheet.Book, Table: w.sheet.Table, Sheet: w.sheet.Name, Row: w.firstHidden}
 		warnings = append(warnings, problem.At(at, "hidden-rows", "rows that are hidden in the sheet are imported: %d; this is the first", w.hidden).
 			Hinted("show them, or delete those that are not wanted"))
+	}
+	for i := range w.orders {
+		if why := w.orders[i].evidence(); why != "" {
+			warnings = append(warnings, problem.At(w.sheet.At(i, w.sheet.HeaderRow), "swapped-dates",
+				"“%s”: day and month of the dates may be exchanged. %s: a spreadsheet program leaves that of a sheet "+
+					"that has the other order of day and month",
+				problem.OneLine(w.sheet.Header[i]), why).
+				Hinted("compare some of these rows with the source; if they differ, import the source again with this column as text"))
+		}
 	}
 	return warnings
 }

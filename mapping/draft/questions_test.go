@@ -152,12 +152,12 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// TestDateColumns: check warns of a column in which day and month of some cells are
+// TestExchangedDates: a watch warns of a column in which day and month of some cells are
 // probably exchanged, and of no other.
-func TestDateColumns(t *testing.T) {
+func TestExchangedDates(t *testing.T) {
 	t.Parallel()
 	sheet := cell.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"Email", "Born", "Signed", "Paid"}}
-	d := NewDateColumns(sheet)
+	d := NewSheetWatch(sheet)
 	for i := range 24 {
 		on := func(d int) day { return day(time.Date(1975, time.Month(1+i%12), d, 0, 0, 0, 0, time.UTC)) }
 		row := []any{mailOf("Ann", i), on(1 + i%12), on(1 + i), fmt.Sprintf("%02d/02/2020", 1+i)}

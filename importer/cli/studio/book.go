@@ -28,8 +28,7 @@ type book struct {
 	rows    *spool.Rows
 	places  []int64    // of each record in the spool
 	records []cell.Row // of each record, ascending
-	headers *draft.SheetWatch
-	dates   *draft.DateColumns
+	watch   *draft.SheetWatch
 
 	suggestions []draft.Suggestion // by the rows
 	proposed    []byte             // a first mapping; nil when the rows give none
@@ -72,7 +71,7 @@ func (b *book) open(ctx context.Context, path string, r draft.Request) error {
 	defer reader.Close()
 	b.isOpen, b.table = true, reader.Sheet()
 	b.sheet.Name = b.table.Name
-	b.headers, b.dates = draft.NewSheetWatch(b.table), draft.NewDateColumns(b.table)
+	b.watch = draft.NewSheetWatch(b.table)
 	for i, header := range b.table.Header {
 		isSame := func(other string) bool { return convert.FoldHeader(other) == convert.FoldHeader(header) }
 		isShared := header != "" && (slices.ContainsFunc(b.table.Header[:i], isSame) || slices.ContainsFunc(b.table.Header[i+1:], isSame))
@@ -146,8 +145,7 @@ func (b *book) readRows(ctx context.Context, r *sheet.Reader, yield func(cell.Re
 			yield(record, err)
 			return
 		}
-		b.headers.See(record)
-		b.dates.See(record)
+		b.watch.See(record)
 		b.records = append(b.records, cell.RowOf(0, record.Row))
 		for i, c := range b.columns {
 			c.see(record.Cell(i))

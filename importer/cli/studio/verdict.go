@@ -115,7 +115,7 @@ func (v *verdict) plan(ctx context.Context, done *atomic.Int64) (err error) {
 		return err
 	}
 	v.found, v.warnings = bound.CheckCells(survey.Notes)
-	v.warnings = slices.Concat(book.headers.Warnings(), book.dates.Warnings(), v.warnings)
+	v.warnings = append(book.watch.Warnings(), v.warnings...)
 	if !bound.Keyless {
 		v.survey = survey
 	}
