@@ -28,25 +28,18 @@ func (b *Binding) KeySpace() string { return b.parts[0].space }
 
 // identity reads the key cells of a client or of a further contact.
 func (r *rowConverter) identity(p *boundPart, part *rowPart) Identity {
-	if p.keyAddress == nil {
-		key, ok := r.key(p)
-		if !ok {
-			return Identity{}
-		}
-		return Identity{p.space, key}
-	}
-	it := part.value(p.keyAddress)
-	if !it.value.IsZero() { // the same however the cell is written
+	if it := part.value(p.keyAddress); !it.value.IsZero() || it.refused != nil { // the same however the cell is written
 		return addressIdentity(it.of.conv.Type, it)
 	}
-	if column := p.key[0]; r.record.Cell(column).IsEmpty() {
-		r.refuse(column, convert.CellError{Code: "empty-key", Message: "is empty; it is " + p.keyName, Hint: "fill the cell, or delete the row"})
+	key, ok := r.key(p)
+	if !ok {
+		return Identity{}
 	}
-	return Identity{}
+	return Identity{p.space, key}
 }
 
 // addressIdentity returns the identity of a converted e-mail address or phone
-// number; zero for an empty one, and for a value of another type.
+// number; zero for an empty or a refused one, and for a value of another type.
 func addressIdentity(t convert.Type, it *fieldValue) Identity {
 	key := convert.FoldKey(cmp.Or(it.e164, it.value.Literal))
 	switch {

@@ -70,16 +70,8 @@ func (v *boundValue) mergeTexts(items []fieldValue) (merged fieldValue, ok bool)
 			}
 		}
 	}
-	record := cell.Record{}
-	for i, column := range v.columns {
-		record.Cells = append(record.Cells, make([]cell.Cell, max(0, column+1-len(record.Cells)))...)
-		record.Cells[column] = textCell(merged.texts[i])
-	}
-	c, _, refusal := v.compose(record)
-	if refusal == nil && !c.IsEmpty() {
-		refusal = v.convert(c, &merged)
-	}
-	return merged, refusal == nil
+	c := v.composed(slices.Clone(merged.texts))
+	return merged, c.IsEmpty() || v.convert(c, &merged) == nil
 }
 
 // refused reports whether a filled cell could not be converted.

@@ -125,18 +125,24 @@ var asText = convert.Converter{Type: convert.Text}
 // compose fills the places of a text from a row's cells, or joins their texts. A
 // cell that cannot be read as text is refused with its column.
 func (v *boundValue) compose(r cell.Record) (cell.Cell, int, *convert.CellError) {
-	var room [8]string
-	texts := room[:0]
-	for _, c := range v.columns {
+	texts := make([]string, len(v.columns))
+	for i, c := range v.columns {
 		value, refusal := asText.Convert(r.Cell(c))
 		if refusal != nil {
 			return cell.Cell{}, c, refusal
 		}
-		text, isListed := v.table[value.Literal]
-		if !isListed {
-			text = value.Literal
+		texts[i] = value.Literal
+	}
+	return v.composed(texts), first(v.columns), nil
+}
+
+// composed is the cell that the texts of the columns make.
+func (v *boundValue) composed(texts []string) cell.Cell {
+	for i := range texts {
+		texts[i] = convert.Trim(texts[i])
+		if instead, isListed := v.table[texts[i]]; isListed {
+			texts[i] = instead
 		}
-		texts = append(texts, text)
 	}
 	s := ""
 	if v.glue == nil {
@@ -144,10 +150,7 @@ func (v *boundValue) compose(r cell.Record) (cell.Cell, int, *convert.CellError)
 	} else {
 		s = strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), *v.glue)
 	}
-	if s == "" {
-		return cell.Cell{}, first(v.columns), nil
-	}
-	return textCell(s), first(v.columns), nil
+	return textCell(s)
 }
 
 // textCell is a cell that holds a text.
