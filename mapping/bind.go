@@ -25,8 +25,7 @@ type Binding struct {
 
 	mapping  *Mapping
 	sheet    cell.Sheet
-	headers  []string   // of the sheet, folded
-	tables   []*Binding // one for each sheet; nil when there is only one
+	tables   []*Binding // one for each sheet of the run
 	warnings problem.List
 	untyped  []untypedAttribute
 	texts    []*ValueRule      // those of several parts
@@ -109,21 +108,17 @@ func BindAll(m *Mapping, sheets []cell.Sheet, service *Service, runDate string) 
 	if len(sheets) == 0 {
 		return Bind(m, nil, service, runDate)
 	}
-	tables := make([]*Binding, len(sheets))
+	var tables []*Binding
 	var problems problem.List
 	for i := range sheets {
-		var found problem.List
-		tables[i], found = Bind(m, &sheets[i], service, runDate)
-		problems = append(problems, found...)
+		table, found := Bind(m, &sheets[i], service, runDate)
+		tables, problems = append(tables, table), append(problems, found...)
 	}
 	if problems = problems.Unique(); len(problems) > 0 {
 		return nil, problems
 	}
-	whole := *tables[0]
-	if len(tables) > 1 {
-		whole.tables = tables
-	}
-	return &whole, nil
+	tables[0].tables = tables
+	return tables[0], nil
 }
 
 // binder makes a Binding and collects the problems of it.
@@ -150,7 +145,7 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 		b.zone, _ = time.LoadLocation(m.Sheet.Timezone.Text) // checked by Parse
 	}
 	if sheet != nil {
-		b.hasSheet, b.sheet, b.headers = true, *sheet, foldHeaders(sheet.Header...)
+		b.hasSheet, b.sheet = true, *sheet
 		b.problems = reserved(*sheet, len(m.Contacts) > 0)
 	}
 	for _, w := range m.Sheet.Empty {
@@ -172,7 +167,7 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 	if b.problems = b.problems.Unique(); len(b.problems) > 0 {
 		return nil, b.problems
 	}
-	b.Binding.warnings = b.checker.warnings.Unique()
+	b.Binding.warnings, b.tables = b.checker.warnings.Unique(), []*Binding{b.Binding}
 	return b.Binding, nil
 }
 
@@ -187,34 +182,27 @@ func (b *Binding) Mapping() *Mapping { return b.mapping }
 // Sheet returns the sheet that the mapping is bound to, the first of several.
 func (b *Binding) Sheet() cell.Sheet { return b.sheet }
 
-// table returns the binding to one of the run's sheets.
-func (b *Binding) table(i int) *Binding {
-	if b.tables == nil {
-		return b
-	}
-	return b.tables[i]
-}
-
 // At returns the place of a cell in the sheet of a row; column 0 = A.
 func (b *Binding) At(column int, row cell.Row) problem.Where {
-	return b.table(row.Table()).sheet.At(column, row.Number())
+	return b.tables[row.Table()].sheet.At(column, row.Number())
 }
 
 // AtRow returns the place of a whole row.
 func (b *Binding) AtRow(row cell.Row) problem.Where {
-	return b.table(row.Table()).sheet.AtRow(row.Number())
+	return b.tables[row.Table()].sheet.AtRow(row.Number())
 }
 
 // HasColumn reports whether the sheet of a row has a column with a name.
 func (b *Binding) HasColumn(name string, row cell.Row) bool {
-	return slices.Contains(b.table(row.Table()).headers, convert.FoldHeader(name))
+	headers := foldHeaders(b.tables[row.Table()].sheet.Header...)
+	return slices.Contains(headers, convert.FoldHeader(name))
 }
 
 // RowName returns a row's name in messages: its number, or its place in a run of several sheets.
 func (b *Binding) RowName(row cell.Row) string {
 	at := b.AtRow(row)
 	switch {
-	case b.tables != nil:
+	case len(b.tables) > 1:
 		return at.String()
 	case at.Copy.Sheet != "":
 		return at.Copy.Place + " (source row " + strconv.Itoa(at.Copy.Row) + ")"
@@ -224,7 +212,7 @@ func (b *Binding) RowName(row cell.Row) string {
 
 // header returns a column's name in messages, in the sheet of a row.
 func (b *Binding) header(column int, row cell.Row) string {
-	return b.table(row.Table()).sheet.ColumnLabel(column)
+	return b.tables[row.Table()].sheet.ColumnLabel(column)
 }
 
 // foldKeys has rows agree in any case on the columns that are part of a key, wherever these are used.

@@ -188,15 +188,11 @@ func (b *Binding) Columns() int { return len(b.named) }
 // UnusedColumns warns of columns that have a header and that the mapping never uses,
 // or ignores, in one warning for each sheet.
 func (b *Binding) UnusedColumns() problem.List {
-	tables := b.tables
-	if tables == nil {
-		tables = []*Binding{b}
-	}
 	var list problem.List
-	for _, t := range tables {
+	for _, t := range b.tables {
 		var unused []string
-		for i := range t.sheet.Header {
-			if t.headers[i] != "" && !t.used[i] && !b.mapping.Ignores(IgnoredName(t.sheet, i)) {
+		for i, header := range t.sheet.Header {
+			if convert.FoldHeader(header) != "" && !t.used[i] && !b.mapping.Ignores(IgnoredName(t.sheet, i)) {
 				unused = append(unused, fmt.Sprintf("“%s” (%s)", t.sheet.ColumnLabel(i), cell.ColumnName(i)))
 			}
 		}

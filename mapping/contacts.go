@@ -54,7 +54,7 @@ func (p *planner) refuseShared(people []*planned) {
 
 // contactCell is the place of the cell that identifies a contact in a row, and its column's name.
 func (p *planner) contactCell(part *rowPart, row cell.Row) (at problem.Where, label string) {
-	column := first(p.b.table(row.Table()).parts[part.entry].key)
+	column := first(p.b.tables[row.Table()].parts[part.entry].key)
 	return p.b.At(column, row), p.b.header(column, row)
 }
 
@@ -173,7 +173,7 @@ func (p *planner) roleFields(c *planned) []Value {
 				text = fingerprintOf(who.step.Key)
 			}
 		}
-		for k, column := range p.b.table(src.Row.Table()).parts[role].key {
+		for k, column := range p.b.tables[src.Row.Table()].parts[role].key {
 			src.Columns = append(src.Columns, column)
 			src.Names = append(src.Names, foldHeaders(people[role].Key[k].Text)...)
 			src.Texts = append(src.Texts, text)

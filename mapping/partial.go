@@ -37,7 +37,7 @@ func BindPart(m *Mapping, found problem.List, at func(problem.Where) []string, s
 	if !hasRule {
 		return nil, problems
 	}
-	for _, b := range append(binding.tables, binding) {
+	for _, b := range binding.tables {
 		b.readings = true
 	}
 	binding.Keyless, binding.Partial = isKeyless, isPartial

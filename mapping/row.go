@@ -69,7 +69,7 @@ func (b *Binding) Convert(record cell.Record) ConvertedRow { return b.convert(re
 func (b *Binding) ConvertPeople(record cell.Record) ConvertedRow { return b.convert(record, true) }
 
 func (b *Binding) convert(record cell.Record, people bool) ConvertedRow {
-	b = b.table(record.Table)
+	b = b.tables[record.Table]
 	row := ConvertedRow{Row: cell.RowOf(record.Table, record.Row)}
 	own := b.clear(record) // without what empty cells take from the row above
 	r := &rowConverter{b, own, &row, people}

@@ -16,10 +16,6 @@ const (
 	FutureYears      = "future" // 2000 to 2099
 )
 
-// missingTimezone is the code of a cell that is refused because the mapping
-// has no timezone: the mapping must be corrected, not the cell.
-const missingTimezone = "no-timezone"
-
 // moment is a date and time as a clock on the wall shows it.
 type moment struct {
 	wall      time.Time // when a clock in UTC shows it
@@ -63,7 +59,7 @@ func (c *Converter) convertDateTime(in cell.Cell) (string, *CellError) {
 	case m.hasOffset:
 		at = at.Add(-time.Duration(m.offset) * time.Second)
 	case c.Zone == nil:
-		return "", refuse(missingTimezone, "has no time zone", "name the zone it was written in under sheet.timezone, for example Europe/London")
+		return "", refuse("no-timezone", "has no time zone", "name the zone it was written in under sheet.timezone, for example Europe/London")
 	default:
 		if at, r = inZone(at, c.Zone); r != nil {
 			return "", r
