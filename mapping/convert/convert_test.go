@@ -101,8 +101,9 @@ func TestRefusalWords(t *testing.T) {
 		return convert.Converter{Type: convert.Date, Format: formats[0], OtherFormats: formats[1:], Today: "2026-11-20"}
 	}
 	london := convert.Converter{Type: convert.DateTime, Zone: location(t, "Europe/London")}
-	box, plain, german := convert.Converter{Type: convert.Checkbox}, convert.Converter{Type: convert.Number}, convert.Numbers{Decimal: ",", Group: "."}
-	percent, words := convert.Converter{Type: convert.Number, Percent: true}, convert.Converter{Type: convert.Text}
+	point, german := convert.Numbers{Decimal: ".", Group: ","}, convert.Numbers{Decimal: ",", Group: "."}
+	box, plain := convert.Converter{Type: convert.Checkbox}, convert.Converter{Type: convert.Number, Numbers: point}
+	percent, words := convert.Converter{Type: convert.Number, Percent: true, Numbers: point}, convert.Converter{Type: convert.Text}
 	listed := convert.Converter{Type: convert.Text, Values: map[string]string{"LLOY": "Lloyds", "BARC": "Barclays"}}
 	british := convert.Converter{Type: convert.Phone, Region: "GB"}
 	for _, tc := range []struct {

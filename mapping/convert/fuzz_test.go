@@ -21,12 +21,13 @@ func FuzzConvert(f *testing.F) {
 		f.Add(seed, "0.00", uint8(cell.Number))
 		f.Add(seed, "dd/mm/yyyy", uint8(cell.Date))
 	}
+	point := convert.Numbers{Decimal: ".", Group: ","}
 	conversions := []convert.Converter{
 		{Type: convert.Text, MaxLength: 20}, {Type: convert.TextArea}, {Type: convert.Checkbox},
 		{Type: convert.Date}, {Type: convert.Date, Format: "dd/mm/yyyy"}, {Type: convert.Date, Format: "d mmm yy", Date1904: true},
 		{Type: convert.Date, Format: "dd/mm/yyyy", OtherFormats: []string{"mm/dd/yyyy", "d mmm yy", "yyyymmdd"}},
 		{Type: convert.Date, Format: "serial"}, {Type: convert.DateTime, Zone: time.UTC}, {Type: convert.DateTime, Zone: location(f, "Europe/London")},
-		{Type: convert.Number}, {Type: convert.Number, Percent: true}, {Type: convert.Currency, Numbers: convert.Numbers{Decimal: ",", Group: "."}},
+		{Type: convert.Number, Numbers: point}, {Type: convert.Number, Percent: true, Numbers: point}, {Type: convert.Currency, Numbers: convert.Numbers{Decimal: ",", Group: "."}},
 		{Type: convert.Email}, {Type: convert.Phone}, {Type: convert.Phone, Region: "GB"}, {Type: convert.Phone, Region: "IT"},
 	}
 	f.Fuzz(func(t *testing.T, s, format string, kind uint8) {

@@ -13,13 +13,12 @@ import (
 
 // Numbers is how the sheet writes numbers in text cells.
 type Numbers struct {
-	Decimal string // "." by default
-	Group   string // "," by default; "" for none
+	Decimal string
+	Group   string // "" for none
 }
 
 // IsClear reports whether no number in this notation could be read in two ways.
 func (n Numbers) IsClear() bool {
-	n = n.orDefault()
 	return isSeparator(n.Decimal) && strings.TrimSpace(n.Decimal) != "" && (n.Group == "" || isSeparator(n.Group)) && n.Decimal != n.Group
 }
 
@@ -48,7 +47,7 @@ const (
 func (c *Converter) convertNumber(in cell.Cell) (string, *CellError) {
 	switch in.Kind {
 	case cell.Text:
-		return numberFromText(trimToken(in.Raw), c.Numbers.orDefault(), c.Percent)
+		return numberFromText(trimToken(in.Raw), c.Numbers, c.Percent)
 	case cell.Number:
 		if refuseFormat(in) == refuseElapsed {
 			return "", refuseElapsed
@@ -94,18 +93,6 @@ var (
 	refuseLostDigits  = refuse("number-digits", "has more than 15 digits; a spreadsheet keeps 15 and invents the rest",
 		"format the column as text and fill it again from the source")
 )
-
-// orDefault fills in what is not given. The zero Numbers is the default
-// notation; with Decimal given, a Group of "" means none.
-func (n Numbers) orDefault() Numbers {
-	if n == (Numbers{}) {
-		return Numbers{Decimal: ".", Group: ","}
-	}
-	if n.Decimal == "" {
-		n.Decimal = "."
-	}
-	return n
-}
 
 // numberFromText reads a trimmed text in the declared notation:
 //

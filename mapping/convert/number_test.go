@@ -12,13 +12,14 @@ import (
 )
 
 func TestConvertNumber(t *testing.T) {
-	plain := convert.Converter{Type: convert.Number}
-	money := convert.Converter{Type: convert.Currency, Numbers: convert.Numbers{Decimal: ".", Group: ","}}
+	point := convert.Numbers{Decimal: ".", Group: ","}
+	plain := convert.Converter{Type: convert.Number, Numbers: point}
+	money := convert.Converter{Type: convert.Currency, Numbers: point}
 	german := convert.Converter{Type: convert.Currency, Numbers: convert.Numbers{Decimal: ",", Group: "."}}
 	french := convert.Converter{Type: convert.Currency, Numbers: convert.Numbers{Decimal: ",", Group: " "}}
 	swiss := convert.Converter{Type: convert.Currency, Numbers: convert.Numbers{Decimal: ".", Group: "'"}}
 	bare := convert.Converter{Type: convert.Number, Numbers: convert.Numbers{Decimal: "."}}
-	percent := convert.Converter{Type: convert.Number, Percent: true}
+	percent := convert.Converter{Type: convert.Number, Percent: true, Numbers: point}
 	germanPercent := convert.Converter{Type: convert.Number, Percent: true, Numbers: convert.Numbers{Decimal: ",", Group: "."}}
 	const bad, noPercent = "not-number", "not-percent"
 	runConversions(t, []conversionCase{
@@ -72,7 +73,7 @@ func TestConvertNumber(t *testing.T) {
 // A number of up to 15 digits comes out with the value that went in, in every
 // notation and from both kinds of cell.
 func TestNumbersKeepTheirValue(t *testing.T) {
-	notations := []convert.Numbers{{}, {Decimal: ",", Group: "."}, {Decimal: ",", Group: " "}, {Decimal: ".", Group: "'"}, {Decimal: "."}}
+	notations := []convert.Numbers{{Decimal: ".", Group: ","}, {Decimal: ",", Group: "."}, {Decimal: ",", Group: " "}, {Decimal: ".", Group: "'"}, {Decimal: "."}}
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.SampledFrom(notations).Draw(t, "notation")
 		coefficient := rapid.Int64Range(-999_999_999_999_999, 999_999_999_999_999).Draw(t, "coefficient")
@@ -96,9 +97,6 @@ func TestNumbersKeepTheirValue(t *testing.T) {
 
 // written spells a plain decimal in the notation n.
 func written(literal string, n convert.Numbers) string {
-	if n == (convert.Numbers{}) {
-		n = convert.Numbers{Decimal: ".", Group: ","}
-	}
 	whole, fraction, _ := strings.Cut(strings.TrimPrefix(literal, "-"), ".")
 	for at := len(whole) - 3; at > 0; at -= 3 {
 		whole = whole[:at] + n.Group + whole[at:]

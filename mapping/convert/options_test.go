@@ -76,7 +76,7 @@ func TestCheck(t *testing.T) {
 
 func TestCheckNumbers(t *testing.T) {
 	for n, want := range map[convert.Numbers]bool{
-		{}: true, {Decimal: ",", Group: " "}: true, {Group: "."}: false, {Decimal: "::"}: false, {Decimal: ".", Group: "5"}: false, {Decimal: " ", Group: ","}: false,
+		{Decimal: "."}: true, {Decimal: ",", Group: " "}: true, {Decimal: ".", Group: "."}: false, {Group: "."}: false, {Decimal: "::"}: false, {Decimal: ".", Group: "5"}: false, {Decimal: " ", Group: ","}: false,
 	} {
 		if got := n.IsClear(); got != want {
 			t.Errorf("%+v is clear: %t", n, got)
