@@ -303,7 +303,7 @@ func (p *checker) checkOrder(m *Mapping) {
 		isOnClient := a.On.Text == clientRole
 		for _, open := range m.Activities[:i] {
 			hasCondition := open.When.Text+a.When.Text != ""
-			onSame, line := m.haveCommonScope(open.On.Text, a.On.Text), open.Template.At.Line
+			onSame, line := haveCommonScope(open.On.Text, a.On.Text), open.Template.At.Line
 			switch {
 			case !open.opensWorkflow():
 				continue
@@ -332,12 +332,6 @@ func (p *checker) checkOrder(m *Mapping) {
 		}
 	}
 	p.checkNeverOpen(m)
-}
-
-// haveCommonScope reports whether activities on a and on b can be on the same client, claim or contact.
-func (m *Mapping) haveCommonScope(a, b string) bool {
-	ids := m.claimIDs()
-	return a == b || a == "claim" && slices.Contains(ids, b) || b == "claim" && slices.Contains(ids, a)
 }
 
 // checkNeverOpen warns of back-filled activities when none is Open: the redirect url, or the

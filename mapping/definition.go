@@ -39,7 +39,7 @@ const onContact = "contact"
 // makesSameSteps reports whether two parts give people, claims or activities the same names.
 func (p definedPart) makesSameSteps(other definedPart) bool {
 	if p.On != "" {
-		return p.ID == other.ID && p.overlaps(other) && p.isForSame(other)
+		return p.ID == other.ID && haveCommonScope(p.On, other.On) && p.isForSame(other)
 	}
 	return slices.Equal(p.Key, other.Key) && p.Space == other.Space && p.Verbatim == other.Verbatim && (p.Space != "" || p.ID == other.ID)
 }
@@ -48,15 +48,15 @@ func (p definedPart) makesSameSteps(other definedPart) bool {
 // the same scope or id: an activity that moves to another scope is sent again.
 func (p definedPart) isForSame(other definedPart) bool {
 	if p.On != "" {
-		return (p.ID == other.ID || p.overlaps(other)) && (p.Template == other.Template || p.TemplateID != "" && p.TemplateID == other.TemplateID)
+		return (p.ID == other.ID || haveCommonScope(p.On, other.On)) && (p.Template == other.Template || p.TemplateID != "" && p.TemplateID == other.TemplateID)
 	}
 	return p.ID == other.ID || slices.Equal(p.Key, other.Key)
 }
 
-// overlaps reports whether two activities can be on the same client, claim or contact.
-func (p definedPart) overlaps(other definedPart) bool {
+// haveCommonScope reports whether activities on a and on b can be on the same client, claim or contact.
+func haveCommonScope(a, b string) bool {
 	ofClaims := func(on string) bool { return on != clientRole && on != onContact }
-	return p.On == other.On || ofClaims(p.On) && ofClaims(other.On) && (p.On == "claim" || other.On == "claim")
+	return a == b || ofClaims(a) && ofClaims(b) && (a == "claim" || b == "claim")
 }
 
 // replacements returns the indexes of the parts that are new for what a part that is gone was

@@ -42,7 +42,6 @@ type Setting struct {
 // Proposal is a first mapping, as data.
 type Proposal struct {
 	request  Request
-	name     string
 	settings []Setting // of the sheet
 	key      *column   // of the client
 	keyWhy   string
@@ -85,7 +84,7 @@ func Propose(r Request, seen *Profile) *Proposal {
 	for _, c := range slices.Concat(seen.columns, p.wide) {
 		c.look()
 	}
-	made := &Proposal{request: r, name: r.mappingName()}
+	made := &Proposal{request: r}
 	p.country, p.countryWhy = p.findCountry()
 	p.numbers, p.doubtful = p.findNumbers()
 	p.findPerson()

@@ -44,7 +44,7 @@ func (p *Proposal) Plain() []byte {
 
 // write writes the mapping.
 func (p *Proposal) write(w *writer) {
-	w.general("", "name: "+yamltree.Quote(p.name), "name", "what is this campaign called? It must not change once it has run", "")
+	w.general("", "name: "+yamltree.Quote(p.request.mappingName()), "name", "what is this campaign called? It must not change once it has run", "")
 	w.line("api: %s", p.request.API)
 	if len(p.settings) > 0 {
 		w.line("\nsheet:")
@@ -239,7 +239,7 @@ func (w *writer) templates(p *Proposal) {
 	}
 	if p.request.API == "v2" && len(p.live) > 0 {
 		w.line("\nworkflow:")
-		name := strings.NewReplacer("{", "{{", "}", "}}").Replace(p.name)
+		name := strings.NewReplacer("{", "{{", "}", "}}").Replace(p.request.mappingName())
 		w.line("  name: %s", yamltree.Quote(name+" {run.date}"))
 		if service.WorkflowTemplateIdentifier == "" {
 			w.commented("  ", "template_identifier: "+mapping.ToBeAgreed, "the service's operator supplies it", "")
