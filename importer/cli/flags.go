@@ -51,7 +51,17 @@ func (t *oneText) String() string { return string(*t) }
 func (t *oneText) Get() any { return string(*t) }
 
 func numberFlag(to *int, name, usage, usual string) *cli.IntFlag {
-	return &cli.IntFlag{Name: name, Usage: usage, DefaultText: usual, Destination: to}
+	return &cli.IntFlag{Name: name, Usage: usage, DefaultText: usual, Destination: to, Action: aboveZero[int](name)}
+}
+
+// aboveZero refuses a flag with the number 0 or less.
+func aboveZero[N int | float64](name string) func(*cli.Context, N) error {
+	return func(_ *cli.Context, n N) error {
+		if n > 0 {
+			return nil
+		}
+		return problem.New("usage", "--%s must be more than 0", name).Hinted("leave it out to have the default")
+	}
 }
 
 // switchFlag makes a flag that sets to, or nothing if that is nil.

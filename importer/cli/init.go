@@ -52,9 +52,6 @@ func (p *program) initCommand() *cli.Command {
 			if api != "" && api != string(apiclient.V1) && api != string(apiclient.V2) {
 				return problem.New("usage", "--api takes v1 or v2, not “%s”", problem.OneLine(api)).Hinted("leave it out to have the one that fits the environment")
 			}
-			if c.IsSet("header-row") && o.HeaderRow < 1 {
-				return problem.New("usage", "--header-row must be more than 0").Hinted("leave it out to have it found")
-			}
 			if err := refuseExisting(out, "-o"); err != nil {
 				return err
 			}

@@ -76,7 +76,7 @@ func (p *program) runFlags(o *runOptions) []cli.Flag {
 		textFlag(&o.failures, "max-failures", "", "stop when more than `N` or N% of the clients fail (20%)"),
 		&cli.StringSliceFlag{Name: "accept", Usage: "pass the guard whose message names this `CODE`"},
 		numberFlag(&o.concurrency, "concurrency", "`N` requests in flight (default: environment's)", ""),
-		&cli.Float64Flag{Name: "rate", Usage: "`N` requests a second (default: environment's)", Destination: &o.rate},
+		&cli.Float64Flag{Name: "rate", Usage: "`N` requests a second (default: environment's)", Destination: &o.rate, Action: aboveZero[float64]("rate")},
 		p.passwordFlag(), jsonFlag(),
 		switchFlag(&o.log.Quiet, "quiet", "print problems only, no summary"),
 		textFlag(&o.log.LogFormat, "log-format", "", "the log's `FORMAT`: text or json"),
@@ -126,11 +126,6 @@ func (p *program) runOptions(c *cli.Context, o *runOptions, noSheet, example str
 	case o.noLookup && !o.dryRun:
 		return problem.New("usage", "--no-lookup is for a dry run: a run must know which clients exist").
 			Hinted("add --dry-run; to create clients without looking them up, write existing: create in the mapping")
-	}
-	for _, name := range []string{"limit", "concurrency", "rate", "min-rows"} {
-		if c.IsSet(name) && c.Float64(name) <= 0 && c.Int(name) <= 0 {
-			return problem.New("usage", "--%s must be more than 0", name).Hinted("leave it out to have the default")
-		}
 	}
 	if o.accept, err = acceptedGuards(c.StringSlice("accept")); err != nil {
 		return err

@@ -41,12 +41,7 @@ func (p *program) workerCommand() *cli.Command {
 	return newCommand("worker", "[-e ENVIRONMENT] [options]",
 		"carry out clients of runs that other processes coordinate (run --workers)", workerHelp,
 		p.ledgerFlags(numberFlag(&concurrency, "concurrency", "`N` requests of this worker in flight at the service", "the environment's, else 8")),
-		func(c *cli.Context) error {
-			if c.IsSet("concurrency") && concurrency <= 0 {
-				return problem.New("usage", "--concurrency must be more than 0").Hinted("leave it out to have the default")
-			}
-			return p.work(c.Context, concurrency)
-		})
+		func(c *cli.Context) error { return p.work(c.Context, concurrency) })
 }
 
 // work carries out what runs hand over, until ctx is done, in one session after another: a session ends when the
