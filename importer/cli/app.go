@@ -324,11 +324,14 @@ func checkArguments(c *cli.Context) error {
 // passwordReference matches a password that is a reference, in a command line.
 var passwordReference = regexp.MustCompile(`-password[= ]'?(env|file|cmd):`)
 
-// givenFlags returns the flags before the arguments, by the shortest of their names.
-func givenFlags(c *cli.Context) []string {
+// givenFlags returns the flags before the arguments, by the shortest of their names: all, or only some.
+func givenFlags(c *cli.Context, only ...string) []string {
 	var words []string
 	for _, f := range c.Command.Flags {
 		name := f.Names()[0]
+		if len(only) > 0 && !slices.Contains(only, name) {
+			continue
+		}
 		flag := dashed(slices.MinFunc(f.Names(), func(a, b string) int { return len(a) - len(b) }))
 		switch f.(type) {
 		case *cli.BoolFlag:

@@ -352,7 +352,7 @@ func (p *program) writeDraft(made *draft.Proposal, out string, c *cli.Context) e
 		}
 	}
 	where.Mapping = out
-	words := slices.Concat([]string{"check"}, given(c, "templates", "password"), c.Args().Slice())
+	words := slices.Concat([]string{"check"}, givenFlags(c, "templates", "password"), c.Args().Slice())
 	next := reports.CommandLine(commandWords(where, words...))
 	fmt.Fprintf(p.Out, "%s: a first mapping; look at the lines marked DECIDE\n", problem.OneLine(out))
 	fmt.Fprintf(p.Out, "Next: answer them, and check the mapping with the sheet:\n  %s\n", next)

@@ -134,7 +134,11 @@ func (p *program) runOptions(c *cli.Context, o *runOptions, noSheet, example str
 	if o.maxFailures, err = parseMaxFailures(o.failures); err != nil {
 		return err
 	}
-	o.repeated = given(c, "password", "only", "limit", "concurrency", "rate", "min-rows", "max-failures")
+	repeated := []string{"password", "only", "limit", "concurrency", "rate", "min-rows", "max-failures", "workers", "accept"}
+	if !o.dryRun {
+		repeated = append(repeated, "out")
+	}
+	o.repeated = givenFlags(c, repeated...)
 	return nil
 }
 
@@ -159,16 +163,6 @@ func (o runOptions) isOfRerun(path string) bool {
 	return o.workbook != nil && safefile.Absolute(o.workbook.Path) == safefile.Absolute(path)
 }
 
-// given returns the flags that the user has set, with their values.
-func given(c *cli.Context, names ...string) (words []string) {
-	for _, name := range names {
-		if c.IsSet(name) {
-			words = append(words, "--"+name, c.String(name))
-		}
-	}
-	return words
-}
-
 // words returns the command of the run, without --dry-run.
 func (o runOptions) words() []string {
 	words := []string{"run"}
@@ -178,19 +172,7 @@ func (o runOptions) words() []string {
 	if o.where.Templates != "" {
 		words = append(words, "--templates", o.where.Templates)
 	}
-	words = append(words, o.repeated...)
-	if o.out != "" && !o.dryRun {
-		words = append(words, "-o", o.out)
-	}
-	if o.workers {
-		words = append(words, "--workers")
-	}
-	for _, code := range guardCodes {
-		if o.accept[code] {
-			words = append(words, "--accept", code)
-		}
-	}
-	return commandWords(o.where, append(words, o.sheets...)...)
+	return commandWords(o.where, slices.Concat(words, o.repeated, o.sheets)...)
 }
 
 // output returns where the workbook of a sheet goes. -o is a file or, always for several sheets, a folder.

@@ -58,7 +58,7 @@ func (p *program) studio(c *cli.Context, addr string) error {
 	if !c.Args().Present() {
 		return problem.New("no-sheet", "no sheet is given").Hinted("claimsheet studio leads.xlsx")
 	}
-	s := &studioSession{program: p, given: runOptions{where: p.where, repeated: given(c, "password")}}
+	s := &studioSession{program: p, given: runOptions{where: p.where, repeated: givenFlags(c, "password")}}
 	if s.given.where.Mapping == "" {
 		s.given.where.Mapping = usualMapping
 	}
