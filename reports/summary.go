@@ -34,7 +34,7 @@ func writeSummary(w *xlsx.Writer, b Workbook) error {
 	t.Gap()
 	t.Row(header, "Status", "Rows", "Clients")
 	for _, status := range statuses {
-		t.Row(xlsx.Style{}, string(status.status), status.of(s.Rows), status.of(s.Clients))
+		t.Row(xlsx.Style{}, string(status.status), s.Rows.Of(status.status), s.Clients.Of(status.status))
 	}
 	t.Row(xlsx.Style{Bold: true}, "total", s.Rows.Total, s.Clients.Total)
 	without, sent := "Done without a link", "Requests sent"

@@ -51,7 +51,7 @@ func WriteSummary(w io.Writer, s result.Summary, n NextSteps) error {
 	fmt.Fprintf(&b, "%s in %s: %s of %s in %s.\n", what, s.Environment,
 		Count(s.Rows.Total, "row"), Count(s.Clients.Total, "client"), duration(s.Seconds))
 	for _, status := range statuses {
-		if n := status.of(s.Rows); n > 0 {
+		if n := s.Rows.Of(status.status); n > 0 {
 			fmt.Fprintf(&b, "  %7d %s\n", n, status.meaning)
 		}
 	}
@@ -91,19 +91,16 @@ func WriteObject(w io.Writer, v any) error {
 var statuses = []struct {
 	status  result.Status
 	meaning string // with what the user should do about it
-	of      func(result.Counts) int
 }{
-	{result.Done, "done", func(c result.Counts) int { return c.Done }},
-	{result.Unchanged, "unchanged: done before, nothing sent", func(c result.Counts) int { return c.Unchanged }},
-	{result.Planned, "planned", func(c result.Counts) int { return c.Planned }},
-	{result.Changed, "changed since they were done: the change was not sent; correct them by hand in the service",
-		func(c result.Counts) int { return c.Changed }},
-	{result.Skipped, "skipped on purpose", func(c result.Counts) int { return c.Skipped }},
-	{result.NotStarted, "not started: stopped before them, or waiting for another row; see the column Error",
-		func(c result.Counts) int { return c.NotStarted }},
-	{result.Failed, "failed: not created, or given up; see the column Error", func(c result.Counts) int { return c.Failed }},
-	{result.Uncertain, "uncertain: perhaps created; you decide", func(c result.Counts) int { return c.Uncertain }},
-	{result.Invalid, "invalid: nothing sent for these clients; correct the cells", func(c result.Counts) int { return c.Invalid }},
+	{result.Done, "done"},
+	{result.Unchanged, "unchanged: done before, nothing sent"},
+	{result.Planned, "planned"},
+	{result.Changed, "changed since they were done: the change was not sent; correct them by hand in the service"},
+	{result.Skipped, "skipped on purpose"},
+	{result.NotStarted, "not started: stopped before them, or waiting for another row; see the column Error"},
+	{result.Failed, "failed: not created, or given up; see the column Error"},
+	{result.Uncertain, "uncertain: perhaps created; you decide"},
+	{result.Invalid, "invalid: nothing sent for these clients; correct the cells"},
 }
 
 // requests are the kinds of requests in words: first those that create something, in the

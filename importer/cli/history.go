@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -153,24 +154,15 @@ func (p *program) listRuns(ctx context.Context) error {
 	return table.Flush()
 }
 
-// rowsInWords says how a run's rows ended, the commonest words last.
+// rowsInWords says how a run's rows ended, the worst first.
 func rowsInWords(c result.Counts) string {
 	words := []string{}
-	for _, n := range []struct {
-		count int
-		word  string
-	}{
-		{c.Invalid, "invalid"}, {c.Uncertain, "uncertain"}, {c.Failed, "failed"}, {c.NotStarted, "not started"},
-		{c.Changed, "changed"}, {c.Done, "done"}, {c.Unchanged, "unchanged"}, {c.Skipped, "skipped"},
-	} {
-		if n.count > 0 {
-			words = append(words, fmt.Sprintf("%d %s", n.count, n.word))
+	for _, status := range result.Statuses {
+		if n := c.Of(status); n > 0 {
+			words = append(words, fmt.Sprintf("%d %s", n, status))
 		}
 	}
-	if len(words) == 0 {
-		return "0"
-	}
-	return strings.Join(words, ", ")
+	return cmp.Or(strings.Join(words, ", "), "0")
 }
 
 // clientJSON is what the ledger knows about a client, in the output of --json. Redirect urls are left out: they are only in workbooks.

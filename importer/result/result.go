@@ -24,12 +24,12 @@ const (
 	Planned    Status = "planned"   // a dry run: this would be sent
 )
 
-// severity orders the statuses, the worst first. Planned ranks with Done, whose place it takes in a dry run.
-var severity = []Status{Invalid, Uncertain, Failed, NotStarted, Changed, Done, Planned, Unchanged, Skipped}
+// Statuses are all statuses, the worst first. Planned ranks with Done, whose place it takes in a dry run.
+var Statuses = []Status{Invalid, Uncertain, Failed, NotStarted, Changed, Done, Planned, Unchanged, Skipped}
 
 // Worse returns the worse of two statuses; "" is better than any.
 func Worse(a, b Status) Status {
-	if b == "" || a != "" && slices.Index(severity, a) <= slices.Index(severity, b) {
+	if b == "" || a != "" && slices.Index(Statuses, a) <= slices.Index(Statuses, b) {
 		return a
 	}
 	return b
@@ -86,26 +86,34 @@ type Counts struct {
 // Add counts one row or client.
 func (c *Counts) Add(s Status) {
 	c.Total++
+	*c.of(s)++
+}
+
+// Of returns the number with a status.
+func (c Counts) Of(s Status) int { return *c.of(s) }
+
+func (c *Counts) of(s Status) *int {
 	switch s {
-	case Done:
-		c.Done++
-	case Failed:
-		c.Failed++
-	case Uncertain:
-		c.Uncertain++
 	case Invalid:
-		c.Invalid++
-	case Skipped:
-		c.Skipped++
-	case Unchanged:
-		c.Unchanged++
-	case Changed:
-		c.Changed++
+		return &c.Invalid
+	case Uncertain:
+		return &c.Uncertain
+	case Failed:
+		return &c.Failed
 	case NotStarted:
-		c.NotStarted++
+		return &c.NotStarted
+	case Changed:
+		return &c.Changed
+	case Done:
+		return &c.Done
 	case Planned:
-		c.Planned++
+		return &c.Planned
+	case Unchanged:
+		return &c.Unchanged
+	case Skipped:
+		return &c.Skipped
 	}
+	return new(int)
 }
 
 // Requests are the numbers of calls by kind: those that a run sent, or those that it would send, in a dry run.

@@ -223,15 +223,9 @@ func (o *Observer) Ended(code int, level slog.Level, printed string, s *result.S
 // countAttrs returns the total and the counts that are not 0.
 func countAttrs(c result.Counts) []any {
 	attrs := []any{slog.Int("total", c.Total)}
-	for _, s := range []struct {
-		name  string
-		count int
-	}{
-		{"done", c.Done}, {"unchanged", c.Unchanged}, {"changed", c.Changed}, {"skipped", c.Skipped}, {"planned", c.Planned},
-		{"notStarted", c.NotStarted}, {"failed", c.Failed}, {"uncertain", c.Uncertain}, {"invalid", c.Invalid},
-	} {
-		if s.count > 0 {
-			attrs = append(attrs, slog.Int(s.name, s.count))
+	for _, status := range result.Statuses {
+		if n := c.Of(status); n > 0 {
+			attrs = append(attrs, slog.Int(strings.ReplaceAll(string(status), "not started", "notStarted"), n)) // as --json calls it
 		}
 	}
 	return attrs
