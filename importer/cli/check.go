@@ -104,7 +104,7 @@ func (k *check) run(c *cli.Context) error {
 		Where: k.where, Sheets: sheets, Password: k.password, NeedEnvironment: c.IsSet("env"),
 		Connection: k.asking(),
 	})
-	k.source = s.Source
+	k.source = s.MappingText
 	if s.Mapping != nil {
 		k.warn(s.Mapping.Warnings...)
 		k.report.Checked.Templates = s.Mapping.Templates()
@@ -120,7 +120,7 @@ func (k *check) run(c *cli.Context) error {
 	k.report.Checked.Columns = s.Binding.Columns()
 	k.warn(s.Binding.Warnings()...)
 	var notes mapping.CellNotes
-	if len(s.Sources) > 0 {
+	if len(s.Inputs) > 0 {
 		if notes, err = k.survey(c.Context, s); err != nil {
 			return err
 		}
@@ -145,10 +145,10 @@ type checkedSheet struct {
 // survey reads the rows of the sheets and plans each client as a dry run does.
 func (k *check) survey(ctx context.Context, s *load.Session) (notes mapping.CellNotes, err error) {
 	var sheets []*checkedSheet
-	for _, src := range s.Sources {
+	for _, src := range s.Inputs {
 		sheets = append(sheets, &checkedSheet{SheetWatch: draft.NewSheetWatch(src.Sheet())})
 	}
-	rows, survey, err := s.Survey(ctx, filepath.Dir(s.Sources[0].Path), false, func(record cell.Record) {
+	rows, survey, err := s.Survey(ctx, filepath.Dir(s.Inputs[0].Path), false, func(record cell.Record) {
 		sheets[record.Table].See(record)
 	})
 	if err != nil {
@@ -174,7 +174,7 @@ func (k *check) survey(ctx context.Context, s *load.Session) (notes mapping.Cell
 		}
 		k.warn(sheet.found...)
 		if sheet.invalid > 0 {
-			k.warn(problem.At(problem.Where{File: s.Sources[i].Given}, "invalid-rows", "wrong cells in %d of %s", sheet.invalid, reports.Count(sheet.Rows, "row")).
+			k.warn(problem.At(problem.Where{File: s.Inputs[i].Given}, "invalid-rows", "wrong cells in %d of %s", sheet.invalid, reports.Count(sheet.Rows, "row")).
 				Hinted("%s names every cell", k.commandFor(append([]string{"check", "--rows"}, k.report.Checked.Sheets...)...)))
 		}
 	}

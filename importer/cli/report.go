@@ -57,7 +57,7 @@ func (p *program) report(c *cli.Context, out string) error {
 	if err != nil {
 		return err
 	}
-	book, err := p.project(ctx, run)
+	book, err := p.planAgain(ctx, run)
 	if err != nil {
 		return err
 	}
@@ -128,9 +128,9 @@ func (p *program) findRun(ctx context.Context, prefix string) (ledger.Run, error
 	return found[0], nil
 }
 
-// project plans the kept copy of the run's sheet, which must be what the run read, again with the mapping and the templates of then, and
+// planAgain plans the kept copy of the run's sheet, which must be what the run read, again with the mapping and the templates of then, and
 // lays the plans beside what the ledger knows now. Requests and seconds are those of the run, the counts are of now.
-func (p *program) project(ctx context.Context, run ledger.Run) (book reports.Workbook, err error) {
+func (p *program) planAgain(ctx context.Context, run ledger.Run) (book reports.Workbook, err error) {
 	s, err := readSummary(run.Summary)
 	switch {
 	case err != nil:
@@ -156,12 +156,12 @@ func (p *program) project(ctx context.Context, run ledger.Run) (book reports.Wor
 	if workbook.FromProperties("", s.Kept.Binding).Sheets > 1 {
 		preview.File = filepath.Base(run.Output)
 	}
-	then, err := load.Reopen(m, &load.Source{Path: path, Given: run.Input, Password: p.password}, preview.At, s.Kept.Service, s.Kept.Date)
+	then, err := load.Reopen(m, &load.Input{Path: path, Given: run.Input, Password: p.password}, preview.At, s.Kept.Service, s.Kept.Date)
 	p.closers = append(p.closers, then.Close)
 	if err != nil {
 		return book, err
 	}
-	preview.Own = then.Sources[0].AddedColumns()
+	preview.Own = then.Inputs[0].AddedColumns()
 	draft, err := spool.NewResults(p.session.State)
 	if err != nil {
 		return book, err
@@ -178,7 +178,7 @@ func (p *program) project(ctx context.Context, run ledger.Run) (book reports.Wor
 		return book, err
 	}
 	book = workbookOf(m, draft)
-	book.Sheet, book.Records, book.Preview = then.Sources[0].Sheet(), rows.Records(), preview
+	book.Sheet, book.Records, book.Preview = then.Inputs[0].Sheet(), rows.Records(), preview
 	book.Problems, book.Summary, book.Facts, book.Binding, book.Notice = problemsOf(0, problems), s.Summary, s.Kept.Facts, s.Kept.Binding, s.Kept.Notice
 	book.Summary.Run, book.Summary.Environment = run.ID, run.EnvironmentName
 	book.Summary.Rows, book.Summary.Clients, book.Summary.WithoutLink = now.Rows, now.Clients, now.WithoutLink
@@ -187,7 +187,7 @@ func (p *program) project(ctx context.Context, run ledger.Run) (book reports.Wor
 
 // markOlder marks the workbook that goes to path as older than the run that began after its run. What a restored ledger does not know of
 // that is in the mark of an earlier writing of the workbook.
-func (p *program) markOlder(ctx context.Context, run ledger.Run, binding *workbook.Binding, path string) error {
+func (p *program) markOlder(ctx context.Context, run ledger.Run, binding *workbook.Results, path string) error {
 	for _, place := range []string{path, run.Output} {
 		b, err := workbook.Find(place)
 		if err != nil {

@@ -52,7 +52,7 @@ func (p *program) rerunCommand() *cli.Command {
 			return p.importSheets(c.Context, *o)
 		})
 	command.Before = func(c *cli.Context) error {
-		return p.runOptions(c, o, "no results workbook is given", "claimsheet rerun leads.results.xlsx")
+		return p.prepareRun(c, o, "no results workbook is given", "claimsheet rerun leads.results.xlsx")
 	}
 	return command
 }
@@ -138,7 +138,7 @@ func (r *importRun) compareWorkbook(ctx context.Context) error {
 			"the program that saved this workbook dropped its document properties, and the ledger %s does not know its run: a later run may have created more", r.session.Place).
 			Hinted("correct the sheet that it was made from and run that; or give a results workbook that has its properties, such as a copy from a backup")
 	}
-	if err := c.CheckSteps(ctx, workbook.Steps(r.session.Sources[0].Open), ended); err != nil {
+	if err := c.CheckSteps(ctx, workbook.Steps(r.session.Inputs[0].Open), ended); err != nil {
 		return err
 	}
 	if _, err := os.Stat(book.Ledger); !began && err == nil && book.Ledger != safefile.Absolute(r.session.Place.String()) {
@@ -160,11 +160,11 @@ func (r *importRun) compareWorkbook(ctx context.Context) error {
 			"bring the ledger back, or take the ids from the workbook: "+reports.CommandLine(slices.Insert(o.words(), 2, "--yes"))); err != nil {
 			return err
 		}
-		if err := c.TakeOver(r.run, r.session.Sources[0].Rows()); err != nil {
+		if err := c.TakeOver(r.run, r.session.Inputs[0].Rows()); err != nil {
 			return err
 		}
 	}
-	if err := c.CheckRows(ctx, r.session.Sources[0].Rows()); err != nil {
+	if err := c.CheckRows(ctx, r.session.Inputs[0].Rows()); err != nil {
 		return err
 	}
 	if !o.dryRun {

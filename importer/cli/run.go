@@ -59,7 +59,7 @@ func (p *program) runCommand() *cli.Command {
 			return p.importSheets(c.Context, *o)
 		})
 	command.Before = func(c *cli.Context) error {
-		return p.runOptions(c, o, "no sheet is given", "claimsheet run -m mapping.yaml leads.xlsx")
+		return p.prepareRun(c, o, "no sheet is given", "claimsheet run -m mapping.yaml leads.xlsx")
 	}
 	return command
 }
@@ -90,7 +90,7 @@ func (p *program) runFlags(o *runOptions) []cli.Flag {
 type runOptions struct {
 	where       load.Where
 	sheets      []string
-	workbook    *workbook.Binding // the sheet of a rerun; nil for a run
+	workbook    *workbook.Results // the sheet of a rerun; nil for a run
 	repeated    []string          // flags as given, for the commands that are proposed
 	workers     bool              // hand the plans over to workers
 	yes         bool              // do not ask before a first run, or before a rerun takes over what the ledger does not know
@@ -108,8 +108,8 @@ type runOptions struct {
 	accept      map[string]bool // of guardCodes
 }
 
-// runOptions is prepare of run and rerun, and checks their flags. It opens the log first, so that a run that cannot start is reported too.
-func (p *program) runOptions(c *cli.Context, o *runOptions, noSheet, example string) error {
+// prepareRun is prepare of run and rerun, and checks their flags. It opens the log first, so that a run that cannot start is reported too.
+func (p *program) prepareRun(c *cli.Context, o *runOptions, noSheet, example string) error {
 	p.run, p.observer = uuid.NewString(), o.log
 	o.log.Stderr, o.log.Terminal, o.log.Dumb, o.log.DryRun = p.Err, p.stderr, p.Env("TERM") == "dumb", o.dryRun
 	err := p.observer.Open(p.run)
@@ -201,9 +201,8 @@ type importRun struct {
 	options runOptions
 	started time.Time
 
-	// Set by load.
-	scope  string // the ledger's name for the environment
-	sheets []*sheetRun
+	sheets []*sheetRun // set by load
+	scope  string      // set by useLedger: the ledger's name for the environment
 	// Set by surveySheets.
 	rows   *spool.Rows // of all sheets
 	survey *importer.Survey
@@ -215,7 +214,7 @@ type importRun struct {
 
 // sheetRun is what a run does with one of its sheets. The ledger has each as a run of its own; a client in several sheets is one client.
 type sheetRun struct {
-	source  *load.Source
+	source  *load.Input
 	table   int // its index among the run's sheets
 	record  ledger.Run
 	output  string // where the workbook goes
@@ -228,7 +227,7 @@ type sheetRun struct {
 func (p *program) importSheets(ctx context.Context, o runOptions) error {
 	p.where = o.where
 	r := &importRun{program: p, started: time.Now(), options: o}
-	for _, phase := range []func(context.Context) error{r.load, r.surveySheets, r.guard, r.execute, r.report} {
+	for _, phase := range []func(context.Context) error{r.load, r.useLedger, r.surveySheets, r.guard, r.execute, r.report} {
 		if err := phase(ctx); err != nil {
 			return err
 		}
@@ -236,20 +235,17 @@ func (p *program) importSheets(ctx context.Context, o runOptions) error {
 	return r.stopped
 }
 
-// load loads and binds everything, opens the ledger, and checks that the ledger and the workbooks can be used.
-func (r *importRun) load(ctx context.Context) (err error) {
-	if err := r.open(ctx); err != nil {
-		return err
-	}
+// useLedger opens the ledger, and checks that it and the workbooks can be used.
+func (r *importRun) useLedger(ctx context.Context) (err error) {
 	o := r.options
 	if o.workers {
-		err = r.needsDatabase()
+		if err := r.needsDatabase(); err != nil {
+			return err
+		}
 	}
-	switch {
-	case err != nil:
-	case o.dryRun:
+	if o.dryRun {
 		err = r.session.OpenForReading()
-	default:
+	} else {
 		err = r.session.OpenForWriting(true, hooks.silence)
 	}
 	if err != nil {
@@ -272,8 +268,8 @@ func (r *importRun) load(ctx context.Context) (err error) {
 	return r.checkGuards(ctx, ledgerGuards)
 }
 
-// open loads the session, prints its warnings, and makes a sheetRun for each sheet.
-func (r *importRun) open(ctx context.Context) (err error) {
+// load loads and binds everything, prints the warnings, and makes a sheetRun for each sheet.
+func (r *importRun) load(ctx context.Context) (err error) {
 	o := r.options
 	var copied []func(column, row int) problem.Copy
 	for i := range o.sheets {
@@ -305,7 +301,7 @@ func (r *importRun) open(ctx context.Context) (err error) {
 	var paths []string
 	takenBy := map[string]string{}
 	for i, s := range r.sheets {
-		src := r.session.Sources[i]
+		src := r.session.Inputs[i]
 		given := src.Given
 		s.source, s.output, s.watch = src, o.output(given), draft.NewSheetWatch(src.Sheet())
 		s.record = ledger.Run{
@@ -332,7 +328,7 @@ func (r *importRun) open(ctx context.Context) (err error) {
 		paths = append(paths, s.output)
 	}
 	for i, name := range cell.BookNames(paths) {
-		r.sheets[i].preview.File, r.sheets[i].preview.Own = name, r.session.Sources[i].AddedColumns()
+		r.sheets[i].preview.File, r.sheets[i].preview.Own = name, r.session.Inputs[i].AddedColumns()
 	}
 	console.PrintWarnings(r.Err, r.session.Warnings)
 	return found.Err()
@@ -475,6 +471,8 @@ func (r *importRun) execute(ctx context.Context) (err error) {
 	return err
 }
 
+// recordStart records that the run began, marks the workbooks of the mapping's latest run as older, and opens the journal: all that must be
+// known of the run before it sends anything.
 func (r *importRun) recordStart(ctx context.Context) (err error) {
 	l := r.session.Ledger
 	for _, sheet := range r.sheets {

@@ -148,7 +148,7 @@ func (r *importRun) guardLostRun(ctx context.Context) error {
 // checkNextRun refuses a workbook whose next run the ledger does not know to its end: what that did would be
 // done again. Two cases pass: the ledger knows that the next run began, and it was killed and wrote no
 // workbook; or the ledger knows the later workbook that stands in the place of the next run's now.
-func (r *importRun) checkNextRun(ctx context.Context, b *workbook.Binding) error {
+func (r *importRun) checkNextRun(ctx context.Context, b *workbook.Results) error {
 	if b.NextRun == "" {
 		return nil
 	}
@@ -176,7 +176,7 @@ func (r *importRun) checkNextRun(ctx context.Context, b *workbook.Binding) error
 }
 
 // findOwn reads whose results workbook is at path; nil when it is not one of the run's environment.
-func (r *importRun) findOwn(path string) (*workbook.Binding, error) {
+func (r *importRun) findOwn(path string) (*workbook.Results, error) {
 	b, err := workbook.Find(path)
 	if b == nil || b.Environment != r.scope && b.EnvironmentName != r.session.Env.Name {
 		return nil, err
@@ -193,7 +193,7 @@ func (p *program) knownRun(ctx context.Context, id string) (began, ended bool, e
 
 // knowsWorkbook reports whether the ledger knows all that a results workbook shows: the end of its run,
 // or that claimsheet report wrote the workbook there, for a run that was killed.
-func (p *program) knowsWorkbook(ctx context.Context, b *workbook.Binding) (bool, error) {
+func (p *program) knowsWorkbook(ctx context.Context, b *workbook.Results) (bool, error) {
 	began, ended, err := p.knownRun(ctx, b.Run)
 	if err != nil || ended || !began {
 		return ended, err

@@ -291,9 +291,9 @@ func (r *importRun) cellsOf(s *sheetRun, from mapping.Source) string {
 }
 
 // binding binds the workbook of a sheet to the run.
-func (r *importRun) binding(s *sheetRun) workbook.Binding {
+func (r *importRun) binding(s *sheetRun) workbook.Results {
 	session, run, sheet := r.session, s.record, s.source.Sheet()
-	b := workbook.Binding{
+	b := workbook.Results{
 		Run: run.ID, Environment: run.Environment, EnvironmentName: run.EnvironmentName,
 		Mapping: run.Mapping, MappingFile: run.MappingFile, MappingDigest: run.MappingDigest,
 		KeySpace: session.Binding.KeySpace(), Sheet: cmp.Or(sheet.Origin, sheet.Name), Sheets: len(r.sheets), Started: run.Started,
@@ -347,7 +347,7 @@ func (r *importRun) keep(s *sheetRun) *keptRun {
 			return a.Template.Text == t.Name || service.TemplateIDs[a.Template.Text] == t.ID
 		})
 	})
-	kept := &keptRun{Mapping: string(r.session.Source), Service: &service, Date: r.session.RunDate, Limit: r.options.limit, SimilarKeys: r.job.SimilarKeys,
+	kept := &keptRun{Mapping: string(r.session.MappingText), Service: &service, Date: r.session.RunDate, Limit: r.options.limit, SimilarKeys: r.job.SimilarKeys,
 		Facts: r.facts(s), Binding: r.binding(s).Properties()}
 	if r.session.Env.Sandbox {
 		kept.Notice = sandboxNotice + " " + sandboxLinks

@@ -28,8 +28,8 @@ type Shared struct {
 
 // Share returns what workers need of a session.
 func (s *Session) Share() (Shared, error) {
-	shared := Shared{MappingFile: s.Mapping.File, Mapping: s.Source, RunDate: s.RunDate, Service: s.Service, Identity: s.Scope(), Rate: s.connection.Rate}
-	for _, src := range s.Sources {
+	shared := Shared{MappingFile: s.Mapping.File, Mapping: s.MappingText, RunDate: s.RunDate, Service: s.Service, Identity: s.Scope(), Rate: s.connection.Rate}
+	for _, src := range s.Inputs {
 		sheet := src.Sheet()
 		sheet.Copied = nil // the worker names cells of the sheet
 		shared.Sheets = append(shared.Sheets, sheet)
@@ -52,7 +52,7 @@ func (s *Session) settings() (string, error) {
 // Join opens a worker's session for a run: with the mapping, the headers and the templates of the run, and this machine's environment,
 // which must be the same, else the error is the problem other-environment. The session must be closed.
 func Join(ctx context.Context, where Where, c Connection, shared Shared) (s *Session, err error) {
-	s = &Session{Source: shared.Mapping, Service: shared.Service, RunDate: shared.RunDate}
+	s = &Session{MappingText: shared.Mapping, Service: shared.Service, RunDate: shared.RunDate}
 	defer func() {
 		if err != nil {
 			s.Close()

@@ -173,7 +173,7 @@ func (s *Session) HasLedger() (bool, error) {
 // folder belongs to another. A new one may take its place when the user says so, and when the
 // command takes ids from results workbooks, because it asks before it does so.
 func (s *Session) refuseMissingLedger() error {
-	if s.where.NewLedger || len(s.Sources) > 0 && s.Sources[0].Workbook != nil {
+	if s.where.NewLedger || len(s.Inputs) > 0 && s.Inputs[0].Workbook != nil {
 		return nil
 	}
 	there, err := s.HasLedger()

@@ -44,7 +44,7 @@ func (w Where) StateDir(sandbox bool) string {
 type Options struct {
 	Where
 	Sheets          []string          // paths
-	Workbook        *workbook.Binding // of the one of Sheets when it is a results workbook; else nil
+	Workbook        *workbook.Results // of the one of Sheets when it is a results workbook; else nil
 	Password        string            // opens encrypted sheets
 	NeedEnvironment bool              // choose an environment; without one the service is not asked
 	KeepInputs      bool              // put the copies of the sheets into the state folder
@@ -55,19 +55,19 @@ type Options struct {
 
 // Session is what was loaded. Fields are nil or empty when they were not asked for, or could not be loaded.
 type Session struct {
-	Mapping  *mapping.Mapping
-	Env      *environment.Environment
-	State    string // the environment's state folder; "" when nothing says where it is
-	Sources  []*Source
-	Client   *apiclient.Client
-	Binding  *mapping.Binding
-	Service  *mapping.Service // what Mapping is bound to; nil when the service was not asked
-	Source   []byte           // the content of the mapping file
-	Warnings problem.List     // except those of the mapping file, which Mapping has
-	Wrong    problem.List     // set by OpenConfiguration: what is wrong with the mapping file
-	RunDate  string           // that the mapping was bound with
-	Place    LedgerPlace      // set by Locate
-	Ledger   *ledger.Ledger   // nil until it is opened
+	Mapping     *mapping.Mapping
+	Env         *environment.Environment
+	State       string // the environment's state folder; "" when nothing says where it is
+	Inputs      []*Input
+	Client      *apiclient.Client
+	Binding     *mapping.Binding
+	Service     *mapping.Service // what Mapping is bound to; nil when the service was not asked
+	MappingText []byte           // the content of the mapping file
+	Warnings    problem.List     // except those of the mapping file, which Mapping has
+	Wrong       problem.List     // set by OpenConfiguration: what is wrong with the mapping file
+	RunDate     string           // that the mapping was bound with
+	Place       LedgerPlace      // set by Locate
+	Ledger      *ledger.Ledger   // nil until it is opened
 
 	where      Where
 	release    func() // unlocks the ledger; nil while it is not locked
@@ -181,7 +181,7 @@ func (s *Session) readMapping(path string) error {
 		return err
 	}
 	var found problem.List
-	s.Source = data
+	s.MappingText = data
 	s.Mapping, found = mapping.Parse(path, data)
 	return found.Err()
 }
@@ -247,7 +247,7 @@ func (s *Session) Scope() string {
 // Bind binds the mapping to the sheets and the service, nil when the service is not known.
 func (s *Session) Bind(service *mapping.Service) error {
 	var sheets []cell.Sheet
-	for _, src := range s.Sources {
+	for _, src := range s.Inputs {
 		sheets = append(sheets, src.Sheet())
 	}
 	s.RunDate = Today(s.Mapping)

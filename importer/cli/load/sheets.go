@@ -22,29 +22,29 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Source is one of the sheets that a run reads: a copy, because an export that is being written or replaced must not change under the run.
-type Source struct {
+// Input is one of the sheets that a run reads: a copy, because an export that is being written or replaced must not change under the run.
+type Input struct {
 	*workbook.Table
 	Path     string            // of the copy
 	Given    string            // the path that the user gave
 	Digest   string            // SHA-256 in hex
 	Password string            // opens it when it is encrypted, which the copy stays
-	Workbook *workbook.Binding // when the sheet is a results workbook; else nil
+	Workbook *workbook.Results // when the sheet is a results workbook; else nil
 	Book     string            // what places call the file; "" when there is only one
 
-	table  int // index in Session.Sources
+	table  int // index in Session.Inputs
 	copied func(column, row int) problem.Copy
 	remove func() // removes the copy, unless it is kept
 }
 
 // Open opens the copy. Problems name the file that the user gave.
-func (src *Source) Open(o sheet.Options) (*sheet.Reader, error) {
+func (src *Input) Open(o sheet.Options) (*sheet.Reader, error) {
 	o.As, o.Password = src.Given, src.Password
 	return sheet.Open(src.Path, o)
 }
 
 // copyTo copies the sheet into folder (0700), as a file (0600) of its own. With an empty folder the copy is temporary.
-func (src *Source) copyTo(folder string) error {
+func (src *Input) copyTo(folder string) error {
 	given, err := safefile.Open(src.Given)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (src *Source) copyTo(folder string) error {
 }
 
 // copy makes the copy, durable because it may be kept, and computes its digest.
-func (src *Source) copy(given io.Reader, folder string) error {
+func (src *Input) copy(given io.Reader, folder string) error {
 	dst, err := os.CreateTemp(folder, "*"+strings.ToLower(filepath.Ext(src.Given))) // 0600
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (src *Source) copy(given io.Reader, folder string) error {
 }
 
 // Sheet describes the sheet: its header, its file and its place among the session's sheets.
-func (src *Source) Sheet() cell.Sheet {
+func (src *Input) Sheet() cell.Sheet {
 	s := src.Table.Sheet()
 	s.File, s.Book, s.Table, s.Copied = src.Given, src.Book, src.table, src.copied
 	return s
@@ -99,7 +99,7 @@ func (src *Source) Sheet() cell.Sheet {
 // is closed, to be read again, and importer.Survey groups them by client. With convert every cell is converted too.
 func (s *Session) Survey(ctx context.Context, folder string, convert bool, see func(cell.Record)) (*spool.Rows, *importer.Survey, error) {
 	rows, err := spool.NewRows(folder, func(yield func(cell.Record, error) bool) {
-		for _, src := range s.Sources {
+		for _, src := range s.Inputs {
 			for record, err := range src.Records() {
 				if record.Table = src.table; err == nil {
 					see(record)
@@ -120,7 +120,7 @@ func (s *Session) Survey(ctx context.Context, folder string, convert bool, see f
 
 // KeepInputs leaves the copies of the sheets in the state folder, so that workbooks can be made from them again.
 func (s *Session) KeepInputs() {
-	for _, src := range s.Sources {
+	for _, src := range s.Inputs {
 		src.remove = func() {}
 	}
 }
@@ -134,26 +134,26 @@ func (s *Session) openSheets(o Options) error {
 	var found problem.List
 	books := cell.BookNames(o.Sheets)
 	for i, path := range o.Sheets {
-		src := &Source{Given: path, Password: o.Password, Workbook: o.Workbook, Book: books[i], table: len(s.Sources)}
+		src := &Input{Given: path, Password: o.Password, Workbook: o.Workbook, Book: books[i], table: len(s.Inputs)}
 		if o.Copied != nil {
 			src.copied = o.Copied[i]
 		}
 		err := s.openSheet(src, folder)
 		if err == nil {
-			s.Sources = append(s.Sources, src)
+			s.Inputs = append(s.Inputs, src)
 		}
 		if err := found.Collect(err); err != nil {
 			return err
 		}
 	}
-	for _, src := range s.Sources {
+	for _, src := range s.Inputs {
 		s.Warnings = append(s.Warnings, src.mergedCells(s.Mapping.FillDown())...)
 		s.Warnings = append(s.Warnings, src.otherSheets()...)
 	}
 	return found.Err()
 }
 
-func (s *Session) openSheet(src *Source, folder string) (err error) {
+func (s *Session) openSheet(src *Input, folder string) (err error) {
 	if err := src.copyTo(folder); err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (s *Session) openSheet(src *Source, folder string) (err error) {
 
 // Reopen opens the copy of a sheet that a run has kept, of which src has Path, Given and Password, and binds the run's mapping to it as it
 // was bound then. copied is that of cell.Sheet. The session must be closed, also after an error.
-func Reopen(m *mapping.Mapping, src *Source, copied func(column, row int) problem.Copy, service *mapping.Service, date string) (*Session, error) {
+func Reopen(m *mapping.Mapping, src *Input, copied func(column, row int) problem.Copy, service *mapping.Service, date string) (*Session, error) {
 	s := &Session{Mapping: m, Service: service, RunDate: date}
 	src.copied = copied
 	var err error
@@ -181,14 +181,14 @@ func Reopen(m *mapping.Mapping, src *Source, copied func(column, row int) proble
 	if src.Table, err = workbook.Open(src.Open, m, src.Workbook); err != nil {
 		return s, err
 	}
-	s.Sources, s.closers = []*Source{src}, []func(){func() { _ = src.Close() }}
+	s.Inputs, s.closers = []*Input{src}, []func(){func() { _ = src.Close() }}
 	var found problem.List
 	s.Binding, found = mapping.BindAll(m, []cell.Sheet{src.Sheet()}, service, date)
 	return s, found.Err()
 }
 
 // otherSheets names the visible sheets of a workbook that have rows which are not read.
-func (src *Source) otherSheets() problem.List {
+func (src *Input) otherSheets() problem.List {
 	if src.Workbook != nil { // its other sheets are ours
 		return nil
 	}
@@ -218,7 +218,7 @@ func (src *Source) otherSheets() problem.List {
 }
 
 // mergedCells warns about merged cells that fill_down does not fill: all but the first of each look filled, and are empty.
-func (src *Source) mergedCells(filled []string) problem.List {
+func (src *Input) mergedCells(filled []string) problem.List {
 	s := src.Sheet()
 	var fills []int
 	for _, name := range filled {

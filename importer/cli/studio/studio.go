@@ -2,7 +2,7 @@
 // view. The file stays the only truth: every change is made to its text, comments and
 // order kept, and only Save writes it.
 //
-//	page ──▶ guard ──▶ session: the text, its history, the file ──▶ analysis: parse, bind
+//	page ──▶ access ─▶ session: the text, its history, the file ──▶ analysis: parse, bind
 //	                       │                                            │
 //	                   /api/state ◀── verdict ◀── book: the rows in a spool
 //
@@ -70,7 +70,7 @@ type Options struct {
 // Server is one session. Its methods may be called from any goroutine.
 type Server struct {
 	options Options
-	guard   *guard
+	access  *access
 	mux     *http.ServeMux
 	work    sync.WaitGroup                  // what runs in the background
 	crash   atomic.Pointer[problem.Problem] // of what ran there
@@ -100,7 +100,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 		return nil, err
 	}
 	s.ctx, s.stop = context.WithCancel(ctx)
-	s.guard = newGuard()
+	s.access = newAccess()
 	s.routes()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,13 +117,13 @@ func New(ctx context.Context, o Options) (*Server, error) {
 }
 
 // Handler serves the page and its API. It answers only requests that name the address that it listens on.
-func (s *Server) Handler() http.Handler { return s.guard.protect(s.mux) }
+func (s *Server) Handler() http.Handler { return s.access.protect(s.mux) }
 
 // isIdle reports whether no page has asked for the time of Options.Idle, and no job runs.
 func (s *Server) isIdle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.guard.silence() > s.options.Idle && (s.job == nil || s.job.State != running)
+	return s.access.silence() > s.options.Idle && (s.job == nil || s.job.State != running)
 }
 
 // Close stops what runs and removes the temporary files.
@@ -191,7 +191,7 @@ func (s *Server) routes() {
 
 // Link is the address that opens the page, once.
 func (s *Server) Link(l net.Listener) string {
-	return fmt.Sprintf("http://%s/?token=%s", l.Addr(), s.guard.token)
+	return fmt.Sprintf("http://%s/?token=%s", l.Addr(), s.access.token)
 }
 
 // Serve serves the session on l until ctx ends or no page has asked for long enough. It closes l.

@@ -28,7 +28,7 @@ type Table struct {
 
 // Open opens a sheet as a mapping reads it or, if b is not nil, the results workbook of b: its sheet Results, with the header in row 1.
 // open opens one of the sheets of the file.
-func Open(open func(sheet.Options) (*sheet.Reader, error), m *mapping.Mapping, b *Binding) (*Table, error) {
+func Open(open func(sheet.Options) (*sheet.Reader, error), m *mapping.Mapping, b *Results) (*Table, error) {
 	o := Options(m)
 	if b != nil {
 		o = sheet.Options{Name: reports.ResultsSheet, HeaderRow: 1}

@@ -16,17 +16,17 @@ import (
 )
 
 func TestBindingsComeBack(t *testing.T) {
-	b := workbook.Binding{Path: "leads.results.xlsx", Run: "r1", Environment: "https://uat.example.com/api", EnvironmentName: "uat",
+	b := workbook.Results{Path: "leads.results.xlsx", Run: "r1", Environment: "https://uat.example.com/api", EnvironmentName: "uat",
 		Mapping: "loans", MappingFile: "/m/mapping.yaml", MappingDigest: "d", KeySpace: "email", Sheet: "Leads", Sheets: 2,
 		Input: "/in/leads.xlsx", InputDigest: "i", Ledger: "/s/ledger.db", Started: time.Date(2026, 11, 20, 12, 0, 0, 5, time.UTC), Steps: -1, Contacts: true}
 	got := workbook.FromProperties(b.Path, b.Properties())
-	if diff := cmp.Diff(&b, got, cmpopts.IgnoreUnexported(workbook.Binding{})); diff != "" {
+	if diff := cmp.Diff(&b, got, cmpopts.IgnoreUnexported(workbook.Results{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
 func TestCheckEnvironment(t *testing.T) {
-	b := &workbook.Binding{Path: "w.xlsx", Environment: "https://uat.example.com/api", EnvironmentName: "uat"}
+	b := &workbook.Results{Path: "w.xlsx", Environment: "https://uat.example.com/api", EnvironmentName: "uat"}
 	if err := b.CheckEnvironment("uat", "https://uat.example.com/api"); err != nil {
 		t.Errorf("its own environment is refused: %v", err)
 	}
@@ -53,7 +53,7 @@ func TestWithoutSourceRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		m, _ := mapping.Parse("m.yaml", []byte("name: a\napi: v2\nsheet: {fill_down: [E-mail]}\nclient: {key: E-mail, existing: create, fields: {email: E-mail}}\nworkflow: {name: w}\n"))
-		table, err := workbook.Open(func(o sheet.Options) (*sheet.Reader, error) { return sheet.Open(path, o) }, m, &workbook.Binding{Path: path})
+		table, err := workbook.Open(func(o sheet.Options) (*sheet.Reader, error) { return sheet.Open(path, o) }, m, &workbook.Results{Path: path})
 		if refused != (err != nil && strings.Contains(err.Error(), "no column “Source row” any more")) {
 			t.Errorf("with the column %s: %v", name, err)
 		}

@@ -14,8 +14,8 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// guard lets only the page in that the printed link opened.
-type guard struct {
+// access lets only the page in that the printed link opened.
+type access struct {
 	token  string // of the link
 	name   string // of the cookie; cookies do not know ports, and there may be other sessions
 	secret string // of the cookie
@@ -28,17 +28,17 @@ type guard struct {
 // maxBody is the size of the largest request body, in bytes.
 const maxBody = 4 << 20
 
-func newGuard() *guard {
-	g := &guard{token: rand.Text(), name: "claimsheet-studio-" + rand.Text()[:8], secret: rand.Text(), cross: http.NewCrossOriginProtection()}
-	g.last.Store(time.Now().UnixNano())
-	return g
+func newAccess() *access {
+	a := &access{token: rand.Text(), name: "claimsheet-studio-" + rand.Text()[:8], secret: rand.Text(), cross: http.NewCrossOriginProtection()}
+	a.last.Store(time.Now().UnixNano())
+	return a
 }
 
 // policy allows what the embedded files hold and nothing else: no inline scripts or styles, no other origin.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-func (g *guard) protect(next http.Handler) http.Handler {
+func (a *access) protect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
@@ -47,20 +47,20 @@ func (g *guard) protect(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		if err := g.check(r); err != nil {
+		if err := a.check(r); err != nil {
 			deny(w, r, cannot("foreign", err.Error(), "open the link that claimsheet studio printed"))
 			return
 		}
 		if token := r.URL.Query().Get("token"); token != "" && r.URL.Path == "/" && r.Method == http.MethodGet {
-			g.enter(w, r, token)
+			a.enter(w, r, token)
 			return
 		}
-		if !g.knows(r) {
+		if !a.knows(r) {
 			deny(w, r, cannot("no-session", "this page was not opened with the link that claimsheet studio printed",
 				"open that link; it works once, so if it was used in another browser, start claimsheet studio again"))
 			return
 		}
-		g.last.Store(time.Now().UnixNano())
+		a.last.Store(time.Now().UnixNano())
 		defer func() {
 			if v := recover(); v != nil {
 				refuse(w, cannot("", importer.Caught(v).Error(), "what you did last may not have been done"), nil)
@@ -72,7 +72,7 @@ func (g *guard) protect(next http.Handler) http.Handler {
 }
 
 // check refuses requests that name another host, as after DNS rebinding, or come from another origin.
-func (g *guard) check(r *http.Request) error {
+func (a *access) check(r *http.Request) error {
 	own := r.Context().Value(http.LocalAddrContextKey).(net.Addr) // of every request that http.Server has read
 	if _, port, err := net.SplitHostPort(own.String()); err != nil || r.Host != "127.0.0.1:"+port && r.Host != "localhost:"+port {
 		return errors.New("the request names another host or port")
@@ -84,18 +84,18 @@ func (g *guard) check(r *http.Request) error {
 	if isLink := r.URL.Path == "/" && r.Header.Get("Sec-Fetch-Mode") == "navigate"; (site == "cross-site" || site == "same-site") && !isLink {
 		return errors.New("the request comes from another page")
 	}
-	return g.cross.Check(r)
+	return a.cross.Check(r)
 }
 
 // enter exchanges the token for a cookie, once. Who has the cookie may come again.
-func (g *guard) enter(w http.ResponseWriter, r *http.Request, token string) {
-	first := subtle.ConstantTimeCompare([]byte(token), []byte(g.token)) == 1 && g.used.CompareAndSwap(false, true)
-	if !first && !g.knows(r) {
+func (a *access) enter(w http.ResponseWriter, r *http.Request, token string) {
+	first := subtle.ConstantTimeCompare([]byte(token), []byte(a.token)) == 1 && a.used.CompareAndSwap(false, true)
+	if !first && !a.knows(r) {
 		deny(w, r, cannot("token", "this link is not valid, or was used before", "start claimsheet studio again for a new one"))
 		return
 	}
 	if first {
-		http.SetCookie(w, &http.Cookie{Name: g.name, Value: g.secret, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+		http.SetCookie(w, &http.Cookie{Name: a.name, Value: a.secret, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
 	}
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
@@ -109,10 +109,10 @@ func deny(w http.ResponseWriter, r *http.Request, p problem.Problem) {
 	http.Error(w, "Claimsheet Studio: "+p.Message+".\nTo go on, "+p.Hint+".", statusOf(p.Code))
 }
 
-func (g *guard) knows(r *http.Request) bool {
-	c, err := r.Cookie(g.name)
-	return err == nil && subtle.ConstantTimeCompare([]byte(c.Value), []byte(g.secret)) == 1
+func (a *access) knows(r *http.Request) bool {
+	c, err := r.Cookie(a.name)
+	return err == nil && subtle.ConstantTimeCompare([]byte(c.Value), []byte(a.secret)) == 1
 }
 
 // silence is how long no page has asked.
-func (g *guard) silence() time.Duration { return time.Since(time.Unix(0, g.last.Load())) }
+func (a *access) silence() time.Duration { return time.Since(time.Unix(0, a.last.Load())) }

@@ -19,9 +19,9 @@ import (
 	"claimsheet/reports"
 )
 
-// Binding is what a results workbook records about its run in its document properties. Anybody can edit it, so it is compared with the
+// Results is what a results workbook records about its run in its document properties. Anybody can edit it, so it is compared with the
 // ledger and never names files to read.
-type Binding struct {
+type Results struct {
 	Path string // of the workbook
 
 	Run             string
@@ -55,7 +55,7 @@ const (
 )
 
 // texts maps the document properties to the fields that they hold.
-func (b *Binding) texts() map[string]*string {
+func (b *Results) texts() map[string]*string {
 	return map[string]*string{
 		"claimsheet.run": &b.Run, "claimsheet.environment": &b.Environment, "claimsheet.environment-name": &b.EnvironmentName,
 		"claimsheet.mapping": &b.Mapping, "claimsheet.mapping-file": &b.MappingFile, "claimsheet.mapping-digest": &b.MappingDigest,
@@ -66,7 +66,7 @@ func (b *Binding) texts() map[string]*string {
 }
 
 // Properties returns the binding as the document properties of a new workbook.
-func (b Binding) Properties() map[string]string {
+func (b Results) Properties() map[string]string {
 	properties := map[string]string{sheetsProperty: strconv.Itoa(b.Sheets), startedProperty: b.Started.Format(time.RFC3339Nano)}
 	for name, text := range b.texts() {
 		if *text != "" {
@@ -80,8 +80,8 @@ func (b Binding) Properties() map[string]string {
 }
 
 // FromProperties is the inverse of Properties for the workbook at path.
-func FromProperties(path string, properties map[string]string) *Binding {
-	b := &Binding{Path: path, Steps: -1, kind: properties[reports.KindProperty]}
+func FromProperties(path string, properties map[string]string) *Results {
+	b := &Results{Path: path, Steps: -1, kind: properties[reports.KindProperty]}
 	for name, text := range b.texts() {
 		*text = properties[name]
 	}
@@ -96,7 +96,7 @@ func FromProperties(path string, properties map[string]string) *Binding {
 }
 
 // Find returns the binding of the results workbook at path, nil when something else or nothing is there. It fails for an unreadable file.
-func Find(path string) (*Binding, error) {
+func Find(path string) (*Results, error) {
 	properties, ours, err := reports.IsOurs(path)
 	if b := FromProperties(path, properties); ours && b.kind == reports.Results {
 		return b, nil
@@ -114,7 +114,7 @@ func Supersede(path, run, results string, replacing func(digest string) error) e
 }
 
 // Read reads the binding of a results workbook and refuses any other file.
-func Read(path, password string) (*Binding, error) {
+func Read(path, password string) (*Results, error) {
 	properties, ours, err := reports.IsOurs(path)
 	stripped := false
 	if !ours && err == nil { // it may have been encrypted since
@@ -178,13 +178,13 @@ func RefuseAsSheet(given, copied string) error {
 }
 
 // refusePlan refuses the workbook of a dry run, and leads to what was planned in it.
-func (b *Binding) refusePlan(path, expected string) error {
+func (b *Results) refusePlan(path, expected string) error {
 	return problem.At(problem.Where{File: path}, "plan-workbook", "this is the plan of a dry run, which sent nothing; %s was expected", expected).
 		Hinted("name what it was made from, without --dry-run: %s", cmp.Or(b.Input, "the sheet"))
 }
 
 // CheckMapping refuses a mapping of another name: the ledger knows the steps by the name, so done work would be done again.
-func (b *Binding) CheckMapping(m *mapping.Mapping) error {
+func (b *Results) CheckMapping(m *mapping.Mapping) error {
 	if b.Mapping == m.Name.Text {
 		return nil
 	}
@@ -194,7 +194,7 @@ func (b *Binding) CheckMapping(m *mapping.Mapping) error {
 }
 
 // CheckKeySpace refuses a mapping whose client keys are of another key space.
-func (b *Binding) CheckKeySpace(m *mapping.Mapping, space string) error {
+func (b *Results) CheckKeySpace(m *mapping.Mapping, space string) error {
 	if b.KeySpace == space {
 		return nil
 	}
@@ -204,7 +204,7 @@ func (b *Binding) CheckKeySpace(m *mapping.Mapping, space string) error {
 }
 
 // CheckEnvironment refuses a workbook of another environment than name, which the ledger knows as scope: its ids mean nothing there.
-func (b *Binding) CheckEnvironment(name, scope string) error {
+func (b *Results) CheckEnvironment(name, scope string) error {
 	if b.Environment == scope {
 		return nil
 	}
