@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"claimsheet/importer/safefile"
 )
@@ -44,18 +43,6 @@ type job struct {
 	cancel      context.CancelFunc
 }
 
-const jobFolders = "claimsheet-studio-*"
-
-// removeLeft removes the folders of jobs whose sessions were killed long ago: they hold personal data.
-func removeLeft() {
-	folders, _ := filepath.Glob(filepath.Join(os.TempDir(), jobFolders))
-	for _, folder := range folders {
-		if info, err := os.Lstat(folder); err == nil && info.IsDir() && safefile.Ours(info) && time.Since(info.ModTime()) > 7*24*time.Hour {
-			_ = os.RemoveAll(folder)
-		}
-	}
-}
-
 // startJob starts a job with the text of now, whatever the file says.
 func (s *Server) startJob(in changeIn) (err error) {
 	switch {
@@ -64,16 +51,12 @@ func (s *Server) startJob(in changeIn) (err error) {
 	case s.job != nil:
 		s.job.cancel() // its sandbox's pages end
 	}
-	if s.folder == "" {
-		removeLeft()
-		if s.folder, err = os.MkdirTemp("", jobFolders); err != nil { // 0700
-			return err
-		}
-	}
-	folder, err := os.MkdirTemp(s.folder, "job-*")
+	safefile.RemoveLeftovers(os.TempDir())
+	folder, err := os.MkdirTemp("", safefile.Temporary) // 0700
 	if err != nil {
 		return err
 	}
+	s.folders = append(s.folders, folder)
 	path := filepath.Join(folder, filepath.Base(s.session.path))
 	if err := os.WriteFile(path, s.session.text(), 0o600); err != nil {
 		return err

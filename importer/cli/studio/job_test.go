@@ -12,24 +12,25 @@ import (
 	"time"
 
 	"claimsheet/importer/cli/studio"
+	"claimsheet/importer/safefile"
 )
 
 // What a job writes is private and goes with the session; what a session that was killed
-// has left goes after a week.
+// has left goes after a day.
 func TestJobFolders(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the folder for temporary files has another variable there")
 	}
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
-	old, young := filepath.Join(temp, "claimsheet-studio-1"), filepath.Join(temp, "claimsheet-studio-2")
-	for folder, days := range map[string]int{old: -8, young: 0} {
+	old, young := filepath.Join(temp, ".claimsheet-1"), filepath.Join(temp, ".claimsheet-2")
+	for folder, days := range map[string]int{old: -2, young: 0} {
 		must(t, errors.Join(os.Mkdir(folder, 0o700), os.Chtimes(folder, time.Time{}, time.Now().AddDate(0, 0, days))))
 	}
 	folders := func(want ...string) {
 		t.Helper()
 		slices.Sort(want)
-		if got, err := filepath.Glob(filepath.Join(temp, "claimsheet-*")); err != nil || !slices.Equal(got, want) {
+		if got, err := filepath.Glob(filepath.Join(temp, safefile.Temporary)); err != nil || !slices.Equal(got, want) {
 			t.Errorf("in the folder for temporary files are %v, want %v (error %v)", got, want, err)
 		}
 	}
@@ -37,7 +38,7 @@ func TestJobFolders(t *testing.T) {
 		var used string
 		b := begin(t, mappingText, sheetText, func(o *studio.Options) {
 			o.Job = func(_ bool, _, folder string) []string {
-				used = filepath.Dir(folder)
+				used = folder
 				return nil
 			}
 			o.Run = nothing

@@ -86,7 +86,7 @@ type Server struct {
 	judged  *atomic.Int64      // rows, by the judgement under way
 	verdict *verdict           // the last one that was finished; nil before the first
 	job     *job
-	folder  string // of jobs; "" before the first
+	folders []string // of jobs, the last one's too
 
 	progress int // grows with everything that a page shows
 }
@@ -127,7 +127,7 @@ func (s *Server) isIdle() bool {
 }
 
 // Close stops what runs and removes the temporary files.
-func (s *Server) Close() error {
+func (s *Server) Close() (err error) {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
@@ -138,10 +138,10 @@ func (s *Server) Close() error {
 	for _, b := range s.books {
 		b.close()
 	}
-	if s.folder != "" {
-		return os.RemoveAll(s.folder)
+	for _, folder := range s.folders {
+		err = errors.Join(err, os.RemoveAll(folder))
 	}
-	return nil
+	return err
 }
 
 // background runs work that Close waits for. A panic in it ends the session. The caller holds the lock.
