@@ -57,11 +57,10 @@ func (p *program) report(c *cli.Context, out string) error {
 	if err != nil {
 		return err
 	}
-	book, err := p.planAgain(ctx, run)
+	book, binding, err := p.planAgain(ctx, run)
 	if err != nil {
 		return err
 	}
-	binding := workbook.FromProperties("", book.Binding)
 	if out == "" {
 		if out, err = p.usualOutput(ctx, run, binding.Input); err != nil {
 			return err
@@ -71,7 +70,7 @@ func (p *program) report(c *cli.Context, out string) error {
 	if err != nil {
 		return err
 	}
-	if err := p.markOlder(ctx, run, binding, out); err != nil {
+	if err := p.markOlder(ctx, run, &binding, out); err != nil {
 		return err
 	}
 	book.Binding = binding.Properties()
@@ -130,59 +129,59 @@ func (p *program) findRun(ctx context.Context, prefix string) (ledger.Run, error
 
 // planAgain plans the kept copy of the run's sheet, which must be what the run read, again with the mapping and the templates of then, and
 // lays the plans beside what the ledger knows now. Requests and seconds are those of the run, the counts are of now.
-func (p *program) planAgain(ctx context.Context, run ledger.Run) (book reports.Workbook, err error) {
+func (p *program) planAgain(ctx context.Context, run ledger.Run) (book reports.Workbook, binding workbook.Results, err error) {
 	s, err := readSummary(run.Summary)
 	switch {
 	case err != nil:
-		return book, err
+		return book, binding, err
 	case run.KeptInput == "" || s.Kept == nil:
-		return book, problem.New("input-purged", "the input of run %s of %s was purged, or never here, so its workbook cannot be written again", run.ID, moment(run.Started)).
+		return book, binding, problem.New("input-purged", "the input of run %s of %s was purged, or never here, so its workbook cannot be written again", run.ID, moment(run.Started)).
 			Hinted("what is known of a client: %s", p.commandFor("history", "CLIENT-KEY"))
 	}
 	m, found := mapping.Parse(run.MappingFile, []byte(s.Kept.Mapping))
 	if len(found) > 0 {
-		return book, found.Err()
+		return book, binding, found.Err()
 	}
 	path := filepath.Join(load.InputsFolder(p.session.State), filepath.Base(run.KeptInput))
 	digest, err := safefile.Digest(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return book, safefile.Unreadable(path, err)
+		return book, binding, safefile.Unreadable(path, err)
 	}
 	if digest != run.InputDigest {
-		return book, problem.At(problem.Where{File: path}, "input-changed", "the run's copy of its sheet is gone, or was changed since the run").
+		return book, binding, problem.At(problem.Where{File: path}, "input-changed", "the run's copy of its sheet is gone, or was changed since the run").
 			Hinted("bring the file back from a backup of the state folder")
 	}
 	preview := new(reports.Preview)
-	if workbook.FromProperties("", s.Kept.Binding).Sheets > 1 {
+	if s.Kept.Sheets > 1 {
 		preview.File = filepath.Base(run.Output)
 	}
 	then, err := load.Reopen(m, &load.Input{Path: path, Given: run.Input, Password: p.password}, preview.At, s.Kept.Service, s.Kept.Date)
 	p.closers = append(p.closers, then.Close)
 	if err != nil {
-		return book, err
+		return book, binding, err
 	}
 	preview.Own = then.Inputs[0].AddedColumns()
 	draft, err := spool.NewResults(p.session.State)
 	if err != nil {
-		return book, err
+		return book, binding, err
 	}
 	p.closers = append(p.closers, func() { _ = draft.Close() })
 	rows, survey, err := then.Survey(ctx, p.session.State, false, preview.Note)
 	if err != nil {
-		return book, err
+		return book, binding, err
 	}
 	job := &importer.Job{Runs: []string{run.ID}, Environment: run.Environment, Binding: then.Binding, Ledger: p.session.Ledger,
 		Drafts: []*spool.Results{draft}, Groups: survey.Groups, Limit: s.Kept.Limit, SimilarKeys: s.Kept.SimilarKeys}
 	now, problems, err := job.Project(ctx, survey.Plans(then.Binding, rows))
 	if err != nil {
-		return book, err
+		return book, binding, err
 	}
-	book = workbookOf(m, draft)
+	book = p.workbookOf(then, run, s.Kept, draft)
 	book.Sheet, book.Records, book.Preview = then.Inputs[0].Sheet(), rows.Records(), preview
-	book.Problems, book.Summary, book.Facts, book.Binding, book.Notice = problemsOf(0, problems), s.Summary, s.Kept.Facts, s.Kept.Binding, s.Kept.Notice
+	book.Problems, book.Summary = problemsOf(0, problems), s.Summary
 	book.Summary.Run, book.Summary.Environment = run.ID, run.EnvironmentName
 	book.Summary.Rows, book.Summary.Clients, book.Summary.WithoutLink = now.Rows, now.Clients, now.WithoutLink
-	return book, nil
+	return book, p.bindingOf(then, run, s.Kept, book.Sheet), nil
 }
 
 // markOlder marks the workbook that goes to path as older than the run that began after its run. What a restored ledger does not know of
@@ -207,11 +206,43 @@ func (p *program) markOlder(ctx context.Context, run ledger.Run, binding *workbo
 	return err
 }
 
-// workbookOf returns a workbook with the results of a draft, without a sheet.
-func workbookOf(m *mapping.Mapping, draft *spool.Results) reports.Workbook {
-	b := reports.Workbook{ClientIDHeader: cell.ContactIDHeader, Contacts: len(m.Contacts) > 0, Rows: draft.Rows(), Steps: draft.Steps()}
-	if m.V1() {
+// workbookOf returns a workbook with the results of a draft and what its sheet Summary says of the run besides its counts; without a sheet. s
+// is the session that planned the run.
+func (p *program) workbookOf(s *load.Session, run ledger.Run, kept *keptRun, draft *spool.Results) reports.Workbook {
+	b := reports.Workbook{ClientIDHeader: cell.ContactIDHeader, Contacts: len(s.Mapping.Contacts) > 0, Rows: draft.Rows(), Steps: draft.Steps()}
+	if s.Mapping.V1() {
 		b.ClientIDHeader = cell.ClientIDHeader
+	}
+	if p.session.Env.Sandbox {
+		b.Notice = sandboxNotice + " " + sandboxLinks
+	}
+	b.Facts = []reports.Fact{
+		{Label: "Mapping", Text: run.Mapping + " (" + run.MappingFile + ")"},
+		{Label: "Sheet", Text: run.Input},
+		{Label: "Started (UTC)", Text: run.Started.UTC().Format(time.DateTime)},
+		{Label: "Ledger", Text: p.session.Place.String()},
+		{Label: "Claimsheet", Text: run.Version},
+	}
+	if kept.Sheets > 1 {
+		b.Facts = append(b.Facts, reports.Fact{Label: "Sheets in the run", Text: fmt.Sprintf("%d; requests are those of the whole run", kept.Sheets)})
+	}
+	for _, name := range s.Binding.Untyped() {
+		b.Facts = append(b.Facts, reports.Fact{Label: "Sent as Text, because nobody says the type", Text: name})
+	}
+	return b
+}
+
+// bindingOf binds the workbook of a sheet to its run, as in workbookOf.
+func (p *program) bindingOf(s *load.Session, run ledger.Run, kept *keptRun, sheet cell.Sheet) workbook.Results {
+	b := workbook.Results{
+		Run: run.ID, Environment: run.Environment, EnvironmentName: run.EnvironmentName,
+		Mapping: run.Mapping, MappingFile: run.MappingFile, MappingDigest: run.MappingDigest,
+		KeySpace: s.Binding.KeySpace(), Sheet: cmp.Or(sheet.Origin, sheet.Name), Sheets: kept.Sheets, Started: run.Started,
+		Input: kept.Input, InputDigest: run.InputDigest, Ledger: p.session.Place.String(),
+		Contacts: len(s.Mapping.Contacts) > 0,
+	}
+	if p.session.Place.Server == nil {
+		b.Ledger = safefile.Absolute(b.Ledger)
 	}
 	return b
 }
@@ -237,14 +268,13 @@ func workbookKept(path, aside, again string) problem.Problem {
 // keptRun is what is kept of a run besides its input: all that claimsheet report needs to show what has become of it. It is JSON, and holds
 // nothing personal.
 type keptRun struct {
-	Mapping     string           // the content of the mapping file, whose path is Binding's
+	Mapping     string           // the content of the mapping file
 	Service     *mapping.Service // what the mapping was bound to, with the templates that it uses
 	Date        string           // of the run, as {run.date}
 	Limit       int              // of --limit
 	SimilarKeys bool             // of --accept similar-key
-	Facts       []reports.Fact
-	Binding     map[string]string
-	Notice      string
+	Sheets      int              // how many sheets the run had
+	Input       string           // the absolute path of the sheet
 }
 
 // runSummary is a run's summary as the ledger keeps it.

@@ -307,7 +307,7 @@ func (r *importRun) load(ctx context.Context) (err error) {
 		s.record = ledger.Run{
 			ID: r.run, EnvironmentName: r.session.Env.Name,
 			Mapping: r.session.Mapping.Name.Text, MappingFile: safefile.Absolute(r.session.Mapping.File), MappingDigest: r.session.Mapping.Digest,
-			Input: given, InputDigest: src.Digest, KeptInput: src.Path, Version: thisVersion(), Started: r.started.UTC(),
+			Input: given, InputDigest: src.Digest, KeptInput: src.Path, Version: thisVersion(), Started: r.started.UTC().Truncate(time.Microsecond), // as the ledger keeps it
 		}
 		if i > 0 { // the first has the run's own id
 			s.record.ID = uuid.NewString()

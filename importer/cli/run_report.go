@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -176,11 +175,11 @@ func (r *importRun) unwritten(s *sheetRun, err error) problem.Problem {
 }
 
 func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *result.Summary, problems problem.List) (err error) {
-	book := workbookOf(r.session.Mapping, s.draft)
-	book.Sheet, book.Records, book.Preview = s.source.Sheet(), r.rowsOf(s.table), s.preview
 	kept := r.keep(s)
+	book := r.workbookOf(r.session, s.record, kept, s.draft)
+	book.Sheet, book.Records, book.Preview = s.source.Sheet(), r.rowsOf(s.table), s.preview
 	book.Problems, book.Summary = problems, *summary
-	book.Facts, book.Binding, book.Notice = kept.Facts, kept.Binding, kept.Notice
+	book.Binding = r.bindingOf(r.session, s.record, kept, book.Sheet).Properties()
 	// The run's end is recorded first: if the workbook cannot be written, claimsheet report writes it later.
 	run := s.record
 	run.Finished = time.Now().UTC()
@@ -290,40 +289,6 @@ func (r *importRun) cellsOf(s *sheetRun, from mapping.Source) string {
 	return strings.Join(names, ", ")
 }
 
-// binding binds the workbook of a sheet to the run.
-func (r *importRun) binding(s *sheetRun) workbook.Results {
-	session, run, sheet := r.session, s.record, s.source.Sheet()
-	b := workbook.Results{
-		Run: run.ID, Environment: run.Environment, EnvironmentName: run.EnvironmentName,
-		Mapping: run.Mapping, MappingFile: run.MappingFile, MappingDigest: run.MappingDigest,
-		KeySpace: session.Binding.KeySpace(), Sheet: cmp.Or(sheet.Origin, sheet.Name), Sheets: len(r.sheets), Started: run.Started,
-		Input: safefile.Absolute(run.Input), InputDigest: run.InputDigest, Ledger: r.session.Place.String(),
-		Contacts: len(session.Mapping.Contacts) > 0,
-	}
-	if r.session.Place.Server == nil {
-		b.Ledger = safefile.Absolute(b.Ledger)
-	}
-	return b
-}
-
-// facts are what the sheet Summary says of the run besides its counts.
-func (r *importRun) facts(s *sheetRun) []reports.Fact {
-	facts := []reports.Fact{
-		{Label: "Mapping", Text: r.session.Mapping.Name.Text + " (" + r.session.Mapping.File + ")"},
-		{Label: "Sheet", Text: s.record.Input},
-		{Label: "Started (UTC)", Text: s.record.Started.UTC().Format(time.DateTime)},
-		{Label: "Ledger", Text: r.session.Place.String()},
-		{Label: "Claimsheet", Text: thisVersion()},
-	}
-	if len(r.sheets) > 1 {
-		facts = append(facts, reports.Fact{Label: "Sheets in the run", Text: fmt.Sprintf("%d; requests are those of the whole run", len(r.sheets))})
-	}
-	for _, name := range r.session.Binding.Untyped() {
-		facts = append(facts, reports.Fact{Label: "Sent as Text, because nobody says the type", Text: name})
-	}
-	return facts
-}
-
 // reportBackup says that another workbook, or an edited one, was in the place of the new one, where it is now, and whether it was used.
 func (r *importRun) reportBackup(s *sheetRun, written reports.Placement) {
 	if written.Aside == "" {
@@ -339,7 +304,7 @@ func (r *importRun) reportBackup(s *sheetRun, written reports.Placement) {
 	console.PrintProblems(r.Err, problem.List{kept})
 }
 
-// keep returns what is kept of one of the run's sheets.
+// keep returns what is kept of the run of a sheet besides the sheet.
 func (r *importRun) keep(s *sheetRun) *keptRun {
 	service := *r.session.Service
 	service.Templates = slices.DeleteFunc(slices.Clone(service.Templates), func(t mapping.Template) bool {
@@ -347,10 +312,6 @@ func (r *importRun) keep(s *sheetRun) *keptRun {
 			return a.Template.Text == t.Name || service.TemplateIDs[a.Template.Text] == t.ID
 		})
 	})
-	kept := &keptRun{Mapping: string(r.session.MappingText), Service: &service, Date: r.session.RunDate, Limit: r.options.limit, SimilarKeys: r.job.SimilarKeys,
-		Facts: r.facts(s), Binding: r.binding(s).Properties()}
-	if r.session.Env.Sandbox {
-		kept.Notice = sandboxNotice + " " + sandboxLinks
-	}
-	return kept
+	return &keptRun{Mapping: string(r.session.MappingText), Service: &service, Date: r.session.RunDate, Limit: r.options.limit, SimilarKeys: r.job.SimilarKeys,
+		Sheets: len(r.sheets), Input: safefile.Absolute(s.source.Given)}
 }
