@@ -86,8 +86,8 @@ func (t *transaction) advance(was row, e Event) (done bool, err error) {
 	} else {
 		done, err = t.update(was, now)
 	}
-	if isUnique(err) || t.server != nil && t.server.IsUnique(err) {
-		return false, t.idTaken(now)
+	if isTaken := isUnique(err) || t.server != nil && t.server.IsUnique(err); isTaken && !t.alone {
+		return false, errAlone // rejectTaken names the step that has the id
 	}
 	if !done || err != nil {
 		return false, err
@@ -239,25 +239,9 @@ func stepWithID(ctx context.Context, db *database, e Event) (t Taken, ok bool, e
 	return t, false, nil
 }
 
-// idTaken is the error of a step that may not become done, because another has its id. On a
-// server the error of the index has ended the transaction, so the call is made again alone.
-func (t *transaction) idTaken(now row) error {
-	if t.server != nil && !t.alone {
-		return errAlone
-	}
-	taken, ok, err := stepWithID(context.Background(), t.database, Event{StepID: now.StepID, Kind: now.Kind, ID: now.ID})
-	switch {
-	case err != nil:
-		return err
-	case !ok:
-		return errors.New("an id is taken that no step has")
-	}
-	return t.reject(taken)
-}
-
-// rejectTaken rejects a row with the id of another step or the url of another client, as far as the
-// index of ids does not: it knows no urls, and on a server it would end the transaction. A taken url
-// that comes from an earlier answer and not from the event is dropped: the step is done without it.
+// rejectTaken rejects a row with the id of another step or the url of another client. For ids it asks only if the index of ids
+// has refused a batch: each of its jobs is then alone. A taken url that comes from an earlier answer and not from the event is
+// dropped: the step is done without it.
 func (t *transaction) rejectTaken(e Event, was row, now *row) error {
 	if now.To != Done {
 		return nil
