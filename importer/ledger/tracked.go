@@ -136,15 +136,13 @@ func (t *transaction) findTracked(e Tracked, environments []string, name func(St
 func (t *transaction) doneWith(environments []string, kind, id string) (of row, ok bool, err error) {
 	for _, environment := range environments {
 		for _, spelling := range spellings(id) {
-			found, ok, err := stepWithID(context.Background(), t.database, Event{StepID: StepID{ClientKey: ClientKey{Environment: environment}}, Kind: kind, ID: spelling})
+			found, err := collect(context.Background(), t.database, scanRow, selectSteps+`WHERE s.environment = `+numberOf+` AND s.remote_id = ? AND s.kind = ? AND `+hasID,
+				environment, []byte(spelling), code(kinds, kind))
 			if err != nil {
 				return of, false, err
 			}
-			if ok {
-				of, _, err = stepRow(context.Background(), t.database, found.Holder)
-			}
-			if ok && (of.Kind == kind || err != nil) {
-				return of, true, err
+			if len(found) > 0 {
+				return found[0], true, nil
 			}
 		}
 	}
