@@ -55,7 +55,6 @@ func (l *Ledger) stepsOfClients(ctx context.Context, columns string, scan func(*
 		for at, owner := range chunk {
 			keys, places[owner] = append(keys, owner.Client), i*clientsAtOnce+at
 		}
-		keys = padded(keys)
 		placeOf := make(map[int64]int, len(chunk))
 		err := each(ctx, l.read, func(rows *sql.Rows) error {
 			var number int64
@@ -66,7 +65,7 @@ func (l *Ledger) stepsOfClients(ctx context.Context, columns string, scan func(*
 			}
 			return errors.Join(err, ctx.Err())
 		}, `SELECT id, client, space FROM clients WHERE environment = `+numberOf+` AND client IN (`+params(len(keys))+`)`, append([]any{environment}, keys...)...)
-		if numbers = padded(numbers); err == nil && len(numbers) > 0 {
+		if err == nil && len(numbers) > 0 {
 			err = each(ctx, l.read, func(rows *sql.Rows) error {
 				r, err := scan(rows)
 				if at, asked := placeOf[r.client]; asked && err == nil {
@@ -84,14 +83,6 @@ func (l *Ledger) stepsOfClients(ctx context.Context, columns string, scan func(*
 		}
 	}
 	return all, nil
-}
-
-// padded repeats the last of several values: there are two statements, for one client and for clientsAtOnce.
-func padded(values []any) []any {
-	for len(values) > 1 && len(values) < clientsAtOnce {
-		values = append(values, values[len(values)-1])
-	}
-	return values
 }
 
 // clientIs is the condition for the client of a key.
@@ -280,8 +271,8 @@ func (l *Ledger) ClientsWithSteps(ctx context.Context, environment, mapping stri
 	clients := map[string][]ClientKey{}
 	for chunk := range slices.Chunk(steps, stepsAtOnce) {
 		args := []any{environment, mapping}
-		for i := range stepsAtOnce {
-			args = append(args, chunk[min(i, len(chunk)-1)])
+		for _, step := range chunk {
+			args = append(args, step)
 		}
 		err := each(ctx, l.read, func(rows *sql.Rows) error {
 			id := StepID{ClientKey: ClientKey{Environment: environment}}
@@ -290,7 +281,7 @@ func (l *Ledger) ClientsWithSteps(ctx context.Context, environment, mapping stri
 			return errors.Join(err, ctx.Err())
 		}, `SELECT s.step, c.space, c.client FROM steps s JOIN clients c ON c.id = s.client
 			WHERE s.environment = `+numberOf+` AND s.mapping = `+numberOf+` AND `+isDone+`
-				AND s.step IN (`+params(stepsAtOnce)+`)`, args...)
+				AND s.step IN (`+params(len(chunk))+`)`, args...)
 		if err != nil {
 			return nil, err
 		}
