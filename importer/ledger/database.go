@@ -15,10 +15,9 @@ import (
 // pool of connections, on one or in a transaction of one, and keeps them prepared.
 type database struct {
 	on       preparer
-	server   *Server // nil for a file
-	reads    bool    // it is for reading only
-	mu       sync.RWMutex
-	prepared map[string]*sql.Stmt
+	server   *Server  // nil for a file
+	reads    bool     // it is for reading only
+	prepared sync.Map // statements by their texts
 }
 
 // preparer is a pool of connections, one connection, or a transaction.
@@ -29,37 +28,30 @@ type preparer interface {
 }
 
 func newDatabase(on preparer, server *Server) *database {
-	return &database{on: on, server: server, prepared: map[string]*sql.Stmt{}}
+	return &database{on: on, server: server}
 }
 
 // statement returns the prepared statement of a text.
 func (d *database) statement(text string) (*sql.Stmt, error) {
-	d.mu.RLock()
-	s := d.prepared[text]
-	d.mu.RUnlock()
-	if s != nil {
-		return s, nil
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if s = d.prepared[text]; s != nil {
-		return s, nil
+	if s, known := d.prepared.Load(text); known {
+		return s.(*sql.Stmt), nil
 	}
 	s, err := d.on.PrepareContext(context.Background(), d.words(text))
 	if err != nil {
 		return nil, d.explained(err)
 	}
-	d.prepared[text] = s
+	if other, known := d.prepared.LoadOrStore(text, s); known { // another goroutine was faster
+		return other.(*sql.Stmt), s.Close()
+	}
 	return s, nil
 }
 
 // close closes the statements.
-func (d *database) close() error {
-	var errs []error
-	for _, s := range d.prepared {
-		errs = append(errs, s.Close())
+func (d *database) close() (err error) {
+	for _, s := range d.prepared.Range {
+		err = errors.Join(err, s.(*sql.Stmt).Close())
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // words are a statement with its parameters as the database numbers them. No text in a
