@@ -136,7 +136,7 @@ func scanState(rows *sql.Rows, r *row, columns ...any) error {
 	var digest, id sql.RawBytes
 	err := rows.Scan(append(columns, &state, &r.Version, &r.Attempts, &r.SentVersion, &r.sentAt, &r.sentRun, (*instant)(&r.At), &r.Run, &via, &r.Status, &r.Reason,
 		&r.Data, &digest, &r.Answer, &id, &r.URL, &r.NotFound)...)
-	r.To, r.Via, r.Digest, r.ID = word(states, state), word(vias, via), digestText(digest), idText(id)
+	r.To, r.Via, r.Digest, r.ID = word(states, state), word(vias, via), hex.EncodeToString(digest), idText(id)
 	return err
 }
 
@@ -159,7 +159,7 @@ func scanBrief(rows *sql.Rows, mapping string) (r row, err error) {
 	}
 	r.Kind, r.To, r.Via = word(kinds, packed%16), word(states, packed/16%16), word(vias, packed/256%16)
 	r.NotFound, r.Status, r.Attempts = packed/4096%2 == 1, int(packed/8192%1024), int(packed/(8192*1024))
-	r.Digest, r.ID = digestText(digest), idText(id)
+	r.Digest, r.ID = hex.EncodeToString(digest), idText(id)
 	return r, err
 }
 
@@ -179,19 +179,10 @@ func blob(b []byte) any {
 	return b
 }
 
-// digestBytes is a digest as it is stored: the 32 bytes of a SHA-256 in hex, else the text.
+// digestBytes is a digest as it is stored, NULL for none.
 func digestBytes(text string) any {
-	if b, err := hex.DecodeString(text); err == nil && len(b) == 32 && hex.EncodeToString(b) == text {
-		return b
-	}
-	return blob([]byte(text))
-}
-
-func digestText(b []byte) string {
-	if len(b) == 32 {
-		return hex.EncodeToString(b)
-	}
-	return string(b)
+	b, _ := hex.DecodeString(text)
+	return blob(b)
 }
 
 // idBytes is an id as it is stored, NULL for none: the 16 bytes of a UUID in its usual spelling,

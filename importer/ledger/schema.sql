@@ -47,7 +47,7 @@ CREATE TABLE steps (
     status      INTEGER NOT NULL, -- of HTTP
     reason      TEXT NOT NULL,
     request     BLOB,
-    digest      BLOB,             -- of the request: 32 bytes, or a text that is no SHA-256
+    digest      BLOB,             -- SHA-256 of the request
     answer      BLOB,
     remote_id   BLOB,             -- the id in the service: u and the 16 bytes of a UUID, or t and a text
     url         TEXT NOT NULL,

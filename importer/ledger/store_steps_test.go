@@ -19,7 +19,7 @@ func (s store) Interrupted(t *testing.T) {
 	l := s.open(t, dir, "interrupted")
 	events := life(jane("loans", "claim/a"), ledger.Sent)
 	open := &events[0]
-	open.Digest, open.Run = "d", "r1"
+	open.Digest, open.Run = "0d", "r1"
 	events = append(append(events, life(jane("loans", "claim/b"), ledger.Sent, ledger.Done)...), life(jane("loans", "claim/c"), ledger.Sent, ledger.Uncertain)...)
 	events[4].At, events[4].Reason = noon.Add(time.Hour), "no answer"
 	do(t, l.Append(events...))
@@ -34,7 +34,7 @@ func (s store) Interrupted(t *testing.T) {
 				number = u.Version
 			}
 		}
-		same(t, "undecided with a reason, oldest first", got, []string{"claim/a uncertain r1 d true", "claim/c uncertain   true"})
+		same(t, "undecided with a reason, oldest first", got, []string{"claim/a uncertain r1 0d true", "claim/c uncertain   true"})
 		same(t, "was unsettled", must(l.WasUncertain(t.Context(), number))(t), true)
 	}
 	do(t, l.Append(ledger.Event{StepID: open.StepID, To: ledger.Refused, At: noon, Run: "r2", Via: ledger.ViaByHand}))
