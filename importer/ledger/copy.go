@@ -46,19 +46,8 @@ func Save(ctx context.Context, from *Ledger, to string) (steps int, err error) {
 	return steps, err
 }
 
-// tables are all tables with what a copy has of them; counter follows from the versions.
-var tables = [...]struct{ name, columns string }{
-	{"names", "id, name"},
-	{"clients", "id, environment, client, space"},
-	{"steps", "id, client, environment, mapping, step, kind, " + stateColumns},
-	{"history", "step, " + stateColumns},
-	{"addresses", "environment, address, client"},
-	{"definitions", "environment, mapping, definition"},
-	{"settings", "environment, name, value"},
-	{"runs", runColumns},
-	{"outputs", "path, run, digest"},
-	{"tracked", "id, service, key, client, step, kind, status, at, received, client_id, claim_id, activity_id, activity"},
-}
+// tables are all tables of which a copy has everything; counter follows from the versions.
+var tables = []string{"names", "clients", "steps", "history", "addresses", "definitions", "settings", "runs", "outputs", "tracked"}
 
 // Transfer copies everything from one ledger into another, which must be empty and open
 // for writing, and returns how many steps it has copied. It copies what from has at one moment; another
@@ -81,7 +70,7 @@ func Transfer(ctx context.Context, from, to *Ledger) (steps int, err error) {
 func (t *transaction) takeAll(ctx context.Context, source *database) (steps int, err error) {
 	for _, table := range tables {
 		var before, after int
-		if _, err := first(ctx, t.database, []any{&before}, `SELECT count(*) FROM `+table.name); err != nil {
+		if _, err := first(ctx, t.database, []any{&before}, `SELECT count(*) FROM `+table); err != nil {
 			return 0, err
 		}
 		if before > 0 {
@@ -89,17 +78,17 @@ func (t *transaction) takeAll(ctx context.Context, source *database) (steps int,
 				Hinted("Name an empty database, another schema (search_path) or a new file: a copy never changes what is there."))
 		}
 		t.wrote = true
-		n, err := t.take(ctx, source, table.name, table.columns)
+		n, err := t.take(ctx, source, table)
 		if err == nil {
-			_, err = first(ctx, t.database, []any{&after}, `SELECT count(*) FROM `+table.name)
+			_, err = first(ctx, t.database, []any{&after}, `SELECT count(*) FROM `+table)
 		}
 		if err == nil && after != n {
-			err = fmt.Errorf("%d rows of %s were copied, and %d are there", n, table.name, after)
+			err = fmt.Errorf("%d rows of %s were copied, and %d are there", n, table, after)
 		}
 		if err != nil {
 			return 0, err
 		}
-		if table.name == "steps" {
+		if table == "steps" {
 			steps = n
 		}
 	}
@@ -122,24 +111,28 @@ func (t *transaction) numbered() error {
 		greatest((SELECT max(version) FROM steps), (SELECT max(version) FROM history), 0) + 1, false)`)
 }
 
-// take copies the rows of a table. Their values go from one to the other as they are stored.
-func (t *transaction) take(ctx context.Context, source *database, table, columns string) (n int, err error) {
-	values := make([]any, strings.Count(columns, ",")+1)
-	targets := make([]any, len(values))
-	for i := range values {
-		targets[i] = &values[i]
-	}
-	insert, err := t.statement(`INSERT INTO ` + table + ` (` + columns + `) VALUES (` + params(len(values)) + `)`)
-	if err != nil {
-		return 0, err
-	}
+// take copies the rows of a table. Their values go from one to the other as they are stored; databases have the columns in
+// orders of their own.
+func (t *transaction) take(ctx context.Context, source *database, table string) (n int, err error) {
+	var insert string
+	var values, targets []any
 	err = each(ctx, source, func(rows *sql.Rows) error {
+		if n++; n == 1 {
+			columns, err := rows.Columns()
+			if err != nil {
+				return err
+			}
+			insert = `INSERT INTO ` + table + ` (` + strings.Join(columns, ", ") + `) VALUES (` + params(len(columns)) + `)`
+			values, targets = make([]any, len(columns)), make([]any, len(columns))
+			for i := range values {
+				targets[i] = &values[i]
+			}
+		}
 		if err := errors.Join(rows.Scan(targets...), ctx.Err()); err != nil {
 			return err
 		}
-		n++
-		_, err := insert.ExecContext(context.Background(), values...)
-		return t.explained(err)
-	}, `SELECT `+columns+` FROM `+table)
+		_, err := t.exec(insert, values...)
+		return err
+	}, `SELECT * FROM `+table)
 	return n, err
 }
