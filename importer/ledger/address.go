@@ -88,7 +88,7 @@ func (t *transaction) rejectAddress(e Event) error {
 		}
 		for _, o := range owners {
 			if o.ClientKey != e.ClientKey && o.State != Refused && (o.IsKey() || slices.Contains(e.LookedUp, address) && (o.LookedUp || o.IsUncertain())) {
-				return t.reject(Taken{Step: e.StepID, Holder: StepID{ClientKey: o.ClientKey, Step: KindClient}, Address: true})
+				return reject(Taken{Step: e.StepID, Holder: StepID{ClientKey: o.ClientKey, Step: KindClient}, Address: true})
 			}
 		}
 	}

@@ -48,11 +48,11 @@ func (t *transaction) append(e Event) error {
 				return err
 			}
 			if was.Version == 0 && e.Kind == "" {
-				return t.reject(errors.New("a step's first event needs its kind"))
+				return reject(errors.New("a step's first event needs its kind"))
 			}
 		}
 		if open && !assumed && (was.To == Done && e.ID != was.ID || was.Via == ViaConflict && e.To == Done) { // it may have been created twice
-			return t.reject(fmt.Errorf("%w: another process has changed the step", ErrTransition))
+			return reject(fmt.Errorf("%w: another process has changed the step", ErrTransition))
 		}
 		if done, err := t.advance(was, e); done || err != nil {
 			return err
@@ -60,14 +60,14 @@ func (t *transaction) append(e Event) error {
 		delete(t.open, e.StepID)
 		assumed = false
 	}
-	return t.reject(fmt.Errorf("%w: another process has changed the step", ErrTransition))
+	return reject(fmt.Errorf("%w: another process has changed the step", ErrTransition))
 }
 
 // advance stores the row that an event makes of was; done is false if the ledger has another row
 // of the step by now.
 func (t *transaction) advance(was row, e Event) (done bool, err error) {
 	if err := allows(was, e); err != nil {
-		return false, t.reject(err)
+		return false, reject(err)
 	}
 	version, err := t.next()
 	if err == nil && version <= was.Version { // a process that began later has changed the step meanwhile
@@ -261,5 +261,5 @@ func (t *transaction) rejectTaken(e Event, was row, now *row) error {
 		now.URL = ""
 		return nil
 	}
-	return t.reject(taken)
+	return reject(taken)
 }

@@ -74,7 +74,7 @@ func (t *transaction) takeAll(ctx context.Context, source *database) (steps int,
 			return 0, err
 		}
 		if before > 0 {
-			return 0, t.reject(problem.At(problem.Where{File: t.path}, "ledger-file", "the ledger is not empty").
+			return 0, reject(problem.At(problem.Where{File: t.path}, "ledger-file", "the ledger is not empty").
 				Hinted("Name an empty database, another schema (search_path) or a new file: a copy never changes what is there."))
 		}
 		t.wrote = true

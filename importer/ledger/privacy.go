@@ -121,7 +121,7 @@ func (l *Ledger) Forget(owner ClientKey, at time.Time) (n int, err error) {
 func (t *transaction) forgetClient(owner ClientKey, at time.Time) (n int, err error) {
 	client, ok, err := t.findClient(owner)
 	if err == nil && !ok {
-		err = t.reject(errors.New("there is no such client in the ledger"))
+		err = reject(errors.New("there is no such client in the ledger"))
 	}
 	if err != nil {
 		return 0, err
@@ -131,7 +131,7 @@ func (t *transaction) forgetClient(owner ClientKey, at time.Time) (n int, err er
 		return 0, err
 	}
 	if slices.ContainsFunc(steps, func(r row) bool { return r.To == Sent || r.To == Uncertain }) {
-		return 0, t.reject(ErrUncertain)
+		return 0, reject(ErrUncertain)
 	}
 	secret, err := t.secret()
 	if err = errors.Join(err, t.overwrite()); err != nil {

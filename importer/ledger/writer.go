@@ -22,18 +22,19 @@ const (
 	batchLength = 256
 )
 
-// job is one call's part of a transaction. do writes it, or returns errRejected
-// and writes nothing; any other error stops the ledger. It may be called again after
-// what it has written was rolled back.
+// job is one call's part of a transaction. do writes it, or returns a rejection; any other
+// error stops the ledger. It may be called again after what it has written was rolled back.
 type job struct {
 	do   func(*transaction) error
 	bare bool // it needs no transaction
 	done chan error
 }
 
-// errRejected is returned by a job that is refused for a reason which concerns only its caller, not the
-// ledger: see transaction.reject.
-var errRejected = errors.New("the call is refused")
+// rejection is the error of a job that is refused for a reason which concerns only its caller, not the ledger.
+type rejection struct{ error }
+
+// reject refuses the present job: its caller gets err, and the ledger goes on.
+func reject(err error) error { return rejection{err} }
 
 // errAlone asks for a batch to be rolled back, and for each of its jobs to get a transaction of
 // its own: one of them is refused after it has written something.
@@ -198,10 +199,11 @@ func (w *writer) together(batch []job, errs []error, alone bool) (err error) {
 		if err = j.do(t); err == nil {
 			continue
 		}
-		if !errors.Is(err, errRejected) {
+		refused, ok := errors.AsType[rejection](err)
+		if !ok {
 			break
 		}
-		errs[i] = t.refusal
+		errs[i] = refused.error
 		if err = nil; t.wrote {
 			t.rollback()
 			if alone {
@@ -273,7 +275,6 @@ type transaction struct {
 	held    map[int64]bool      // what Lock has locked
 	wrote   bool                // the present job has written something that its refusal would have to undo
 	alone   bool                // the transaction is the present job's own
-	refusal error               // what the caller of a job that returns errRejected gets
 }
 
 // maxKept bounds the clients and the intents that are kept in memory.
@@ -290,12 +291,6 @@ func newWriter(db *sql.DB, conn *sql.Conn, path string, server *Server) *writer 
 func (t *transaction) forget() {
 	t.numbers, t.clients, t.open = map[string]int64{}, map[ClientKey]int64{}, map[StepID]row{}
 	t.counted = t.version
-}
-
-// reject refuses the present job: its caller gets err, and the ledger goes on.
-func (t *transaction) reject(err error) error {
-	t.refusal = err
-	return errRejected
 }
 
 // begin takes SQLite's write lock at once.
