@@ -317,10 +317,10 @@ func (r *importRun) load(ctx context.Context) (err error) {
 			found = append(found, problem.At(out, "output-twice", "the workbooks of %s and %s would be written to the same file", other, given).
 				Hinted("rename one of the sheets, name a folder that exists with -o, or import each with an -o of its own"))
 		}
-		if src.Encrypted() && s.output == given {
+		if src.Encrypted && s.output == given {
 			found = append(found, problem.At(out, "output-encrypted", "the new results workbook, which is not encrypted, would take the place of this encrypted one").
 				Hinted("choose another name with -o"))
-		} else if src.Encrypted() {
+		} else if src.Encrypted {
 			r.session.Warnings = append(r.session.Warnings, problem.At(out, "not-encrypted", "this workbook will not be encrypted, though the sheet is").
 				Hinted("it holds personal data and redirect urls: keep it where only you can read it"))
 		}

@@ -52,12 +52,12 @@ type Reader struct {
 	SheetNames []string          // of the workbook's visible sheets, in their order
 	Properties map[string]string // the workbook's custom document properties by name, values as text
 	Delimiter  string            // of the fields of a CSV file
+	Merged     []cell.Area       // merged cells below the header that cover another cell of its columns, from the top
+	Encrypted  bool              // the file is an encrypted workbook
 
-	sheet     cell.Sheet
-	records   iter.Seq2[cell.Record, error]
-	merged    []cell.Area
-	encrypted bool
-	file      *os.File
+	sheet   cell.Sheet
+	records iter.Seq2[cell.Record, error]
+	file    *os.File
 }
 
 // Open opens a workbook (.xlsx, .xlsm), whatever its name, or a file named .csv.
@@ -124,7 +124,7 @@ func (r *Reader) open(o Options) error {
 		if err != nil {
 			return err
 		}
-		r.encrypted = true
+		r.Encrypted = true
 		return r.openWorkbook(bytes.NewReader(workbook), int64(len(workbook)), o)
 	case !strings.EqualFold(filepath.Ext(o.As), ".csv"):
 		return problem.New("not-a-workbook", "is not a workbook; a sheet is an .xlsx, .xlsm or .csv file").
@@ -144,7 +144,7 @@ func (r *Reader) openWorkbook(file io.ReaderAt, size int64, o Options) error {
 	if err != nil {
 		return err
 	}
-	r.records, r.SheetNames, r.Properties, r.merged = w.Records(), w.Visible, w.Properties, w.Merged()
+	r.records, r.SheetNames, r.Properties, r.Merged = w.Records(), w.Visible, w.Properties, w.Merged()
 	r.sheet.Name, r.sheet.Header = w.Name, w.Header
 	r.sheet.Date1904, r.sheet.HiddenColumns = w.Date1904, w.HiddenColumns
 	return nil
@@ -174,13 +174,6 @@ func (r *Reader) Records() iter.Seq2[cell.Record, error] {
 		}
 	}
 }
-
-// Merged returns the merged cells below the header that cover another cell of its
-// columns, from the top.
-func (r *Reader) Merged() []cell.Area { return r.merged }
-
-// Encrypted reports whether the file is an encrypted workbook.
-func (r *Reader) Encrypted() bool { return r.encrypted }
 
 // Close closes the file. Running passes end with an error.
 func (r *Reader) Close() error { return r.file.Close() }

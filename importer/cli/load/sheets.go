@@ -224,7 +224,7 @@ func (src *Input) mergedCells(filled []string) problem.List {
 	for _, name := range filled {
 		fills = append(fills, mapping.FindColumn(s, name))
 	}
-	areas := slices.DeleteFunc(slices.Clone(src.Merged()), func(a cell.Area) bool { return a.Left == a.Right && slices.Contains(fills, a.Left) })
+	areas := slices.DeleteFunc(slices.Clone(src.Merged), func(a cell.Area) bool { return a.Left == a.Right && slices.Contains(fills, a.Left) })
 	if len(areas) == 0 {
 		return nil
 	}
