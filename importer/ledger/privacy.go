@@ -13,69 +13,60 @@ import (
 	"time"
 )
 
-// A tombstone replaces the key of a client who was erased. It holds the time, the
-// ledger's secret, and a keyed hash of the client, so that a sheet with the same
-// client is recognised and nothing is created again. All tombstones of a ledger
-// share the secret. They begin with a space, which no client key does, because keys
-// are trimmed.
+// A tombstone replaces the key of a client who was erased. It holds the time, and a
+// keyed hash of the client, so that a sheet with the same client is recognised and
+// nothing is created again. They begin with a space, which no client key does,
+// because keys are trimmed. The secret of the hashes is a setting of the ledger.
 //
 // The hash hides the key from those who read the ledger, not from those who guess
 // it.
 const (
 	tombstonePrefix = " erased "
 	tombstoneEnd    = " erased!" // no text is between the two that does not begin with the prefix
+	settingSecret   = "secret of erasures"
 )
 
-type tombstone struct {
-	at     time.Time
-	secret []byte
-	hash   string // hex
+func tombstone(at time.Time, hash string) string {
+	return tombstonePrefix + at.UTC().Format(time.RFC3339) + " " + hash
 }
 
-func (t tombstone) String() string {
-	return tombstonePrefix + t.at.UTC().Format(time.RFC3339) + " " + hex.EncodeToString(t.secret) + " " + t.hash
-}
-
-func readTombstone(client string) (t tombstone, ok bool) {
+func readTombstone(client string) (at time.Time, hash string, ok bool) {
 	text, ok := strings.CutPrefix(client, tombstonePrefix)
-	parts := strings.Split(text, " ")
-	if !ok || len(parts) != 3 {
-		return tombstone{}, false
-	}
-	at, err := time.Parse(time.RFC3339, parts[0])
-	secret, err2 := hex.DecodeString(parts[1])
-	return tombstone{at, secret, parts[2]}, errors.Join(err, err2) == nil && len(parts[2]) == 2*sha256.Size
+	erased, hash, _ := strings.Cut(text, " ")
+	at, err := time.Parse(time.RFC3339, erased)
+	return at, hash, ok && err == nil
 }
 
 // hashed is a keyed hash of texts, in hex.
-func hashed(secret []byte, texts ...string) string {
-	mac := hmac.New(sha256.New, secret)
+func hashed(secret string, texts ...string) string {
+	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(strings.Join(texts, "\x00")))
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-func hashOf(secret []byte, o ClientKey) string {
+func hashOf(secret string, o ClientKey) string {
 	return hashed(secret, o.Environment, o.Space, o.Client)
 }
 
 // Erasures recognises the erased clients of an environment by their keys. The zero
 // Erasures recognises none.
 type Erasures struct {
-	secret []byte
+	secret string
 	byHash map[string]ClientKey // what the ledger has instead of their keys
 }
 
 // Erasures returns the erased clients of an environment.
 func (l *Ledger) Erasures(ctx context.Context, environment string) (Erasures, error) {
-	owners, err := collect(ctx, l.read, scanClientKey, selectClients+`AND c.client >= ? AND c.client < ?`,
+	owners, err1 := collect(ctx, l.read, scanClientKey, selectClients+`AND c.client >= ? AND c.client < ?`,
 		environment, tombstonePrefix, tombstoneEnd)
-	e := Erasures{byHash: map[string]ClientKey{}}
+	secret, _, err2 := l.setting(ctx, "", settingSecret) // it was there before the first of them
+	e := Erasures{secret, map[string]ClientKey{}}
 	for _, o := range owners {
-		if t, ok := readTombstone(o.Client); ok {
-			e.secret, e.byHash[t.hash] = t.secret, o
+		if _, hash, ok := readTombstone(o.Client); ok {
+			e.byHash[hash] = o
 		}
 	}
-	return e, err
+	return e, errors.Join(err1, err2)
 }
 
 // Find reports whether a client was erased, and when. stone is the key under which
@@ -93,8 +84,8 @@ func (e Erasures) Find(o ClientKey) (stone ClientKey, at time.Time, ok bool) {
 // Erased reports whether a client key is that of an erased client, and when the
 // client was erased.
 func Erased(client string) (at time.Time, ok bool) {
-	t, ok := readTombstone(client)
-	return t.at, ok
+	at, _, ok = readTombstone(client)
+	return at, ok
 }
 
 // ErrUncertain is returned by Forget for a client with a step that is
@@ -149,7 +140,7 @@ func (t *transaction) forgetClient(owner ClientKey, at time.Time) (n int, err er
 			return 0, err
 		}
 	}
-	_, err1 := t.exec(`UPDATE clients SET client = ? WHERE id = ?`, tombstone{at, secret, hashOf(secret, owner)}.String(), client)
+	_, err1 := t.exec(`UPDATE clients SET client = ? WHERE id = ?`, tombstone(at, hashOf(secret, owner)), client)
 	_, err2 := t.exec(`DELETE FROM addresses WHERE client = ?`, client)
 	_, err3 := t.exec(`UPDATE runs SET kept_input = '' WHERE environment = ?`, owner.Environment)
 	_, err4 := t.exec(`UPDATE steps SET answer = NULL WHERE substr(answer, 1, 1) = ?`, []byte(wordsHead))
@@ -158,15 +149,10 @@ func (t *transaction) forgetClient(owner ClientKey, at time.Time) (n int, err er
 	return len(steps), errors.Join(err1, err2, err3, err4, err5, t.forgetTracked(client))
 }
 
-// secret returns the secret of the ledger's tombstones, or a new one.
-func (t *transaction) secret() ([]byte, error) {
-	var client string
-	_, err := first(context.Background(), t.database, []any{&client}, `SELECT client FROM clients WHERE client >= ? AND client < ? LIMIT 1`, tombstonePrefix, tombstoneEnd)
-	if stone, ok := readTombstone(client); ok {
-		return stone.secret, err
-	}
-	secret := make([]byte, 16)
-	_, _ = rand.Read(secret) // it never fails
+// secret returns the secret of the ledger's tombstones, and makes it for the first.
+func (t *transaction) secret() (secret string, err error) {
+	_, err = first(context.Background(), t.database, []any{&secret}, `INSERT INTO settings (environment, name, value) VALUES ('', ?, ?)
+		ON CONFLICT (environment, name) DO UPDATE SET name = excluded.name RETURNING value`, settingSecret, rand.Text())
 	return secret, err
 }
 

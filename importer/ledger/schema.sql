@@ -106,7 +106,7 @@ CREATE TABLE definitions (
     PRIMARY KEY (environment, mapping)
 ) STRICT, WITHOUT ROWID;
 
--- settings are notes about an environment, or about the address of a service.
+-- settings are notes about an environment or the address of a service, or, without one, about the ledger.
 CREATE TABLE settings (
     environment TEXT NOT NULL,
     name        TEXT NOT NULL,
