@@ -134,7 +134,7 @@ func (d *diagnosis) ledger(ctx context.Context) error {
 	if err := known.Check(ctx); err != nil {
 		return err
 	}
-	scope, then, err := d.session.ScopeIn(ctx, known, d.session.Scope())
+	scope, then, err := d.session.FindScope(ctx, known, d.session.Scope())
 	if now, _ := environment.ServiceOf(scope); err == nil && then != "" {
 		d.say(apiclient.Fail, "ledger", load.MovedHint, "the base url was %s when the environment last ran, and is %s now: a run stops before it sends anything", then, now)
 	}
@@ -296,7 +296,7 @@ func (d *diagnosis) forProbe(ctx context.Context) (scope string, outcomes *journ
 	if err := d.openSharedAndReplay(); err != nil {
 		return "", nil, err
 	}
-	if scope, err = d.session.SettleScope(ctx, false, false, false); err != nil {
+	if scope, err = d.session.ConfirmScope(ctx, false, false, false); err != nil {
 		return "", nil, err
 	}
 	outcomes, err = d.openJournal()

@@ -225,7 +225,7 @@ func (p *program) openJournal() (*journal.File, error) {
 
 // runs returns the runs in the environment, the newest first.
 func (p *program) runs(ctx context.Context) ([]ledger.Run, error) {
-	scopes, _, err := p.session.LedgerScopes(ctx)
+	scopes, _, err := p.session.AllScopes(ctx)
 	if err != nil {
 		return nil, err
 	}

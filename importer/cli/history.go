@@ -228,7 +228,7 @@ func (p *program) printClients(ctx context.Context, key string) error {
 // everyOwner returns the clients that a key names, alone or as SPACE:KEY, in every scope of the environment, erased ones included. It fails
 // when there is no such client.
 func (p *program) everyOwner(ctx context.Context, key string) (all []ledger.ClientKey, err error) {
-	scopes, _, err := p.session.LedgerScopes(ctx)
+	scopes, _, err := p.session.AllScopes(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -393,7 +393,7 @@ func (p *program) purge(ctx context.Context, days int, yes bool) error {
 	if err := p.agree(ctx, yes, question, "nothing was purged: it was not confirmed", "type yes, or give --yes"); err != nil {
 		return err
 	}
-	scopes, service, err := p.session.LedgerScopes(ctx)
+	scopes, service, err := p.session.AllScopes(ctx)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func (p *program) link(c *cli.Context) error {
 	if err := p.openLedger(p.openAndReplay); err != nil {
 		return err
 	}
-	if _, _, err := p.session.LedgerScopes(ctx); err != nil { // a base url that has changed is about the command, not about a key
+	if _, _, err := p.session.AllScopes(ctx); err != nil { // a base url that has changed is about the command, not about a key
 		return err
 	}
 	var found problem.List

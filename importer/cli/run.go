@@ -251,7 +251,7 @@ func (r *importRun) useLedger(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if r.scope, err = r.session.SettleScope(ctx, o.accept["same-service"], o.accept["new-service"], o.dryRun); err != nil {
+	if r.scope, err = r.session.ConfirmScope(ctx, o.accept["same-service"], o.accept["new-service"], o.dryRun); err != nil {
 		return err
 	}
 	if book := o.workbook; book != nil {

@@ -74,7 +74,7 @@ func (p *program) settle(c *cli.Context, choice settle.Choice) error {
 	if err := p.openLedger(p.openSharedAndReplay); err != nil {
 		return err
 	}
-	scopes, _, err := p.session.LedgerScopes(ctx)
+	scopes, _, err := p.session.AllScopes(ctx)
 	if err != nil {
 		return err
 	}

@@ -117,7 +117,7 @@ func (p *program) readExports(paths []string, received time.Time) (events []trac
 
 // takeEvents records events, and those of the inbox, in the ledger.
 func (p *program) takeEvents(ctx context.Context, events []tracking.Event) (n ledger.TrackedCounts, err error) {
-	scopes, service, err := p.session.LedgerScopes(ctx)
+	scopes, service, err := p.session.AllScopes(ctx)
 	if err != nil {
 		return n, err
 	}

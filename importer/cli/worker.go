@@ -204,7 +204,7 @@ func (w *worker) checkRuns(elsewhere map[string]bool) error {
 		if err != nil || !known || elsewhere[id] || run.EnvironmentName != env.Name {
 			continue
 		}
-		here, _, err := w.session.LedgerService(w.ctx)
+		here, _, err := w.session.ServiceScope(w.ctx)
 		if there, _ := environment.ServiceOf(run.Environment); err == nil && there != here {
 			elsewhere[id] = true
 			w.say("run %s: this worker cannot work for it: its environment “%s” is at %s, and this worker's base_url is %s", id, env.Name, there, here)

@@ -188,9 +188,9 @@ func (s *Session) refuseMissingLedger() error {
 		Of(problem.Stopped).Hinted("see that ledger in the environments file, or --ledger, names the right place; to move a ledger: claimsheet copy-ledger; if nothing was ever run in this environment, add --accept ledger-missing, once")
 }
 
-// ScopeIn returns a ledger's name for the environment: identity, which is Scope, unless the service has moved there from another address.
+// FindScope returns a ledger's scope for the environment: identity, which is Scope, unless the service has moved there from another address.
 // moved is the base url at which the environment last ran, when that is another one and the ledger knows clients there; else "".
-func (s *Session) ScopeIn(ctx context.Context, known *ledger.Ledger, identity string) (scope, moved string, err error) {
+func (s *Session) FindScope(ctx context.Context, known *ledger.Ledger, identity string) (scope, moved string, err error) {
 	now, rest := environment.ServiceOf(identity)
 	scope = identity
 	if to, ok, err := known.Moved(ctx, now); err != nil {
@@ -224,10 +224,10 @@ func hasClients(ctx context.Context, known *ledger.Ledger, service string) (bool
 	return false, err
 }
 
-// SettleScope returns the ledger's name for the environment of a command that sends. After a change of its base url
+// ConfirmScope returns the ledger's scope for the environment of a command that sends. After a change of its base url
 // the user says whether it leads to the same service, or to a new one; a dry run does not record the answer.
-func (s *Session) SettleScope(ctx context.Context, isSame, isNew, dryRun bool) (string, error) {
-	scope, then, err := s.ScopeIn(ctx, s.Ledger, s.Scope())
+func (s *Session) ConfirmScope(ctx context.Context, isSame, isNew, dryRun bool) (string, error) {
+	scope, then, err := s.FindScope(ctx, s.Ledger, s.Scope())
 	if err != nil || then == "" || isNew {
 		return scope, err
 	}
@@ -246,7 +246,7 @@ func (s *Session) SettleScope(ctx context.Context, isSame, isNew, dryRun bool) (
 			return "", err
 		}
 	}
-	scope, _, err = s.ScopeIn(ctx, s.Ledger, then+rest)
+	scope, _, err = s.FindScope(ctx, s.Ledger, then+rest)
 	return scope, err
 }
 
@@ -259,18 +259,18 @@ func (s *Session) serviceChanged(then, now, hint string) error {
 		Of(problem.Stopped).Hinted("%s", hint)
 }
 
-// LedgerService returns the ledger's name for the service of the environment, and moved as ScopeIn does.
-func (s *Session) LedgerService(ctx context.Context) (service, moved string, err error) {
-	scope, moved, err := s.ScopeIn(ctx, s.Ledger, s.Env.Identity(apiclient.V2))
+// ServiceScope returns the base url under which the ledger has the environment's service, and moved as FindScope does.
+func (s *Session) ServiceScope(ctx context.Context) (service, moved string, err error) {
+	scope, moved, err := s.FindScope(ctx, s.Ledger, s.Env.Identity(apiclient.V2))
 	service, _ = environment.ServiceOf(scope)
 	return service, moved, err
 }
 
-// LedgerScopes returns the ledger's names for the environment: one for version 2, and one for each case of version 1; and for its service.
+// AllScopes returns the ledger's scopes of the environment: one for version 2, and one for each case of version 1; and for its service.
 // It fails while the ledger knows nothing at the base url and something at the one where the environment last ran: uncertain steps there
 // would look settled.
-func (s *Session) LedgerScopes(ctx context.Context) (all []string, own string, err error) {
-	own, moved, err := s.LedgerService(ctx)
+func (s *Session) AllScopes(ctx context.Context) (all []string, own string, err error) {
+	own, moved, err := s.ServiceScope(ctx)
 	if err != nil {
 		return nil, "", err
 	}
