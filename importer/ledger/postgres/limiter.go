@@ -45,19 +45,18 @@ func (l *Limiter) Close() error { return l.db.Close() }
 // version is 0 if the row is missing and -1 if the table is; then the state is the process's own.
 func (l *Limiter) read(ctx context.Context) (state []byte, now time.Time, version int64, err error) {
 	var at int64
-	err = l.db.QueryRowContext(ctx, `SELECT `+ledger.ServerTime+`, state, version FROM pace WHERE service = $1`, l.service).Scan(&at, &state, &version)
-	if err == nil {
-		return state, time.UnixMicro(at), version, nil
-	}
+	err = l.db.QueryRowContext(ctx, `SELECT `+ledger.ServerTime+`, p.state, coalesce(p.version, 0) FROM (SELECT 1) one LEFT JOIN pace p ON p.service = $1`, l.service).
+		Scan(&at, &state, &version)
 	if answers(err, undefinedTable) {
 		version = -1
-	} else if !errors.Is(err, sql.ErrNoRows) {
-		return nil, now, 0, err
+		err = l.db.QueryRowContext(ctx, `SELECT `+ledger.ServerTime).Scan(&at)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	err = l.db.QueryRowContext(ctx, `SELECT `+ledger.ServerTime).Scan(&at)
-	return l.alone, time.UnixMicro(at), version, err
+	if version <= 0 {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		state = l.alone
+	}
+	return state, time.UnixMicro(at), version, err
 }
 
 // Change calls change with the state of the service, and again as often as another process has
