@@ -302,7 +302,7 @@ func TestLedgerInDatabase(t *testing.T) {
 	s.must(0, "settle")
 	s.report()
 	said += s.must(0, "doctor") + first.out + first.err
-	expect(t, said, "schema version 6")
+	expect(t, said, "schema version 7")
 
 	// To a file, into another database, and on from there.
 	s.must(0, "copy-ledger", "--to", s.path("copy.db"))

@@ -283,7 +283,7 @@ var schema string
 
 // SchemaVersion is the version of a ledger's tables, in a file and on a server. A ledger
 // of any other version is refused.
-const SchemaVersion = 6
+const SchemaVersion = 7
 
 // How the header of a ledger's file looks: SQLite's magic, and the application id
 // "CLAM", which tells a ledger from any other database.

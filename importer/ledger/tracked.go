@@ -137,7 +137,7 @@ func (t *transaction) doneWith(environments []string, kind, id string) (of row, 
 	for _, environment := range environments {
 		for _, spelling := range spellings(id) {
 			found, err := collect(context.Background(), t.database, scanRow, selectSteps+`WHERE s.environment = `+numberOf+` AND s.remote_id = ? AND s.kind = ? AND `+hasID,
-				environment, []byte(spelling), code(kinds, kind))
+				environment, idBytes(spelling), code(kinds, kind))
 			if err != nil {
 				return of, false, err
 			}

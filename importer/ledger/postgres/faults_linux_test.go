@@ -216,9 +216,9 @@ func TestRefused(t *testing.T) {
 	do(t, l.Close())
 	server.Exec(t, "UPDATE "+schema+".ledger SET version = 99")
 	_, err = postgres.Open(t.Context(), a)
-	refused("version 99, and version 6 is expected", err)
+	refused("version 99, and version 7 is expected", err)
 	_, err = postgres.OpenReadOnly(t.Context(), a)
-	refused("version 99, and version 6 is expected", err)
+	refused("version 99, and version 7 is expected", err)
 }
 
 // TestRights: a user without rights is told which; one with those of docs/scale.md can

@@ -6,7 +6,7 @@
 CREATE TABLE ledger (
     version bigint NOT NULL
 );
-INSERT INTO ledger VALUES (6);
+INSERT INTO ledger VALUES (7);
 
 -- versions gives the numbers of events, as many at once as numbersAtOnce of package ledger says.
 CREATE SEQUENCE versions INCREMENT BY 1000;
