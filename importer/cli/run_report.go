@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/ledger"
@@ -125,7 +126,7 @@ func (r *importRun) printSummary(summary result.Summary, signalled bool) error {
 	}
 	switch {
 	case r.stopped != nil:
-		words.Stopped = r.stopped.Error()
+		words.Stopped = strings.TrimPrefix(r.stopped.Error(), importer.ErrStopped.Error()+": ")
 	case signalled:
 		words.Stopped, words.Interrupted = "a signal ended the run; requests under way were finished", true
 	}
