@@ -181,13 +181,13 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 			r.job.stop(tooLong(next.Wait))
 		}
 		switch {
-		case mayRepeat(verdict) && event.To == ledger.Refused && ctx.Err() != nil:
+		case mayRepeat(verdict) && event.State == ledger.Refused && ctx.Err() != nil:
 			return r.job.notStarted(ctx, d, verdict.Detail), nil
 		case !next.Again:
 			effect := verdict.Effect
-			if event.To == ledger.Uncertain {
+			if event.State == ledger.Uncertain {
 				effect = apiclient.Uncertain
-			} else if event.To == ledger.Refused {
+			} else if event.State == ledger.Refused {
 				r.refused = cmp.Or(r.refused, verdict.Status)
 			}
 			r.job.observe(observation{of: ofStep, kind: d.Step.Kind, effect: effect})
@@ -199,7 +199,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 		if !next.Shared {
 			apiclient.Sleep(ctx, next.Wait)
 		}
-		d.known.To, d.known.NotFound = event.To, event.NotFound
+		d.known.State, d.known.NotFound = event.State, event.NotFound
 	}
 }
 
@@ -263,7 +263,7 @@ func (r *clientRun) namesJustCreated(step *mapping.Step) bool {
 	}
 	return step.Kind != mapping.ClientStep && slices.ContainsFunc(append(contactsNeeded(step), owner), func(key string) bool {
 		s := r.steps[key]
-		return s.To == ledger.Done && s.Attempts > 0 && s.Age(r.job.now()) < replicaLag
+		return s.State == ledger.Done && s.Attempts > 0 && s.Age(r.job.now()) < replicaLag
 	})
 }
 
@@ -283,9 +283,9 @@ func (r *clientRun) judge(d decision, v *apiclient.Verdict) ledger.Event {
 	switch {
 	case v.Effect == apiclient.Created:
 		to, via, reason = ledger.Done, ledger.ViaAnswer, ""
-	case v.Effect == apiclient.NotSent && d.known.To == ledger.Uncertain:
+	case v.Effect == apiclient.NotSent && d.known.State == ledger.Uncertain:
 		reason = reasonNotRepeated
-	case v.Effect == apiclient.Refused && d.known.To == ledger.Uncertain:
+	case v.Effect == apiclient.Refused && d.known.State == ledger.Uncertain:
 		v.Reason += reasonEarlier
 		reason = reasonWith(v.Reason, v.Hint)
 	case v.Effect == apiclient.NotSent, v.Effect == apiclient.Refused:
@@ -300,7 +300,7 @@ func (r *clientRun) judge(d decision, v *apiclient.Verdict) ledger.Event {
 
 // isDoubted reports whether an earlier attempt at the step may have worked, also if a person has decided that it did not.
 func (d decision) isDoubted() bool {
-	return d.known.To == ledger.Uncertain || d.known.Via == ledger.ViaByHand && d.known.Attempts > 0
+	return d.known.State == ledger.Uncertain || d.known.Via == ledger.ViaByHand && d.known.Attempts > 0
 }
 
 // withoutSteps settles plans for which nothing is sent, whatever the service
@@ -347,7 +347,7 @@ var skipReasons = map[string]string{
 func createdBefore(known map[string]ledger.Step) map[string]string {
 	made := map[string]string{}
 	for key, step := range known {
-		if step.To == ledger.Done {
+		if step.State == ledger.Done {
 			made[key] = step.ID
 		}
 	}
@@ -365,7 +365,7 @@ func (r *clientRun) markDoneByThisRun() {
 		case open && d.known.NotFound && (d.Step.Contact != nil || r.job.ifKnown(r.plan) != mapping.Create):
 			d.Advice = adviceNotFound // as reconcile has it until it decides
 		}
-		if d.known.To != ledger.Done {
+		if d.known.State != ledger.Done {
 			continue
 		}
 		inRun := byRun && d.known.Via != ledger.ViaWorkbook && d.Step.Contact == nil && // for another client, or by another process
@@ -410,13 +410,13 @@ func (r *clientRun) decideContact(d *decision) error {
 			r.know(on.Step.Key, s)
 		}
 		// Another client may be sending it.
-		inFlight := s.To == ledger.Uncertain && slices.Contains(r.job.Runs, s.Run) && r.job.mode != modeReport
+		inFlight := s.State == ledger.Uncertain && slices.Contains(r.job.Runs, s.Run) && r.job.mode != modeReport
 		if ok && on.Step.On == step.Key && !inFlight {
 			*on = decideStep(r.plan, on.Step, map[string]ledger.Step{on.Step.Key: s}, r.job.Binding)
 		}
 	}
 	now := decide(plan, known, r.job.Binding)[0]
-	if now.known.To == ledger.Done || now.known.To == ledger.Closed && !d.isUnneeded() || r.job.mode == modeReport && d.Status == "" {
+	if now.known.State == ledger.Done || now.known.State == ledger.Closed && !d.isUnneeded() || r.job.mode == modeReport && d.Status == "" {
 		now.Step = step
 		*d = now
 	}

@@ -33,14 +33,14 @@ func contactEvents(states ...string) (events []ledger.Event) {
 	for _, s := range states {
 		to, via, _ := strings.Cut(s, ", ")
 		e := ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Space: "email", Client: "p@x.example"}, Step: "client"},
-			Kind: ledger.KindClient, To: ledger.State(to), Via: via}
+			Kind: ledger.KindClient, State: ledger.State(to), Via: via}
 		if via == "not found" {
 			e.Via, e.NotFound = "", true
 		}
-		if e.To == ledger.Done {
+		if e.State == ledger.Done {
 			e.ID = "P"
 		}
-		if e.To == ledger.Sent {
+		if e.State == ledger.Sent {
 			e.Data = []byte(`{"mapping":"n/partner","values":[{"name":"email","field":"stringValue","value":"p@x.example"}],"lookup":{"email":"p@x.example","asked":["email p@x.example"]},"addresses":["email p@x.example"]}`)
 			e.Digest = strings.Repeat("0", 64)
 		}
@@ -231,7 +231,7 @@ func TestLookUpProvesNothing(t *testing.T) {
 func TestConflictStays(t *testing.T) {
 	client := contactEvents("done, adopted")[0]
 	claim := func(to ledger.State, via string) ledger.Event {
-		e := ledger.Event{StepID: client.StepID, Kind: ledger.KindClaim, To: to, Via: via, Run: "r1"}
+		e := ledger.Event{StepID: client.StepID, Kind: ledger.KindClaim, State: to, Via: via, Run: "r1"}
 		e.Mapping, e.Step = "n", "claim/loan/1"
 		return e
 	}
@@ -366,9 +366,9 @@ func TestHeldBackWithANewContact(t *testing.T) {
 	const text = contactMapping + "workflow: {name: w, template_identifier: t}\nactivities: [{template: Details, status: Open}, {template: Other, on: partner, assigned: true, status: Open}]\n"
 	done := func(step, kind, mapping, data string) []ledger.Event {
 		sent := ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Space: "email", Client: "a@x.example"}, Mapping: mapping, Step: step},
-			Kind: kind, To: ledger.Sent, Run: "00000000-2f0e-4c53-9d25-0d4b9a0f7a11", Data: []byte(data), Digest: strings.Repeat("0", 64)}
+			Kind: kind, State: ledger.Sent, Run: "00000000-2f0e-4c53-9d25-0d4b9a0f7a11", Data: []byte(data), Digest: strings.Repeat("0", 64)}
 		answer := sent
-		answer.Data, answer.Digest, answer.To, answer.Via = nil, "", ledger.Done, ledger.ViaAnswer
+		answer.Data, answer.Digest, answer.State, answer.Via = nil, "", ledger.Done, ledger.ViaAnswer
 		if kind == ledger.KindClient {
 			answer.ID = "A"
 		}

@@ -144,7 +144,7 @@ func TestRowsOfWorkers(t *testing.T) {
 				service.AddClient("c2@example.com", "c2@example.com", "")
 				for _, to := range []ledger.State{ledger.Sent, ledger.Uncertain} { // in an earlier run; a look-up did not find it then
 					e := ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Environment: "e", Space: "email", Client: "c12@example.com"}, Step: "client"},
-						Kind: ledger.KindClient, To: to, Run: "r0", At: time.Now(), NotFound: to == ledger.Uncertain}
+						Kind: ledger.KindClient, State: to, Run: "r0", At: time.Now(), NotFound: to == ledger.Uncertain}
 					if to == ledger.Sent {
 						e.Data = []byte(`{"values":[{"name":"email","value":"c12@example.com"}],"lookup":{"email":"c12@example.com","asked":["email c12@example.com"]}}`)
 					} else {

@@ -96,7 +96,7 @@ func contactsNeeded(step *mapping.Step) []string {
 // decideStep is decide for one step, without what depends on the others.
 func decideStep(plan mapping.Plan, step *mapping.Step, known map[string]ledger.Step, b *mapping.Binding) decision {
 	d := decision{stepOutcome: stepOutcome{Step: step}, known: known[step.Key]}
-	switch d.known.To {
+	switch d.known.State {
 	case ledger.Done:
 		d.Advice = adviceNoLink(step.Kind, d.known, b.Mapping().V1())
 		d.compare(plan, b)
@@ -128,10 +128,10 @@ func decideLink(before []decision, plan mapping.Plan, known map[string]ledger.St
 	}
 	for i := range before {
 		switch d := &before[i]; {
-		case newest.To == "" || newest.To == ledger.Uncertain || d.Step.Kind != mapping.ClaimStep || !d.isNewerThan(newest):
+		case newest.State == "" || newest.State == ledger.Uncertain || d.Step.Kind != mapping.ClaimStep || !d.isNewerThan(newest):
 		case b.Mapping().Link == mapping.LinkOnNewClaim:
 			key = mapping.FreshLinkKey(d.Step.Key)
-		case newest.To == ledger.Done:
+		case newest.State == ledger.Done:
 			d.Advice = cmp.Or(d.Advice, adviceOlderLink)
 		}
 	}
@@ -143,7 +143,7 @@ func decideLink(before []decision, plan mapping.Plan, known map[string]ledger.St
 // that is done may have been asked for again by hand. What a person decided about it
 // says nothing of when it was made.
 func askedFor(link ledger.Step) int64 {
-	if link.To == ledger.Done && link.Via != ledger.ViaByHand {
+	if link.State == ledger.Done && link.Via != ledger.ViaByHand {
 		return link.Version
 	}
 	return link.SentVersion
@@ -156,7 +156,7 @@ func (d *decision) isNewerThan(link ledger.Step) bool {
 	switch {
 	case d.Status == "":
 		return true
-	case d.known.To != ledger.Done, d.known.Via == ledger.ViaWorkbook && link.Via == ledger.ViaWorkbook:
+	case d.known.State != ledger.Done, d.known.Via == ledger.ViaWorkbook && link.Via == ledger.ViaWorkbook:
 		return false
 	}
 	return d.known.SentVersion > askedFor(link)
@@ -183,7 +183,7 @@ func walk(decisions []decision, create func(decision) (stepOutcome, error)) ([]s
 	for _, d := range decisions {
 		o := d.outcome()
 		if d.Status == "" {
-			if blocker := b.before(d.Step); blocker != nil && d.known.To != ledger.Uncertain {
+			if blocker := b.before(d.Step); blocker != nil && d.known.State != ledger.Uncertain {
 				o = stepOutcome{Step: d.Step, Status: result.NotStarted, Error: reasonBlocked(blocker)}
 			} else {
 				var err error
@@ -283,7 +283,7 @@ func skipActivities(decisions []decision, b *mapping.Binding) {
 // again: with the date of the later run in it, one batch would become two. A refused step
 // takes the name as it is now, because the name may be what was refused.
 func (d *decision) fixWorkflow() {
-	if d.Step.Activity == nil || d.known.To == ledger.Refused || d.known.Data == nil {
+	if d.Step.Activity == nil || d.known.State == ledger.Refused || d.known.Data == nil {
 		return
 	}
 	var then wanted
@@ -378,7 +378,7 @@ func waitForDoubts(decisions []decision, known map[string]ledger.Step) {
 			continue
 		}
 		for other, was := range claimsOf(d.Step, known) {
-			if was.To == ledger.Uncertain {
+			if was.State == ledger.Uncertain {
 				d.Status, d.Error, d.Advice = result.Uncertain, fmt.Sprintf("it is not sent while the client's claim “%s” is in doubt: it may be the same one", other), adviceOtherClaim
 				break
 			}
@@ -422,9 +422,9 @@ func takenNames(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Bind
 			continue
 		}
 		switch was := known[step.Key]; {
-		case !mayExist(was.To) && was.To != ledger.Closed:
+		case !mayExist(was.State) && was.State != ledger.Closed:
 			wanted = append(wanted, step)
-		case mayExist(was.To) && was.Data == nil && was.Via != ledger.ViaSheet: // its data were purged
+		case mayExist(was.State) && was.Data == nil && was.Via != ledger.ViaSheet: // its data were purged
 			taken[step.Name] = earlier
 		}
 	}
@@ -432,7 +432,7 @@ func takenNames(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Bind
 		return nil
 	}
 	for _, was := range known {
-		if was.Kind != ledger.KindClaim || !mayExist(was.To) || was.Via == ledger.ViaSheet {
+		if was.Kind != ledger.KindClaim || !mayExist(was.State) || was.Via == ledger.ViaSheet {
 			continue
 		}
 		var sent struct{ Values []wantedValue }
@@ -481,7 +481,7 @@ func similarClaims(plan mapping.Plan, known map[string]ledger.Step, b *mapping.B
 		}
 		_, key := entryOf(step.Key)
 		for other, was := range claimsOf(step, known) {
-			if !mayExist(was.To) || plainKey(other) != plainKey(key) {
+			if !mayExist(was.State) || plainKey(other) != plainKey(key) {
 				continue
 			}
 			for _, row := range step.Rows {

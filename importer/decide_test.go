@@ -88,7 +88,7 @@ func linkStep() mapping.Step { return mapping.Step{Key: "link", Kind: mapping.Li
 func recorded(plan mapping.Plan, step mapping.Step, to ledger.State) ledger.Step {
 	a := wantedOf(plan, &step, "loans")
 	var s ledger.Step
-	s.Step, s.Kind, s.To, s.Data, s.Digest, s.ID = step.Key, string(step.Kind), to, a.json(), a.digest(), "id-1"
+	s.Step, s.Kind, s.State, s.Data, s.Digest, s.ID = step.Key, string(step.Kind), to, a.json(), a.digest(), "id-1"
 	return s
 }
 

@@ -48,7 +48,7 @@ func (l *overlay) Append(events ...ledger.Event) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, e := range events {
-		if e.To != ledger.Done {
+		if e.State != ledger.Done {
 			continue
 		}
 		if e.ID != "" {

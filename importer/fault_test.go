@@ -53,11 +53,11 @@ func TestP8_PanicInAWorker(t *testing.T) {
 				must(t, err)
 				for _, s := range steps {
 					switch {
-					case s.To == ledger.Done:
+					case s.State == ledger.Done:
 						ids++
-					case s.To == ledger.Uncertain && s.Step == "claim/claim/A-3":
-					case s.To != ledger.Refused: // the run ended before it was sent
-						t.Errorf("%s of client %d is %s", s.Step, n+1, s.To)
+					case s.State == ledger.Uncertain && s.Step == "claim/claim/A-3":
+					case s.State != ledger.Refused: // the run ended before it was sent
+						t.Errorf("%s of client %d is %s", s.Step, n+1, s.State)
 					}
 				}
 			}
@@ -80,7 +80,7 @@ func TestLedgerThatPanics(t *testing.T) {
 	t.Parallel()
 	job, known, service := newJob(t, apiclient.InProcess)
 	job.Ledger = hooked{known, func(events []ledger.Event) error {
-		if slices.ContainsFunc(events, func(e ledger.Event) bool { return e.To == ledger.Done }) {
+		if slices.ContainsFunc(events, func(e ledger.Event) bool { return e.State == ledger.Done }) {
 			panic("jane.canary@example.com")
 		}
 		return nil

@@ -126,7 +126,7 @@ func (j *Job) checkName(ctx context.Context, plan mapping.Plan, alike map[string
 			return err
 		}
 		for key, step := range steps {
-			if step.To == ledger.Refused || shared && key == string(mapping.ClientStep) {
+			if step.State == ledger.Refused || shared && key == string(mapping.ClientStep) {
 				continue
 			}
 			return newIdentity(m.At(m.Name.At), "the mapping “%s” is new, and “%s”, which is defined alike, has run for clients of this sheet: what is done would be done again", m.Name.Text, name).
@@ -229,7 +229,7 @@ func (j *Job) asksFor(plan mapping.Plan, seen map[string]bool) (bool, error) {
 		return false, err
 	}
 	for _, step := range steps {
-		if step.Attempts > 0 || step.To != ledger.Refused { // it may have been sent
+		if step.Attempts > 0 || step.State != ledger.Refused { // it may have been sent
 			return false, nil
 		}
 	}
@@ -275,11 +275,11 @@ func (j *Job) Growth(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) 
 		if err != nil {
 			return nil, err
 		}
-		if known[string(mapping.ClientStep)].To != ledger.Done {
+		if known[string(mapping.ClientStep)].State != ledger.Done {
 			continue
 		}
 		for i, g := range grown {
-			isNew := func(s mapping.Step) bool { return strings.HasPrefix(s.Key, g.Steps) && known[s.Key].To == "" }
+			isNew := func(s mapping.Step) bool { return strings.HasPrefix(s.Key, g.Steps) && known[s.Key].State == "" }
 			if at := slices.IndexFunc(plan.Steps, isNew); at >= 0 {
 				clients[i]++
 				open[i] = open[i] || plan.Steps[at].Activity.Status == mapping.Open

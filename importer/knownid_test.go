@@ -84,7 +84,7 @@ func (run sheetRun) by(t *testing.T, way string) ([]result.Row, *importer.Job, *
 // run and in the run.
 func TestKnownIDs(t *testing.T) {
 	step := func(client, step, id string, to ledger.State, via string) []ledger.Event {
-		e := ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Client: client}, Step: step}, To: to, Via: via, ID: id, Kind: strings.SplitN(step, "/", 2)[0]}
+		e := ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Client: client}, Step: step}, State: to, Via: via, ID: id, Kind: strings.SplitN(step, "/", 2)[0]}
 		if e.Kind != ledger.KindClient {
 			e.Mapping = "n"
 		}
@@ -92,7 +92,7 @@ func TestKnownIDs(t *testing.T) {
 			return []ledger.Event{e}
 		}
 		intent := e
-		intent.To, intent.Via, intent.ID = ledger.Sent, "", ""
+		intent.State, intent.Via, intent.ID = ledger.Sent, "", ""
 		return []ledger.Event{intent, e}
 	}
 	// ofSheet is a step that is done with an id of an earlier sheet.
@@ -125,7 +125,7 @@ func TestKnownIDs(t *testing.T) {
 			[]string{"failed " + id1 + " [" + id2 + "] the sheet gives the id " + id3 + ", and the ledger has " + id2 + " for this claim"}, "0 0 0"},
 		"refused before": {lookup, step("K1", "client", "", ledger.Refused, ""), nil, []string{"K1||" + id1 + "||"}, []string{"done " + id1 + " []"}, "0 0 1"},
 		"left out before": {"existing: skip, " + lookup, append(step("K2", "client", id1, ledger.Done, ledger.ViaAnswer), ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Client: "K1"}, Step: "client"},
-			Kind: ledger.KindClient, To: ledger.Refused, ID: id1, Reason: "the service knows this client already, so its rows were left out"}), nil, []string{"K1||" + id1 + "||"}, []string{"done " + id1 + " []"}, "0 0 1"},
+			Kind: ledger.KindClient, State: ledger.Refused, ID: id1, Reason: "the service knows this client already, so its rows were left out"}), nil, []string{"K1||" + id1 + "||"}, []string{"done " + id1 + " []"}, "0 0 1"},
 		"in doubt":                {"existing: create", step("K1", "client", "", ledger.Uncertain, ""), nil, []string{"K1||" + id1 + "||"}, []string{"uncertain  [] "}, "0 0 0"},
 		"given up":                {"existing: create", append(step("K1", "client", "", ledger.Uncertain, ""), step("K1", "client", "", ledger.Closed, ledger.ViaByHand)[1:]...), nil, []string{"K1||" + id1 + "||"}, []string{"failed  [] it was given up"}, "0 0 0"},
 		"another's in the ledger": {lookup, step("K2", "client", id1, ledger.Done, ledger.ViaAnswer), nil, []string{"K1||" + id1 + "||"}, []string{"done " + id1 + " []"}, "0 0 1"}, // it is that client, whatever the key
@@ -223,7 +223,7 @@ func checkAdopted(t *testing.T, known *ledger.Ledger, ids *strings.Replacer) {
 	must(t, err)
 	for step, id := range map[string]string{"client": id1, "claim/loan/A": id2} {
 		s := steps[step]
-		if s.To != ledger.Done || s.Via != ledger.ViaSheet || s.ID != ids.Replace(id) || s.Attempts != 0 {
+		if s.State != ledger.Done || s.Via != ledger.ViaSheet || s.ID != ids.Replace(id) || s.Attempts != 0 {
 			t.Errorf("the ledger has %s as %+v", step, s.Event)
 		}
 	}

@@ -30,7 +30,7 @@ func (j *Job) reparse(plan mapping.Plan, known map[string]ledger.Step) (map[stri
 		if !isNews {
 			continue
 		}
-		event := j.stamped(ledger.Event{StepID: step.StepID, To: again.To, Run: j.Runs[0], Kind: step.Kind, Via: again.Via,
+		event := j.stamped(ledger.Event{StepID: step.StepID, State: again.State, Run: j.Runs[0], Kind: step.Kind, Via: again.Via,
 			Status: again.Status, ID: again.ID, URL: again.URL})
 		t, taken, err := j.Ledger.StepWithID(uninterrupted, event)
 		if err != nil {
@@ -62,20 +62,20 @@ func (j *Job) parseAgain(step ledger.Step, clientID string) (again ledger.Step, 
 	if step.Answer == nil || step.Status/100 != 2 || step.Via == ledger.ViaByHand || step.Via == ledger.ViaConflict {
 		return step, false
 	}
-	if step.To == ledger.Done && !j.Service.Reads(apiclient.Kind(step.Kind)) {
+	if step.State == ledger.Done && !j.Service.Reads(apiclient.Kind(step.Kind)) {
 		return step, false // its answer has nothing that could be corrected
 	}
 	v := j.judgeStored(step, clientID)
 	again = step
-	again.To, again.Via = ledger.Done, ledger.ViaAnswer
+	again.State, again.Via = ledger.Done, ledger.ViaAnswer
 	again.ID, again.URL = cmp.Or(v.ID, step.ID), cmp.Or(v.URL, step.URL)
 	switch {
-	case step.To == ledger.Uncertain:
+	case step.State == ledger.Uncertain:
 		isNews = v.Effect == apiclient.Created
 	case step.Via == ledger.ViaAdopted || step.Via == ledger.ViaSheet:
 		// Everything else was built on the id that a look-up found, or that the sheet gave.
 		isNews = again.ID == step.ID && again.URL != step.URL
-	case step.To == ledger.Done && v.Effect == apiclient.Created:
+	case step.State == ledger.Done && v.Effect == apiclient.Created:
 		isNews = again.ID != step.ID || again.URL != step.URL
 	}
 	return again, isNews
@@ -136,14 +136,14 @@ func (r *clientRun) wasContact() bool {
 	first, ifKnown := &r.decisions[0], r.job.ifKnown(r.plan)
 	return (ifKnown == mapping.Skip || ifKnown == mapping.Fail) && (first.isDoneAsWanted() || first.Status == result.Changed) &&
 		isFound(first.known) && first.known.Via != ledger.ViaSheet && first.Step.KnownID == "" &&
-		!slices.ContainsFunc(r.decisions[1:], func(d decision) bool { return d.Step.Contact == nil && d.known.To != "" })
+		!slices.ContainsFunc(r.decisions[1:], func(d decision) bool { return d.Step.Contact == nil && d.known.State != "" })
 }
 
 // wasLeftOut reports whether an earlier run has left the client out, because a look-up found it and
 // the mapping skips known clients.
 func (r *clientRun) wasLeftOut() bool {
 	known := r.decisions[0].known
-	return r.job.ifKnown(r.plan) == mapping.Skip && known.To == ledger.Refused && known.Attempts == 0 && known.ID != ""
+	return r.job.ifKnown(r.plan) == mapping.Skip && known.State == ledger.Refused && known.Attempts == 0 && known.ID != ""
 }
 
 // foundEvent returns the event by which the client becomes done, because a look-up found it under an id. url is that of an
@@ -216,7 +216,7 @@ func refusal(o ledger.AddressOwner, who mapping.Identity) (why, advice string) {
 // adopt makes a step one that is done: a look-up found the client, or the sheet gives the id.
 // In a dry run it will be.
 func (r *clientRun) adopt(d *decision, id string) {
-	d.known.To, d.known.ID, d.known.Via = ledger.Done, id, ledger.ViaAdopted
+	d.known.State, d.known.ID, d.known.Via = ledger.Done, id, ledger.ViaAdopted
 	d.Status, d.Error = result.Done, ""
 	if r.job.mode == modeDry {
 		d.Status = result.Planned
@@ -341,7 +341,7 @@ const reasonUnproven = "a look-up finds nobody, and that proves nothing: the val
 // Other steps cannot be looked up.
 func (r *clientRun) concludeStep(ctx context.Context, d decision, event ledger.Event, v apiclient.Verdict) (stepOutcome, error) {
 	o := r.stepOutcome(d, event, v)
-	if d.Step.Kind != mapping.ClientStep || !r.job.looksUp(r.plan) || event.To != ledger.Uncertain {
+	if d.Step.Kind != mapping.ClientStep || !r.job.looksUp(r.plan) || event.State != ledger.Uncertain {
 		return o, nil
 	}
 	isAbsent := false // as the last look-up says
@@ -527,7 +527,7 @@ func sentLookupOf(plan mapping.Plan, d decision) sentLookup {
 // client under the row's own key for whom something was sent or found, nothing changes.
 func (r *clientRun) ownerOfKnownID(known map[string]ledger.Step) (map[string]ledger.Step, error) {
 	j := r.job
-	if own := known[string(mapping.ClientStep)]; !givesID(r.plan) || j.erased(r.plan.Client) != "" || own.To != "" && (own.To != ledger.Refused || own.Attempts > 0) {
+	if own := known[string(mapping.ClientStep)]; !givesID(r.plan) || j.erased(r.plan.Client) != "" || own.State != "" && (own.State != ledger.Refused || own.Attempts > 0) {
 		return known, nil
 	}
 	holder, isKnown, err := j.Ledger.StepWithID(uninterrupted, ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Environment: j.Environment}}, Kind: ledger.KindClient, ID: r.plan.Steps[0].KnownID})
@@ -549,7 +549,7 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 	switch {
 	case err != nil:
 		return stepOutcome{}, err
-	case isOwn && d.Step.Kind == mapping.ClaimStep && d.known.To == "":
+	case isOwn && d.Step.Kind == mapping.ClaimStep && d.known.State == "":
 		return stepOutcome{Step: d.Step, Status: result.Unchanged, ID: event.ID}, nil // the client's claim by another mapping
 	case ctx.Err() != nil || r.job.mode == modeReport:
 		return r.projected(ctx, d), nil

@@ -150,7 +150,7 @@ func outcomeOf(b *mapping.Binding, plan mapping.Plan, steps []stepOutcome, known
 func lastGiven(known map[string]ledger.Step) (last ledger.Step) {
 	for _, s := range known {
 		isLater := s.Kind == ledger.KindLink && (last.Kind != s.Kind || s.Version > last.Version)
-		if s.To == ledger.Done && s.URL != "" && (last.URL == "" || isLater) {
+		if s.State == ledger.Done && s.URL != "" && (last.URL == "" || isLater) {
 			last = s
 		}
 	}

@@ -87,7 +87,7 @@ func TestDoubted(t *testing.T) {
 		{ledger.Uncertain, "", 1, true},
 		{ledger.Uncertain, ledger.ViaWorkbook, 0, true},
 	} {
-		known := ledger.Step{Event: ledger.Event{To: tt.to, Via: tt.via}, Attempts: tt.attempts}
+		known := ledger.Step{Event: ledger.Event{State: tt.to, Via: tt.via}, Attempts: tt.attempts}
 		if got := (decision{known: known}).isDoubted(); got != tt.want {
 			t.Errorf("%+v: %t", tt, got)
 		}
@@ -107,8 +107,8 @@ activities: [{template: Details, on: partner, status: Open}]
 	defer l.Close()
 	partner := ledger.ClientKey{Environment: "e", Space: "email", Client: "p@x.example"}
 	if err := l.Append(
-		ledger.Event{StepID: ledger.StepID{ClientKey: partner, Step: "client"}, Kind: ledger.KindClient, To: ledger.Done, Via: ledger.ViaAdopted, ID: "p", At: time.Now()},
-		ledger.Event{StepID: ledger.StepID{ClientKey: partner, Mapping: "loans", Step: "activity/Details@contact"}, Kind: ledger.KindActivity, To: ledger.Sent, Run: "r", At: time.Now()},
+		ledger.Event{StepID: ledger.StepID{ClientKey: partner, Step: "client"}, Kind: ledger.KindClient, State: ledger.Done, Via: ledger.ViaAdopted, ID: "p", At: time.Now()},
+		ledger.Event{StepID: ledger.StepID{ClientKey: partner, Mapping: "loans", Step: "activity/Details@contact"}, Kind: ledger.KindActivity, State: ledger.Sent, Run: "r", At: time.Now()},
 	); err != nil {
 		t.Fatal(err)
 	}

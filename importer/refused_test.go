@@ -28,8 +28,8 @@ func changing(known importer.Ledger, step ledger.StepID, before func(e ledger.Ev
 		defer mu.Unlock()
 		for _, e := range events {
 			if e.StepID == step {
-				seen[e.To]++
-				if err := before(e, seen[e.To]); err != nil {
+				seen[e.State]++
+				if err := before(e, seen[e.State]); err != nil {
 					return err
 				}
 			}
@@ -144,7 +144,7 @@ func TestIntentIsRefused(t *testing.T) {
 			t.Run(fmt.Sprint(step, ", ", times), func(t *testing.T) {
 				t.Parallel()
 				run := newChangedRun(t, step, func(_ *changedRun, e ledger.Event, n int) error {
-					if e.To == ledger.Sent && n <= times {
+					if e.State == ledger.Sent && n <= times {
 						return errRefused
 					}
 					return nil
@@ -155,7 +155,7 @@ func TestIntentIsRefused(t *testing.T) {
 				row := run.do()[1]
 				known, made := run.changed()
 				if times < 99 {
-					if row.Status != result.Done || row.Error != "" || known.To != ledger.Done || known.ID != made.ID || len(row.ClaimIDs) != 1 || row.URL == "" {
+					if row.Status != result.Done || row.Error != "" || known.State != ledger.Done || known.ID != made.ID || len(row.ClaimIDs) != 1 || row.URL == "" {
 						t.Errorf("the row says %+v, the ledger has %+v", row, known.Event)
 					}
 					return
@@ -183,7 +183,7 @@ func TestAnswerToAStepThatHasChanged(t *testing.T) {
 		return func(run *changedRun, e ledger.Event) error {
 			for _, s := range states {
 				to, via, byHand := strings.Cut(s, ", ")
-				change := ledger.Event{StepID: e.StepID, Kind: e.Kind, To: ledger.State(to), Via: via}
+				change := ledger.Event{StepID: e.StepID, Kind: e.Kind, State: ledger.State(to), Via: via}
 				if !byHand {
 					change.Run = e.Run // by another worker of the run
 				}
@@ -203,7 +203,7 @@ func TestAnswerToAStepThatHasChanged(t *testing.T) {
 		"refused, taken as uncertain":     {change: func(*changedRun, ledger.Event) error { return errRefused }, always: true},
 		"its id is taken": {taken: true, change: func(run *changedRun, e ledger.Event) error {
 			e.Client = "other@example.com"
-			run.append(ledger.Event{StepID: e.StepID, Kind: e.Kind, To: ledger.Sent}, e)
+			run.append(ledger.Event{StepID: e.StepID, Kind: e.Kind, State: ledger.Sent}, e)
 			return nil
 		}},
 	} {
@@ -211,7 +211,7 @@ func TestAnswerToAStepThatHasChanged(t *testing.T) {
 			t.Run(name+", "+step, func(t *testing.T) {
 				t.Parallel()
 				run := newChangedRun(t, step, func(run *changedRun, e ledger.Event, n int) error {
-					if e.To == ledger.Done && (n == 1 || tt.always) {
+					if e.State == ledger.Done && (n == 1 || tt.always) {
 						return tt.change(run, e)
 					}
 					return nil
@@ -226,12 +226,12 @@ func TestAnswerToAStepThatHasChanged(t *testing.T) {
 					!strings.Contains(row.Error, says) || !strings.Contains(row.Error, made.ID) || row.Advice == "" {
 					t.Errorf("the row says %+v", row)
 				}
-				if made == (apitest.Made{}) || known.To != ledger.Uncertain || known.ID != id || known.URL != url || !strings.Contains(string(known.Answer), made.ID) ||
+				if made == (apitest.Made{}) || known.State != ledger.Uncertain || known.ID != id || known.URL != url || !strings.Contains(string(known.Answer), made.ID) ||
 					len(known.Answer) == 0 || run.kept() != "" {
 					t.Errorf("the service has created %+v, the ledger has %+v, the journal %s", made, known.Event, run.kept())
 				}
 				again := run.again()
-				if known, _ = run.changed(); len(again) != 1 || known.To != ledger.Uncertain || again[0].Status != result.Uncertain {
+				if known, _ = run.changed(); len(again) != 1 || known.State != ledger.Uncertain || again[0].Status != result.Uncertain {
 					t.Errorf("the next run's row is %+v, the ledger has %+v", again, known.Event)
 				}
 			})
@@ -244,7 +244,7 @@ func TestAnswerToAStepThatHasChanged(t *testing.T) {
 func TestAnswerThatIsRefused(t *testing.T) {
 	t.Parallel()
 	run := newChangedRun(t, "claim/claim/A", func(_ *changedRun, e ledger.Event, _ int) error {
-		if e.To != ledger.Sent {
+		if e.State != ledger.Sent {
 			return errRefused
 		}
 		return nil
@@ -254,13 +254,13 @@ func TestAnswerThatIsRefused(t *testing.T) {
 	}
 	must(t, errors.Join(run.known.Flush(), run.job.Journal.Close()))
 	known, made := run.changed()
-	if kept := run.kept(); strings.Contains(kept, "\n") || !strings.Contains(kept, `"`+made.ID+`"`) || known.To != ledger.Uncertain {
+	if kept := run.kept(); strings.Contains(kept, "\n") || !strings.Contains(kept, `"`+made.ID+`"`) || known.State != ledger.Uncertain {
 		t.Errorf("the service has created %+v, the ledger has %+v, the journal %s", made, known.Event, run.kept())
 	}
 	if again := run.again(); len(again) != 1 || again[0].Status != result.Done {
 		t.Errorf("the next run's row is %+v", again)
 	}
-	if known, _ = run.changed(); known.To != ledger.Done || known.ID != made.ID {
+	if known, _ = run.changed(); known.State != ledger.Done || known.ID != made.ID {
 		t.Errorf("the ledger has %+v", known.Event)
 	}
 }
@@ -273,7 +273,7 @@ func TestAddressTakenByAnotherProcess(t *testing.T) {
 	var service *apitest.Server
 	id := ""
 	run := newChangedRun(t, "client", func(_ *changedRun, e ledger.Event, n int) error {
-		if e.To != ledger.Sent || n > 1 {
+		if e.State != ledger.Sent || n > 1 {
 			return nil
 		}
 		id = service.AddClient("c2", "c2@example.com", "")
@@ -292,7 +292,7 @@ func TestAddressTakenByAnotherProcess(t *testing.T) {
 func (run *changedRun) knowsAnswer() {
 	run.t.Helper()
 	event := func(step, kind string, to ledger.State) ledger.Event {
-		return ledger.Event{StepID: stepOfSecond(step), Kind: kind, To: to}
+		return ledger.Event{StepID: stepOfSecond(step), Kind: kind, State: to}
 	}
 	client, answered, linked := event("client", ledger.KindClient, ledger.Done), event("claim/claim/A", ledger.KindClaim, ledger.Uncertain), event("link", ledger.KindLink, ledger.Done)
 	client.Via, client.ID, linked.Via = ledger.ViaAdopted, id1, ledger.ViaAnswer
@@ -308,7 +308,7 @@ func TestKeptAnswerIsRefused(t *testing.T) {
 		t.Run(fmt.Sprint(times), func(t *testing.T) {
 			t.Parallel()
 			run := newChangedRun(t, "claim/claim/A", func(_ *changedRun, e ledger.Event, n int) error {
-				if e.To == ledger.Done && n <= times {
+				if e.State == ledger.Done && n <= times {
 					return errRefused
 				}
 				return nil
@@ -316,7 +316,7 @@ func TestKeptAnswerIsRefused(t *testing.T) {
 			run.knowsAnswer()
 			row := run.do()[1]
 			known, _ := run.changed()
-			if row.Status != want || row.ClientID != id1 || row.Advice == "" || (known.ID == id2) != (times < 99) || (known.To == ledger.Uncertain) != (times == 99) {
+			if row.Status != want || row.ClientID != id1 || row.Advice == "" || (known.ID == id2) != (times < 99) || (known.State == ledger.Uncertain) != (times == 99) {
 				t.Errorf("the row says %+v, the ledger has %+v", row, known.Event)
 			}
 		})
@@ -334,7 +334,7 @@ func TestContactIsRefused(t *testing.T) {
 			run := sheetRun{contactMapping, contactSheet, nil, []string{"a@x.example|p@x.example|1|", "b@x.example|p@x.example|2|", "p@x.example|||"},
 				func(job *importer.Job, _ *apitest.Server) *strings.Replacer {
 					job.Ledger = changing(job.Ledger, contact, func(e ledger.Event, n int) error {
-						if e.To == to && n == 1 {
+						if e.State == to && n == 1 {
 							return errRefused
 						}
 						return nil

@@ -64,8 +64,8 @@ client: {key: No, lookup: {email: E-mail}, fields: {email: E-mail}}
 				}
 				steps, err := known.Steps(t.Context(), ledger.ClientKey{Environment: "e", Space: "n", Client: "A-1"}, "n")
 				must(t, err)
-				if got := steps["link"]; got.To != ledger.Uncertain {
-					t.Errorf("the ledger has it as %q: %s", got.To, got.Reason)
+				if got := steps["link"]; got.State != ledger.Uncertain {
+					t.Errorf("the ledger has it as %q: %s", got.State, got.Reason)
 				}
 				summary, _, _ := job.Summary()
 				if summary.Rows.Uncertain != 1 {
@@ -94,7 +94,7 @@ func TestSlotIsGivenBack(t *testing.T) {
 				client := newClient(t, transport, 4, atRate(100))
 				var failed atomic.Bool
 				job.Service, job.Ledger = client, hooked{known, func(events []ledger.Event) error { // at the first intent of a claim
-					claim := func(e ledger.Event) bool { return e.Kind == ledger.KindClaim && e.To == ledger.Sent }
+					claim := func(e ledger.Event) bool { return e.Kind == ledger.KindClaim && e.State == ledger.Sent }
 					if slices.ContainsFunc(events, claim) && !failed.Swap(true) {
 						return fail()
 					}
@@ -151,7 +151,7 @@ func TestClientInDoubtAfterAPause(t *testing.T) {
 					if e.Via == ledger.ViaRepeatable {
 						t.Errorf("it was sent as what may be repeated: %+v", events)
 					}
-					if e.To == ledger.Sent {
+					if e.State == ledger.Sent {
 						sent++
 					}
 				}
@@ -159,8 +159,8 @@ func TestClientInDoubtAfterAPause(t *testing.T) {
 				if !answered {
 					want, posted = ledger.Uncertain, 2
 				}
-				if last.To != want || posts.Load() != posted || sent != posted {
-					t.Errorf("%d requests, %d intents; the ledger has it as %s: %s", posts.Load(), sent, last.To, last.Reason)
+				if last.State != want || posts.Load() != posted || sent != posted {
+					t.Errorf("%d requests, %d intents; the ledger has it as %s: %s", posts.Load(), sent, last.State, last.Reason)
 				}
 			})
 		})

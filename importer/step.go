@@ -46,7 +46,7 @@ func (j *Job) append(events []ledger.Event) (err error) {
 // does not keep the ids of the others from the ledger. An intent is left out: its request is not sent.
 func (j *Job) commitApart(events []ledger.Event, refusal error) error {
 	for i, e := range events {
-		if e.To == ledger.Sent {
+		if e.State == ledger.Sent {
 			continue
 		}
 		err := refusal
@@ -70,7 +70,7 @@ func (j *Job) commitApart(events []ledger.Event, refusal error) error {
 func (j *Job) seeAnswers(events []ledger.Event, refusal error) {
 	_, isTaken := errors.AsType[ledger.Taken](refusal) // an event whose address is taken is an intent, and so no answer
 	for _, e := range events {
-		if e.To != ledger.Done || e.Via != ledger.ViaAnswer || refusal != nil && !isTaken {
+		if e.State != ledger.Done || e.Via != ledger.ViaAnswer || refusal != nil && !isTaken {
 			continue
 		}
 		j.observe(observation{of: ofAnswer, kind: mapping.StepKind(e.Kind), bad: isTaken})
@@ -82,10 +82,10 @@ func (j *Job) seeAnswers(events []ledger.Event, refusal error) {
 // step has that. An outcome without an answer, or of a refused request, is left out: it has nothing
 // that the ledger needs.
 func (j *Job) commitOvertaken(e ledger.Event, refusal error) error {
-	if e.Status == 0 || e.To == ledger.Refused {
+	if e.Status == 0 || e.State == ledger.Refused {
 		return nil
 	}
-	e.To, e.Via = ledger.Uncertain, ledger.ViaConflict
+	e.State, e.Via = ledger.Uncertain, ledger.ViaConflict
 	e.Reason = "the service created it, and meanwhile another process or a decision (claimsheet settle) had changed the step"
 	if t, ok := errors.AsType[ledger.Taken](refusal); ok { // a person decides about a conflict also where its answer can be read
 		reason, _ := takenAnswer(e.Kind, e.ID, t)
@@ -206,7 +206,7 @@ func (r *clientRun) closeIntent() {
 
 func (r *clientRun) event(d decision, to ledger.State) ledger.Event {
 	return r.job.stamped(ledger.Event{
-		StepID: r.job.stepID(r.plan.Client, d.Step.Key), To: to, Run: r.job.runID(r.plan), Kind: string(d.Step.Kind),
+		StepID: r.job.stepID(r.plan.Client, d.Step.Key), State: to, Run: r.job.runID(r.plan), Kind: string(d.Step.Kind),
 	})
 }
 
@@ -226,7 +226,7 @@ func (r *clientRun) attachWanted(e *ledger.Event, d decision) {
 func (r *clientRun) intend(d decision) error {
 	intent := r.event(d, ledger.Sent)
 	r.attachWanted(&intent, d)
-	if d.known.To == ledger.Uncertain && !d.known.NotFound {
+	if d.known.State == ledger.Uncertain && !d.known.NotFound {
 		intent.Via = ledger.ViaRepeatable
 	}
 	r.record(d.Step.Key, intent)
@@ -242,11 +242,11 @@ func (r *clientRun) intend(d decision) error {
 func (r *clientRun) withdraw(d *decision) {
 	event := r.event(*d, ledger.Refused)
 	event.Reason = reasonWithdrawn
-	if d.known.To == ledger.Uncertain {
-		event.To, event.Reason, event.NotFound = ledger.Uncertain, reasonNotRepeated, d.known.NotFound
+	if d.known.State == ledger.Uncertain {
+		event.State, event.Reason, event.NotFound = ledger.Uncertain, reasonNotRepeated, d.known.NotFound
 	}
 	r.record(d.Step.Key, event)
-	d.known.To = event.To
+	d.known.State = event.State
 }
 
 // record keeps an event of a step for the next commit.
@@ -257,7 +257,7 @@ func (r *clientRun) record(key string, e ledger.Event) {
 
 // idOf returns the id of what a step of the plan has created or found.
 func (r *clientRun) idOf(key string) string {
-	if s := r.steps[key]; s.To == ledger.Done {
+	if s := r.steps[key]; s.State == ledger.Done {
 		return s.ID
 	}
 	for i := range r.plan.Steps {
@@ -287,7 +287,7 @@ func (r *clientRun) commit() error {
 	}
 	last := r.pending[len(r.pending)-1]
 	err := r.job.commit(r.pending)
-	if r.pending = r.pending[:0]; last.To != ledger.Sent || err != nil {
+	if r.pending = r.pending[:0]; last.State != ledger.Sent || err != nil {
 		r.closeIntent()
 	}
 	return err
@@ -317,7 +317,7 @@ func (r *clientRun) lines(o clientOutcome) []result.Step {
 		} else if ok {
 			line = lineOf(s.Step.Key, line.Kind, known)
 		}
-		if s.Status == result.Skipped && (!ok || known.To == ledger.Refused) {
+		if s.Status == result.Skipped && (!ok || known.State == ledger.Refused) {
 			line.State = result.StepSkipped
 		}
 		lines = append(lines, line)
@@ -331,7 +331,7 @@ func (r *clientRun) lines(o clientOutcome) []result.Step {
 }
 
 func lineOf(step, kind string, s ledger.Step) result.Step {
-	return result.Step{Step: step, Kind: kind, State: string(s.To), ID: s.ID, Attempts: s.Attempts, Status: s.Status, At: s.At}
+	return result.Step{Step: step, Kind: kind, State: string(s.State), ID: s.ID, Attempts: s.Attempts, Status: s.Status, At: s.At}
 }
 
 // stepOutcome returns a step's outcome by the event that is recorded of it, in the words of the
@@ -341,7 +341,7 @@ func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verd
 	if v.Detail != "" { // the service's own words
 		o.Error += ": " + v.Detail
 	}
-	switch event.To {
+	switch event.State {
 	case ledger.Done:
 		if event.Via == ledger.ViaAdopted {
 			o.Advice = ""
@@ -373,7 +373,7 @@ func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verd
 // answer without the rules of an environment, and a 2xx not at all.
 func (r *clientRun) projected(ctx context.Context, d decision) stepOutcome {
 	known, stopped := d.known, ctx.Err() != nil
-	if known.To == "" || stopped && !slices.Contains(r.job.Runs, known.Run) {
+	if known.State == "" || stopped && !slices.Contains(r.job.Runs, known.Run) {
 		return r.job.notStarted(ctx, d, "")
 	}
 	v := apiclient.Verdict{Effect: apiclient.Refused, Status: known.Status}
@@ -385,7 +385,7 @@ func (r *clientRun) projected(ctx context.Context, d decision) stepOutcome {
 		v = r.job.judgeStored(known, r.idOf(string(mapping.ClientStep)))
 	}
 	withdrawn := known.Reason == apiclient.StoppedBefore || known.Reason == reasonWithdrawn
-	if known.To == ledger.Refused && !hasWords && mayRepeat(v) && (stopped || v.Stop || withdrawn) {
+	if known.State == ledger.Refused && !hasWords && mayRepeat(v) && (stopped || v.Stop || withdrawn) {
 		return r.job.notStarted(ctx, d, v.Detail)
 	}
 	v.Reason = cmp.Or(strings.TrimSuffix(known.Reason, "; "+v.Hint), v.Reason, "it was not sent")
@@ -396,7 +396,7 @@ func (r *clientRun) projected(ctx context.Context, d decision) stepOutcome {
 	if hasWords {
 		o.Error, o.Advice = why, advice
 	}
-	if hasWords || known.To == ledger.Uncertain {
+	if hasWords || known.State == ledger.Uncertain {
 		o.ID = known.ID
 	}
 	return o
@@ -440,7 +440,7 @@ func (j *Job) notStarted(ctx context.Context, d decision, said string) stepOutco
 	case cause != nil:
 		o.Error = ErrStopped.Error()
 	}
-	if d.known.To == ledger.Uncertain {
+	if d.known.State == ledger.Uncertain {
 		o.Status, o.Error, o.Advice = result.Uncertain, reasonNotRepeated, adviceUncertain(d.Step)
 	}
 	if said != "" {
@@ -475,7 +475,7 @@ func (d decision) idOfSheet() string {
 	switch {
 	case d.known.Via == ledger.ViaSheet:
 		return d.known.ID
-	case d.known.To == ledger.Done:
+	case d.known.State == ledger.Done:
 		return ""
 	case d.Step.Contact != nil:
 		return d.Step.Contact.Steps[0].KnownID

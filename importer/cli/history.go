@@ -294,7 +294,7 @@ func (p *program) gather(ctx context.Context, owner ledger.ClientKey) (clientJSO
 		return c, err
 	}
 	for _, s := range steps {
-		step := stepJSON{Mapping: s.Mapping, Step: s.Event.Step, Kind: s.Kind, State: string(s.To), ID: s.ID, URL: s.URL != "", Attempts: s.Attempts}
+		step := stepJSON{Mapping: s.Mapping, Step: s.Event.Step, Kind: s.Kind, State: string(s.State), ID: s.ID, URL: s.URL != "", Attempts: s.Attempts}
 		events, err := p.session.Ledger.Events(ctx, s.StepID)
 		if err != nil {
 			return c, err
@@ -304,7 +304,7 @@ func (p *program) gather(ctx context.Context, owner ledger.ClientKey) (clientJSO
 			if e.Via == ledger.ViaByHand {
 				run = "" // a decision of the user has a name of its own
 			}
-			step.Events = append(step.Events, eventJSON{e.At, string(e.To), run, e.Via, e.Status, e.Reason, e.ID})
+			step.Events = append(step.Events, eventJSON{e.At, string(e.State), run, e.Via, e.Status, e.Reason, e.ID})
 		}
 		for _, e := range tracked {
 			if e.Of.StepID == s.StepID {

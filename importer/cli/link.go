@@ -104,7 +104,7 @@ func (p *program) findLink(ctx context.Context, number int, key string) (link wa
 		}
 		for _, s := range steps {
 			switch {
-			case s.To != ledger.Done:
+			case s.State != ledger.Done:
 			case s.Kind == ledger.KindClient:
 				link.clientID = s.ID
 			case s.Kind == ledger.KindLink && s.Version >= newest:
@@ -122,7 +122,7 @@ func (p *program) findLink(ctx context.Context, number int, key string) (link wa
 // freshLink asks for a link once, without a retry, and prints it when its outcome is recorded. The step stays done, and keeps its url until
 // there is a new one. An error means that no other request can succeed either.
 func (p *program) freshLink(ctx context.Context, number int, link wantedLink) error {
-	event := ledger.Event{StepID: link.step, To: ledger.Done, At: time.Now().UTC(), Run: p.run, Kind: ledger.KindLink,
+	event := ledger.Event{StepID: link.step, State: ledger.Done, At: time.Now().UTC(), Run: p.run, Kind: ledger.KindLink,
 		Via: ledger.ViaByHand, Reason: "you asked for a fresh link"}
 	if err := p.session.Ledger.Append(event); err != nil {
 		return err

@@ -66,10 +66,10 @@ func (l *buggyLedger) spoilt(events []ledger.Event) (now []ledger.Event) {
 	all := slices.Concat(l.late[who], events)
 	delete(l.late, who)
 	last := len(all) - 1
-	requestFollows := all[last].To == ledger.Sent // and then another Append
+	requestFollows := all[last].State == ledger.Sent // and then another Append
 	for i, e := range all {
 		switch {
-		case requestFollows && (nothingBeforeEnd.planted() || intentAfterRequest.planted() && i == last || outcomesAtEnd.planted() && e.To == ledger.Done):
+		case requestFollows && (nothingBeforeEnd.planted() || intentAfterRequest.planted() && i == last || outcomesAtEnd.planted() && e.State == ledger.Done):
 			l.late[who] = append(l.late[who], e)
 			continue
 		case doubtIsAnybodys.planted():

@@ -106,7 +106,7 @@ func (p *program) settle(c *cli.Context, choice settle.Choice) error {
 	}
 	for _, step := range about {
 		said.Decided = append(said.Decided, decidedJSON{step.Client, step.StepID.Step, string(choice)})
-		if step.To == ledger.Uncertain {
+		if step.State == ledger.Uncertain {
 			fmt.Fprintf(p.Out, "%d  ", step.Number)
 		}
 		followUp := followUps[choice]
@@ -157,7 +157,7 @@ type decidedJSON struct {
 func (s settleJSON) with(doubts []settle.UncertainStep) settleJSON {
 	s.Uncertain = []doubtJSON{}
 	for _, d := range doubts {
-		s.Uncertain = append(s.Uncertain, doubtJSON{d.Number, d.Client, d.StepID.Step, d.Kind, d.Mapping, string(d.To), d.At.UTC(), whyUncertain(d), whatToLookFor(d)})
+		s.Uncertain = append(s.Uncertain, doubtJSON{d.Number, d.Client, d.StepID.Step, d.Kind, d.Mapping, string(d.State), d.At.UTC(), whyUncertain(d), whatToLookFor(d)})
 	}
 	return s
 }

@@ -68,7 +68,7 @@ func (f *File) Keep(events ...ledger.Event) error {
 	defer f.mu.Unlock()
 	var errs []error
 	for _, e := range events {
-		if e.To == ledger.Sent {
+		if e.State == ledger.Sent {
 			continue
 		}
 		err := f.add(e)
@@ -76,7 +76,7 @@ func (f *File) Keep(events ...ledger.Event) error {
 			continue
 		}
 		errs = append(errs, fmt.Errorf("the journal cannot be written: %w", problem.Cause(err))) // without the path, which may name a person
-		if e.To == ledger.Done {
+		if e.State == ledger.Done {
 			f.report(e.Kind, e.ID)
 		}
 	}

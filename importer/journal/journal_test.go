@@ -68,7 +68,7 @@ func stepID(step string) ledger.StepID {
 // event returns an event of a step, whose name begins with its kind.
 func (s *scene) event(step string, to ledger.State, id string) ledger.Event {
 	kind, _, _ := strings.Cut(step, "/")
-	event := ledger.Event{StepID: stepID(step), To: to, At: noon, Run: stoppedRun, Kind: kind, ID: id}
+	event := ledger.Event{StepID: stepID(step), State: to, At: noon, Run: stoppedRun, Kind: kind, ID: id}
 	if to == ledger.Done {
 		event.Via, event.Status, event.Answer = ledger.ViaAnswer, 201, []byte(`{"id":"`+id+`"}`)
 	}
@@ -105,7 +105,7 @@ func (s *scene) states(want map[string]string) {
 	s.do(err)
 	got := map[string]string{}
 	for key, step := range steps {
-		got[key] = strings.TrimSpace(fmt.Sprint(step.To, " ", step.ID))
+		got[key] = strings.TrimSpace(fmt.Sprint(step.State, " ", step.ID))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		s.Errorf("states (-want +got):\n%s", diff)
@@ -132,7 +132,7 @@ func TestReplay(t *testing.T) {
 				s.event("activity/lender@loan/1", ledger.Uncertain, ""), link}
 			s.keep(outcomes...)
 			if found {
-				s.do(s.l.Append(ledger.Event{StepID: stepID("client"), To: ledger.Uncertain, At: noon.Add(time.Hour), Run: "later", NotFound: true}))
+				s.do(s.l.Append(ledger.Event{StepID: stepID("client"), State: ledger.Uncertain, At: noon.Add(time.Hour), Run: "later", NotFound: true}))
 			}
 			for range 2 {
 				if n, err := journal.Pending(s.path); n != len(outcomes) || err != nil {
@@ -280,7 +280,7 @@ func TestNothingToRecord(t *testing.T) {
 		t.Error("the journal is left")
 	}
 	var none *journal.File
-	s.do(errors.Join(none.Keep(ledger.Event{To: ledger.Done}), none.Close()))
+	s.do(errors.Join(none.Keep(ledger.Event{State: ledger.Done}), none.Close()))
 }
 
 // TestKeep: the file is for its owner alone. Where it cannot be written, the error

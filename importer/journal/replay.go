@@ -97,14 +97,14 @@ func compare(events []ledger.Event, outcome ledger.Event) (via string) {
 	}
 	last := attempt[len(attempt)-1]
 	sameRun := attempt[0].Run == outcome.Run
-	decides := outcome.To != ledger.Uncertain
+	decides := outcome.State != ledger.Uncertain
 	answered := slices.ContainsFunc(attempt, func(e ledger.Event) bool { return len(e.Answer) > 0 })
 	says := decides || len(outcome.Answer) > 0 && !answered
 	switch {
-	case sameRun && (last.To == ledger.Sent || last.To == ledger.Uncertain && says && last.Via != ledger.ViaConflict):
+	case sameRun && (last.State == ledger.Sent || last.State == ledger.Uncertain && says && last.Via != ledger.ViaConflict):
 		return ledger.ViaJournal
-	case outcome.To == ledger.Done && outcome.ID == "" && sameRun && last.To == ledger.Done,
-		outcome.To != ledger.Done && (decides || sameRun || len(outcome.Answer) == 0),
+	case outcome.State == ledger.Done && outcome.ID == "" && sameRun && last.State == ledger.Done,
+		outcome.State != ledger.Done && (decides || sameRun || len(outcome.Answer) == 0),
 		outcome.Kind == ledger.KindLink,
 		slices.ContainsFunc(events, func(e ledger.Event) bool { return has(e, outcome) }):
 		return ""
@@ -117,8 +117,8 @@ func has(e, outcome ledger.Event) bool {
 	switch {
 	case outcome.ID != "":
 		return e.ID == outcome.ID
-	case outcome.To == ledger.Done:
-		return e.To == ledger.Done && e.Run == outcome.Run
+	case outcome.State == ledger.Done:
+		return e.State == ledger.Done && e.Run == outcome.Run
 	}
 	return bytes.Equal(e.Answer, outcome.Answer)
 }
@@ -134,7 +134,7 @@ func conflict(events []ledger.Event, outcome ledger.Event) ledger.Event {
 			id = e.ID
 		}
 	}
-	outcome.To = ledger.Uncertain
+	outcome.State = ledger.Uncertain
 	outcome.Reason = fmt.Sprintf("%s; the journal has %s, the ledger has %s", reasonTwice, idInWords(outcome.ID), idInWords(id))
 	outcome.ID, outcome.URL, outcome.Answer, outcome.Status = "", "", nil, 0
 	return outcome
@@ -150,7 +150,7 @@ func idInWords(id string) string {
 // lastAttempt returns the events of a step from the last time it was sent; nil if it never was.
 func lastAttempt(events []ledger.Event) []ledger.Event {
 	for i, e := range slices.Backward(events) {
-		if e.To == ledger.Sent {
+		if e.State == ledger.Sent {
 			return events[i:]
 		}
 	}

@@ -78,7 +78,7 @@ func (t *transaction) takeAddresses(e Event) error {
 // rejectAddress rejects the intent of a client who is looked up by an address of another client, or has one
 // that is the key of another, unless that one was certainly not created.
 func (t *transaction) rejectAddress(e Event) error {
-	if e.To != Sent || len(e.LookedUp) == 0 {
+	if e.State != Sent || len(e.LookedUp) == 0 {
 		return nil
 	}
 	for _, address := range e.Addresses {

@@ -40,7 +40,7 @@ func (t *transaction) append(e Event) error {
 	// First the row is tried as this process has left it, or as that of a new step for an intent. If the
 	// ledger has another row, it is read and tried again, twice at most: another process may change it.
 	was, open := t.open[e.StepID]
-	assumed := open || e.To == Sent && e.Kind != "" && allows(row{}, e) == nil
+	assumed := open || e.State == Sent && e.Kind != "" && allows(row{}, e) == nil
 	for range 3 {
 		if !assumed {
 			var err error
@@ -51,7 +51,7 @@ func (t *transaction) append(e Event) error {
 				return reject(errors.New("a step's first event needs its kind"))
 			}
 		}
-		if open && !assumed && (was.To == Done && e.ID != was.ID || was.Via == ViaConflict && e.To == Done) { // it may have been created twice
+		if open && !assumed && (was.State == Done && e.ID != was.ID || was.Via == ViaConflict && e.State == Done) { // it may have been created twice
 			return reject(fmt.Errorf("%w: another process has changed the step", ErrTransition))
 		}
 		if done, err := t.advance(was, e); done || err != nil {
@@ -98,13 +98,13 @@ func (t *transaction) advance(was row, e Event) (done bool, err error) {
 			return false, err
 		}
 	}
-	if delete(t.open, e.StepID); now.To == Sent && len(t.open) < maxKept {
+	if delete(t.open, e.StepID); now.State == Sent && len(t.open) < maxKept {
 		t.open[e.StepID] = now
 	}
 	// The addresses of a client who was not created with them, as an answer or look-ups say, and is now asked
 	// for with others, are taken back. Else the service may have the client with them.
-	isAbsent := was.To == Refused || was.To == Uncertain && was.NotFound
-	if e.Step == KindClient && isAbsent && e.To == Sent && !bytes.Equal(was.Data, now.Data) {
+	isAbsent := was.State == Refused || was.State == Uncertain && was.NotFound
+	if e.Step == KindClient && isAbsent && e.State == Sent && !bytes.Equal(was.Data, now.Data) {
 		if _, err := t.exec(`DELETE FROM addresses WHERE client = ?`, now.client); err != nil {
 			return false, err
 		}
@@ -243,10 +243,10 @@ func stepWithID(ctx context.Context, db *database, e Event) (t Taken, ok bool, e
 // has refused a batch: each of its jobs is then alone. A taken url that comes from an earlier answer and not from the event is
 // dropped: the step is done without it.
 func (t *transaction) rejectTaken(e Event, was row, now *row) error {
-	if now.To != Done {
+	if now.State != Done {
 		return nil
 	}
-	wasDone, brought := was.To == Done, Event{StepID: now.StepID, Kind: now.Kind}
+	wasDone, brought := was.State == Done, Event{StepID: now.StepID, Kind: now.Kind}
 	if !wasDone || was.URL != now.URL {
 		brought.URL = now.URL
 	}

@@ -24,14 +24,14 @@ func TestCopyOfOpenLedger(t *testing.T) {
 	defer release()
 	do(t, l.Append(finished(jane("", "client"), "x1", "")...))
 	id := jane("m", "claim/c/1")
-	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Sent, At: noon, Kind: "claim"}))
+	do(t, l.Append(ledger.Event{StepID: id, State: ledger.Sent, At: noon, Kind: "claim"}))
 	same(t, "steps", must(copied(t.Context(), path, backup))(t), 2)
-	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Refused, At: noon})) // the run goes on
+	do(t, l.Append(ledger.Event{StepID: id, State: ledger.Refused, At: noon})) // the run goes on
 	info := must(os.Stat(backup))(t)
 	same(t, "mode", info.Mode(), os.FileMode(0o600))
 	b := open(t, backup)
 	steps := must(b.Steps(t.Context(), id.ClientKey, "m"))(t)
-	same(t, "the step in the copy", steps[id.Step].To, ledger.Uncertain)
+	same(t, "the step in the copy", steps[id.Step].State, ledger.Uncertain)
 }
 
 // TestCopyRefuses: nothing is replaced, nothing damaged is copied, and nothing is left

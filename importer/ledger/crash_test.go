@@ -31,11 +31,11 @@ func appendForever(path string) {
 			for i := 0; ; i++ {
 				key := fmt.Sprintf("claim/c/%d-%d-%d", os.Getpid(), w, i)
 				for _, e := range finished(jane("m", key), key, "") {
-					if e.To == ledger.Sent {
+					if e.State == ledger.Sent {
 						e.Data = []byte(key)
 					}
 					failed(l.Append(e))
-					fmt.Println(e.To, key)
+					fmt.Println(e.State, key)
 				}
 			}
 		}()
@@ -75,17 +75,17 @@ func TestKilledWhileAppending(t *testing.T) {
 		steps := must(l.Steps(t.Context(), jane("", "").ClientKey, "m"))(t)
 		open := 0
 		for key, s := range steps {
-			if s.To == ledger.Uncertain {
+			if s.State == ledger.Uncertain {
 				open++
 			}
-			if s.To == ledger.Done && (s.ID != key || string(s.Data) != key) {
+			if s.State == ledger.Done && (s.ID != key || string(s.Data) != key) {
 				t.Fatalf("step %s is done with id %q and data %q", key, s.ID, s.Data)
 			}
 		}
 		for key, state := range taken {
 			s, known := steps[key]
-			if !known || state == ledger.Done && s.To != ledger.Done {
-				t.Fatalf("kill %d: %s was taken as %s, but is %q", kill, key, state, s.To)
+			if !known || state == ledger.Done && s.State != ledger.Done {
+				t.Fatalf("kill %d: %s was taken as %s, but is %q", kill, key, state, s.State)
 			}
 		}
 		if open-left > workers {

@@ -26,7 +26,7 @@ func TestFullAfterSoManyPages(t *testing.T) {
 		var err error
 		for i := 0; err == nil; i++ {
 			for _, e := range finished(jane("m", fmt.Sprint("claim/c/", i)), fmt.Sprint(i), "") {
-				if e.To == ledger.Sent {
+				if e.State == ledger.Sent {
 					e.Data = body
 				} else {
 					e.Answer = body
@@ -34,7 +34,7 @@ func TestFullAfterSoManyPages(t *testing.T) {
 				if err = l.Append(e); err != nil {
 					break
 				}
-				acknowledged[e.StepID.Step] = e.To
+				acknowledged[e.StepID.Step] = e.State
 			}
 		}
 		next := life(jane("m", "link"), ledger.Sent)
@@ -46,8 +46,8 @@ func TestFullAfterSoManyPages(t *testing.T) {
 		l = open(t, path)
 		steps := must(l.Steps(t.Context(), jane("", "").ClientKey, "m"))(t)
 		for step, state := range acknowledged {
-			if s := steps[step]; s.To == "" || state == ledger.Done && (s.To != ledger.Done || step != "claim/c/"+s.ID || len(s.Answer) != len(body)) {
-				t.Errorf("%s was acknowledged as %s and is %q with id %q", step, state, s.To, s.ID)
+			if s := steps[step]; s.State == "" || state == ledger.Done && (s.State != ledger.Done || step != "claim/c/"+s.ID || len(s.Answer) != len(body)) {
+				t.Errorf("%s was acknowledged as %s and is %q with id %q", step, state, s.State, s.ID)
 			}
 		}
 		do(t, l.Append(next...))
@@ -71,7 +71,7 @@ func TestVanished(t *testing.T) {
 		t.Skip("an open file cannot be removed on Windows")
 	}
 	intent := func(l *ledger.Ledger, key string) error {
-		return l.Append(ledger.Event{StepID: jane("m", key), To: ledger.Sent, At: noon, Kind: "claim"})
+		return l.Append(ledger.Event{StepID: jane("m", key), State: ledger.Sent, At: noon, Kind: "claim"})
 	}
 	tests := map[string]func(path string) error{
 		"the folder":           func(path string) error { return os.RemoveAll(filepath.Dir(path)) },

@@ -51,7 +51,7 @@ func life(id ledger.StepID, states ...ledger.State) []ledger.Event {
 	kind, _, _ := strings.Cut(id.Step, "/")
 	for _, to := range states {
 		via := map[ledger.State]string{ledger.Done: ledger.ViaAnswer, ledger.Closed: ledger.ViaByHand}[to]
-		events = append(events, ledger.Event{StepID: id, To: to, Via: via, At: noon, Kind: kind})
+		events = append(events, ledger.Event{StepID: id, State: to, Via: via, At: noon, Kind: kind})
 	}
 	return events
 }
@@ -65,7 +65,7 @@ func finished(id ledger.StepID, created, url string) []ledger.Event {
 
 // adopted is a client who was found with an id.
 func adopted(id ledger.StepID, found string) ledger.Event {
-	return ledger.Event{StepID: id, To: ledger.Done, At: noon, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: found}
+	return ledger.Event{StepID: id, State: ledger.Done, At: noon, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: found}
 }
 
 func open(t testing.TB, path string) *ledger.Ledger {
@@ -120,10 +120,10 @@ func same(t testing.TB, what string, got, want any) {
 // story is a step's life: refused once, then created.
 func story(id ledger.StepID) []ledger.Event {
 	return []ledger.Event{
-		{StepID: id, To: ledger.Sent, At: noon, Run: "r1", Kind: "client", Data: []byte(`{"a":1}`), Digest: "d1"},
-		{StepID: id, To: ledger.Refused, At: noon.Add(time.Second), Run: "r1", Kind: "client", Status: 400, Reason: "refused"},
-		{StepID: id, To: ledger.Sent, At: noon.Add(time.Minute), Run: "r2", Kind: "client", Data: []byte(`{"a":2}`), Digest: "d2"},
-		{StepID: id, To: ledger.Done, At: noon.Add(time.Minute + time.Second), Run: "r2", Kind: "client", Via: ledger.ViaAnswer,
+		{StepID: id, State: ledger.Sent, At: noon, Run: "r1", Kind: "client", Data: []byte(`{"a":1}`), Digest: "d1"},
+		{StepID: id, State: ledger.Refused, At: noon.Add(time.Second), Run: "r1", Kind: "client", Status: 400, Reason: "refused"},
+		{StepID: id, State: ledger.Sent, At: noon.Add(time.Minute), Run: "r2", Kind: "client", Data: []byte(`{"a":2}`), Digest: "d2"},
+		{StepID: id, State: ledger.Done, At: noon.Add(time.Minute + time.Second), Run: "r2", Kind: "client", Via: ledger.ViaAnswer,
 			Status: 201, Answer: []byte(`{"clientId":"c-1"}`), ID: "c-1", URL: service + "/go/1"},
 	}
 }

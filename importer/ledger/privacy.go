@@ -121,7 +121,7 @@ func (t *transaction) forgetClient(owner ClientKey, at time.Time) (n int, err er
 	if err != nil {
 		return 0, err
 	}
-	if slices.ContainsFunc(steps, func(r row) bool { return r.To == Sent || r.To == Uncertain }) {
+	if slices.ContainsFunc(steps, func(r row) bool { return r.State == Sent || r.State == Uncertain }) {
 		return 0, reject(ErrUncertain)
 	}
 	secret, err := t.secret()

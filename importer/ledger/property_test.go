@@ -52,8 +52,8 @@ func (s store) StepFollowsFromEvents(t *testing.T) {
 		steps, err := l.Steps(t.Context(), id.ClientKey, "m")
 		step, known := steps[id.Step]
 		want := sum(taken, foreign)
-		if want.To == ledger.Sent {
-			want.To, want.Reason = ledger.Uncertain, step.Reason
+		if want.State == ledger.Sent {
+			want.State, want.Reason = ledger.Uncertain, step.Reason
 		}
 		if diff := cmp.Diff(want, step, anyNumber); err != nil || known != (len(taken) > 0) || diff != "" {
 			t.Fatalf("step: %v (-sum +stored):\n%s", err, diff)
@@ -67,10 +67,10 @@ func news(all []ledger.Event, foreign string) []ledger.Event {
 	list := slices.Clone(all)
 	for i := range list {
 		e, was, is := &list[i], sum(all[:i], foreign), sum(all[:i+1], foreign)
-		if e.To == ledger.Sent {
+		if e.State == ledger.Sent {
 			e.Data, e.Digest = is.Data, is.Digest
 		}
-		if i == 0 || e.To == ledger.Sent {
+		if i == 0 || e.State == ledger.Sent {
 			e.Via = ""
 			continue
 		}
@@ -96,11 +96,11 @@ func news(all []ledger.Event, foreign string) []ledger.Event {
 
 // ways are the changes of a step that are often allowed; EveryTransition tries the others.
 var ways = []ledger.Event{
-	{To: ledger.Sent}, {To: ledger.Sent}, {To: ledger.Sent, Via: ledger.ViaRepeatable},
-	{To: ledger.Done, Via: ledger.ViaAnswer}, {To: ledger.Done, Via: ledger.ViaAdopted}, {To: ledger.Done, Via: ledger.ViaByHand},
-	{To: ledger.Refused}, {To: ledger.Refused, Via: ledger.ViaByHand},
-	{To: ledger.Uncertain}, {To: ledger.Uncertain, Via: ledger.ViaByHand}, {To: ledger.Uncertain, Via: ledger.ViaConflict},
-	{To: ledger.Closed, Via: ledger.ViaByHand},
+	{State: ledger.Sent}, {State: ledger.Sent}, {State: ledger.Sent, Via: ledger.ViaRepeatable},
+	{State: ledger.Done, Via: ledger.ViaAnswer}, {State: ledger.Done, Via: ledger.ViaAdopted}, {State: ledger.Done, Via: ledger.ViaByHand},
+	{State: ledger.Refused}, {State: ledger.Refused, Via: ledger.ViaByHand},
+	{State: ledger.Uncertain}, {State: ledger.Uncertain, Via: ledger.ViaByHand}, {State: ledger.Uncertain, Via: ledger.ViaConflict},
+	{State: ledger.Closed, Via: ledger.ViaByHand},
 }
 
 func events(id ledger.StepID, kind string) *rapid.Generator[ledger.Event] {
@@ -124,10 +124,10 @@ func events(id ledger.StepID, kind string) *rapid.Generator[ledger.Event] {
 			URL:    rapid.SampledFrom([]string{"", "", "https://a", "https://b"}).Draw(t, "url"),
 		}
 		way := rapid.SampledFrom(ways).Draw(t, "way")
-		e.To, e.Via = way.To, way.Via
-		if e.To == ledger.Sent { // it has a request only
+		e.State, e.Via = way.State, way.Via
+		if e.State == ledger.Sent { // it has a request only
 			e.Status, e.Reason, e.Answer, e.ID, e.URL = 0, "", nil, "", ""
-		} else if kind == ledger.KindClient && e.To == ledger.Uncertain {
+		} else if kind == ledger.KindClient && e.State == ledger.Uncertain {
 			e.NotFound = rapid.Bool().Draw(t, "not found")
 		}
 		return e
@@ -147,20 +147,20 @@ func sum(events []ledger.Event, foreign string) ledger.Step {
 		if e.Data == nil && e.Digest == "" {
 			s.Data, s.Digest = was.Data, was.Digest
 		}
-		if e.To == ledger.Sent {
+		if e.State == ledger.Sent {
 			s.Attempts++
 			continue
 		}
-		if e.To == ledger.Refused && e.Via == "" {
+		if e.State == ledger.Refused && e.Via == "" {
 			continue // a run was refused: what was found before does not count
 		}
 		if e.Answer == nil {
 			s.Answer = was.Answer
 		}
-		if e.Status == 0 && e.To != ledger.Refused {
+		if e.Status == 0 && e.State != ledger.Refused {
 			s.Status = was.Status
 		}
-		if e.To == ledger.Uncertain && e.Via == ledger.ViaByHand {
+		if e.State == ledger.Uncertain && e.Via == ledger.ViaByHand {
 			continue // a decision was taken back, and the id and url with it
 		}
 		if e.ID == "" {
@@ -169,7 +169,7 @@ func sum(events []ledger.Event, foreign string) ledger.Step {
 		if e.URL == "" {
 			s.URL = was.URL
 		}
-		if e.To == ledger.Done && s.URL == foreign {
+		if e.State == ledger.Done && s.URL == foreign {
 			s.URL = ""
 		}
 	}

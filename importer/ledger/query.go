@@ -245,10 +245,10 @@ func (l *Ledger) ClaimedElsewhere(ctx context.Context, owner ClientKey, mapping 
 	}
 	own := map[string]bool{}
 	for _, s := range all {
-		own[s.StepID.Step] = own[s.StepID.Step] || s.Mapping == mapping && s.To != Refused
+		own[s.StepID.Step] = own[s.StepID.Step] || s.Mapping == mapping && s.State != Refused
 	}
 	for _, s := range all { // by mapping
-		if s.Mapping != mapping && s.Kind == KindClaim && s.To != Refused && slices.Contains(steps, s.StepID.Step) && !own[s.StepID.Step] {
+		if s.Mapping != mapping && s.Kind == KindClaim && s.State != Refused && slices.Contains(steps, s.StepID.Step) && !own[s.StepID.Step] {
 			return s.Mapping, true, nil
 		}
 	}

@@ -24,7 +24,7 @@ type row struct {
 func (r row) after(e Event, version int64) row {
 	r.Step = r.Step.After(e)
 	r.Version = version
-	if e.To == Sent {
+	if e.State == Sent {
 		r.SentVersion, r.sentAt, r.sentRun = version, e.At.UnixMicro(), e.Run
 	}
 	return r
@@ -33,15 +33,15 @@ func (r row) after(e Event, version int64) row {
 // keepsHistory reports whether the row must be kept when an event follows: it is more than the
 // intent to which the event is the outcome.
 func (r row) keepsHistory(e Event) bool {
-	return r.Version != 0 && (r.To != Sent || r.Run != e.Run || r.Via != viaRun || len(e.Data) > 0 || e.Digest != "")
+	return r.Version != 0 && (r.State != Sent || r.Run != e.Run || r.Via != viaRun || len(e.Data) > 0 || e.Digest != "")
 }
 
 // step is the row as others see it. What became of an intent without an outcome is known only to the
 // process that is sending it, if that is still at work.
 func (r row) step() Step {
 	r.SentVersion = cmp.Or(r.SentVersion, r.Version)
-	if r.To == Sent {
-		r.To, r.Reason = Uncertain, "the run that was sending it ended before it could record the answer, or is still at work"
+	if r.State == Sent {
+		r.State, r.Reason = Uncertain, "the run that was sending it ended before it could record the answer, or is still at work"
 	}
 	return r.Step
 }
@@ -52,15 +52,15 @@ func events(rows []row) (all []Event) {
 	var was row
 	for _, r := range rows {
 		if r.Attempts > was.Attempts {
-			intent := Event{StepID: r.StepID, To: Sent, At: micro(r.sentAt), Run: r.sentRun, Kind: r.Kind, Data: r.Data, Digest: r.Digest}
-			if r.To == Sent {
+			intent := Event{StepID: r.StepID, State: Sent, At: micro(r.sentAt), Run: r.sentRun, Kind: r.Kind, Data: r.Data, Digest: r.Digest}
+			if r.State == Sent {
 				intent.Via = r.Via
 			}
 			all = append(all, intent)
 			was = row{}
 			was.Data, was.Digest = r.Data, r.Digest
 		}
-		if r.To != Sent {
+		if r.State != Sent {
 			e := r.Event
 			if r.Digest == was.Digest && bytes.Equal(r.Data, was.Data) {
 				e.Data, e.Digest = nil, ""
@@ -94,7 +94,7 @@ func (t *transaction) values(r row) (values []any, err error) {
 		return nil, err
 	}
 	run, err := t.number(r.Run)
-	values = append(make([]any, 0, 32), code(states, r.To), r.Version, int64(r.Attempts), r.SentVersion, r.sentAt, sentRun, r.At.UnixMicro(), run, code(vias, r.Via), int64(r.Status), r.Reason,
+	values = append(make([]any, 0, 32), code(states, r.State), r.Version, int64(r.Attempts), r.SentVersion, r.sentAt, sentRun, r.At.UnixMicro(), run, code(vias, r.Via), int64(r.Status), r.Reason,
 		blob(r.Data), digestBytes(r.Digest), blob(r.Answer), idBytes(r.ID), r.URL, bit(r.NotFound))
 	return values, err
 }
@@ -136,7 +136,7 @@ func scanState(rows *sql.Rows, r *row, columns ...any) error {
 	var digest, id sql.RawBytes
 	err := rows.Scan(append(columns, &state, &r.Version, &r.Attempts, &r.SentVersion, &r.sentAt, &r.sentRun, (*instant)(&r.At), &r.Run, &via, &r.Status, &r.Reason,
 		&r.Data, &digest, &r.Answer, &id, &r.URL, &r.NotFound)...)
-	r.To, r.Via, r.Digest, r.ID = word(states, state), word(vias, via), hex.EncodeToString(digest), idText(id)
+	r.State, r.Via, r.Digest, r.ID = word(states, state), word(vias, via), hex.EncodeToString(digest), idText(id)
 	return err
 }
 
@@ -157,7 +157,7 @@ func scanBrief(rows *sql.Rows, mapping string) (r row, err error) {
 	if r.StepID.Step != KindClient {
 		r.Mapping = mapping
 	}
-	r.Kind, r.To, r.Via = word(kinds, packed%16), word(states, packed/16%16), word(vias, packed/256%16)
+	r.Kind, r.State, r.Via = word(kinds, packed%16), word(states, packed/16%16), word(vias, packed/256%16)
 	r.NotFound, r.Status, r.Attempts = packed/4096%2 == 1, int(packed/8192%1024), int(packed/(8192*1024))
 	r.Digest, r.ID = hex.EncodeToString(digest), idText(id)
 	return r, err

@@ -56,7 +56,7 @@ var rules = []rule{
 // row, the zero row if the ledger does not have the step.
 // The error names no keys: they are personal data.
 func allows(was row, e Event) error {
-	state, kind := was.To, was.Kind
+	state, kind := was.State, was.Kind
 	if was.Version == 0 {
 		state, kind = planned, e.Kind
 	}
@@ -67,18 +67,18 @@ func allows(was row, e Event) error {
 		return fmt.Errorf("%w: a %s step was given an event of kind %q", ErrTransition, kind, e.Kind)
 	}
 	allowed := slices.ContainsFunc(rules, func(r rule) bool {
-		return slices.Contains(r.from, state) && r.to == e.To && slices.Contains(r.via, e.Via)
+		return slices.Contains(r.from, state) && r.to == e.State && slices.Contains(r.via, e.Via)
 	})
 	switch {
-	case state == Uncertain && e.To == Sent && e.Via == viaRun:
+	case state == Uncertain && e.State == Sent && e.Via == viaRun:
 		allowed = was.NotFound
 	case e.NotFound:
-		allowed = allowed && kind == KindClient && e.To == Uncertain
-	case state == Uncertain && e.To == Uncertain && e.Via == viaRun:
+		allowed = allowed && kind == KindClient && e.State == Uncertain
+	case state == Uncertain && e.State == Uncertain && e.Via == viaRun:
 		allowed = was.NotFound // another look-up is not clear
 	}
 	if !allowed {
-		return fmt.Errorf("%w: a %s step cannot go from %q to %q via %q", ErrTransition, kind, state, e.To, e.Via)
+		return fmt.Errorf("%w: a %s step cannot go from %q to %q via %q", ErrTransition, kind, state, e.State, e.Via)
 	}
 	return nil
 }

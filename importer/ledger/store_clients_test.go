@@ -89,7 +89,7 @@ func (s store) Lookups(t *testing.T) {
 	do(t, l.Append(life(of("eve", "", "client"), ledger.Sent, ledger.Uncertain)...))
 	do(t, l.Append(life(of("none", "", "client"), ledger.Refused)...))
 	do(t, l.Append(life(of("bob", "loans", "claim/loan/1"), ledger.Sent, ledger.Uncertain)...))
-	do(t, l.Append(ledger.Event{StepID: of("bob", "loans", "claim/loan/1"), To: ledger.Refused, At: noon, Via: ledger.ViaByHand}))
+	do(t, l.Append(ledger.Event{StepID: of("bob", "loans", "claim/loan/1"), State: ledger.Refused, At: noon, Via: ledger.ViaByHand}))
 	var decided []string
 	for _, step := range must(l.Decided(ctx, service))(t) {
 		decided = append(decided, step.Client+" "+step.StepID.Step)
@@ -127,13 +127,13 @@ func (s store) StepsOfClientsAreSteps(t *testing.T) {
 			continue
 		}
 		for kind, id := range map[string]ledger.StepID{"client": of(client, "", "client"), "claim": of(client, "m", "claim/c/1"), "link": of(client, "other", "link")} {
-			do(t, l.Append(ledger.Event{StepID: id, To: ledger.Sent, At: noon, Kind: kind, Data: []byte(client), Digest: "0d"}))
+			do(t, l.Append(ledger.Event{StepID: id, State: ledger.Sent, At: noon, Kind: kind, Data: []byte(client), Digest: "0d"}))
 		}
 		id := of(client, "", "client")
 		for range i % 3 {
-			do(t, l.Append(ledger.Event{StepID: id, To: ledger.Refused, At: noon, Status: 503, Reason: "busy"}, ledger.Event{StepID: id, To: ledger.Sent, At: noon}))
+			do(t, l.Append(ledger.Event{StepID: id, State: ledger.Refused, At: noon, Status: 503, Reason: "busy"}, ledger.Event{StepID: id, State: ledger.Sent, At: noon}))
 		}
-		do(t, l.Append(ledger.Event{StepID: id, To: ledger.Uncertain, At: noon, Status: 500, Answer: []byte("{}"), NotFound: i%2 == 0}))
+		do(t, l.Append(ledger.Event{StepID: id, State: ledger.Uncertain, At: noon, Status: 500, Answer: []byte("{}"), NotFound: i%2 == 0}))
 	}
 	owners = append(owners, owners[2])
 	var want []map[string]ledger.Step

@@ -143,7 +143,7 @@ func (s store) Purge(t *testing.T) {
 	}
 	steps := must(l.Steps(t.Context(), id.ClientKey, "loans"))(t)
 	client := steps["client"]
-	same(t, "what stays", []string{string(client.To), client.ID, client.Digest, string(client.Data), string(client.Answer), client.URL}, []string{"done", "c-1", "d2", "", "", ""})
+	same(t, "what stays", []string{string(client.State), client.ID, client.Digest, string(client.Data), string(client.Answer), client.URL}, []string{"done", "c-1", "d2", "", "", ""})
 	same(t, "the answer of the uncertain step", string(steps[open.Step].Answer), `{"ref":"k-9"}`)
 	same(t, "events", len(must(l.Events(t.Context(), id))(t)), 4)
 }
@@ -159,7 +159,7 @@ func (s store) Forget(t *testing.T) {
 	do(t, l.Append(life(open, ledger.Refused)...))
 	other := of("jim@example.com", "", "client")
 	for _, e := range []ledger.Event{life(other, ledger.Refused)[0], life(other, ledger.Sent)[0], life(other, ledger.Refused)[0]} {
-		if e.To == ledger.Refused {
+		if e.State == ledger.Refused {
 			e.Answer = ledger.Words("the client of the key “jane@example.com” has the same e-mail address", "Correct it.")
 		}
 		do(t, l.Append(e))

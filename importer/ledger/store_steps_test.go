@@ -29,7 +29,7 @@ func (s store) Interrupted(t *testing.T) {
 		l = s.open(t, dir, "interrupted")
 		var got []string
 		for _, u := range must(l.UncertainSteps(t.Context(), service))(t) {
-			got = append(got, fmt.Sprint(u.StepID.Step, " ", u.To, " ", u.Run, " ", u.Digest, " ", u.Reason != ""))
+			got = append(got, fmt.Sprint(u.StepID.Step, " ", u.State, " ", u.Run, " ", u.Digest, " ", u.Reason != ""))
 			if u.StepID == open.StepID {
 				number = u.Version
 			}
@@ -37,12 +37,12 @@ func (s store) Interrupted(t *testing.T) {
 		same(t, "undecided with a reason, oldest first", got, []string{"claim/a uncertain r1 0d true", "claim/c uncertain   true"})
 		same(t, "was unsettled", must(l.WasUncertain(t.Context(), number))(t), true)
 	}
-	do(t, l.Append(ledger.Event{StepID: open.StepID, To: ledger.Refused, At: noon, Run: "r2", Via: ledger.ViaByHand}))
+	do(t, l.Append(ledger.Event{StepID: open.StepID, State: ledger.Refused, At: noon, Run: "r2", Via: ledger.ViaByHand}))
 	same(t, "undecided", len(must(l.UncertainSteps(t.Context(), service))(t)), 1)
 	same(t, "its number is an old one", must(l.WasUncertain(t.Context(), number))(t), true)
 	var got []string
 	for _, e := range must(l.Events(t.Context(), open.StepID))(t) {
-		got = append(got, fmt.Sprint(e.To, " ", e.Run))
+		got = append(got, fmt.Sprint(e.State, " ", e.Run))
 	}
 	same(t, "its events", got, []string{"sent r1", "refused r2"})
 }
@@ -70,7 +70,7 @@ func (s store) Uncertain(t *testing.T) {
 	uncertain(one, noon)
 	same(t, "the longest waiting first", must(l.UncertainSteps(t.Context(), service))(t)[0].StepID, one)
 	first := numbers()
-	do(t, l.Append(ledger.Event{StepID: one, To: ledger.Refused, At: noon, Via: ledger.ViaByHand}))
+	do(t, l.Append(ledger.Event{StepID: one, State: ledger.Refused, At: noon, Via: ledger.ViaByHand}))
 	same(t, "the other keeps its number", numbers(), map[string]int64{two.Step: first[two.Step]})
 	uncertain(one, noon)
 	if again := numbers()[one.Step]; again == first[one.Step] || again == first[two.Step] {
@@ -177,7 +177,7 @@ func (s store) Taken(t *testing.T) {
 		if refused {
 			same(t, name+": by the url", taken.URL, c.byURL)
 			same(t, name+": the holder", taken.Holder.Client, "ann")
-			same(t, name+": what was recorded", must(l.Steps(t.Context(), c.step.ClientKey, c.step.Mapping))(t)[c.step.Step].To, ledger.State(""))
+			same(t, name+": what was recorded", must(l.Steps(t.Context(), c.step.ClientKey, c.step.Mapping))(t)[c.step.Step].State, ledger.State(""))
 		}
 	}
 }
@@ -189,7 +189,7 @@ func (s store) TakenURLIsDropped(t *testing.T) {
 	events := life(ann, ledger.Sent, ledger.Uncertain)
 	events[1].Status, events[1].Answer, events[1].URL = 201, []byte("{}"), "https://go/1"
 	l := s.fresh(t, append(events, finished(of("bob", "", "client"), "x1", "https://go/1")...)...)
-	do(t, l.Append(ledger.Event{StepID: ann, To: ledger.Done, At: noon, Via: ledger.ViaByHand, ID: "x2"}))
+	do(t, l.Append(ledger.Event{StepID: ann, State: ledger.Done, At: noon, Via: ledger.ViaByHand, ID: "x2"}))
 	step := must(l.Steps(t.Context(), ann.ClientKey, ""))(t)["client"]
 	same(t, "the id and the url", []string{step.ID, step.URL}, []string{"x2", ""})
 }

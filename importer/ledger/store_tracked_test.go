@@ -81,7 +81,7 @@ func (s store) TrackedStep(t *testing.T) {
 	}
 	same(t, "the clients and steps of the events", got, want)
 	// Nothing that the service says changes a step.
-	if step := must(l.Steps(t.Context(), joe.ClientKey, "m"))(t)[joe.Step]; step.To != ledger.Done || step.Attempts != 1 {
+	if step := must(l.Steps(t.Context(), joe.ClientKey, "m"))(t)[joe.Step]; step.State != ledger.Done || step.Attempts != 1 {
 		t.Errorf("the step has become %+v", step)
 	}
 }

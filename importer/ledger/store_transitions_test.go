@@ -22,12 +22,12 @@ var (
 // roads lead a planned step to each state.
 var roads = map[ledger.State][]ledger.Event{
 	"planned":        {},
-	ledger.Sent:      {{To: ledger.Sent}},
-	"left":           {{To: ledger.Sent, Run: "killed"}},
-	ledger.Done:      {{To: ledger.Sent}, {To: ledger.Done, Via: ledger.ViaAnswer}},
-	ledger.Refused:   {{To: ledger.Sent}, {To: ledger.Refused}},
-	ledger.Uncertain: {{To: ledger.Sent}, {To: ledger.Uncertain}},
-	ledger.Closed:    {{To: ledger.Sent}, {To: ledger.Uncertain}, {To: ledger.Closed, Via: ledger.ViaByHand}},
+	ledger.Sent:      {{State: ledger.Sent}},
+	"left":           {{State: ledger.Sent, Run: "killed"}},
+	ledger.Done:      {{State: ledger.Sent}, {State: ledger.Done, Via: ledger.ViaAnswer}},
+	ledger.Refused:   {{State: ledger.Sent}, {State: ledger.Refused}},
+	ledger.Uncertain: {{State: ledger.Sent}, {State: ledger.Uncertain}},
+	ledger.Closed:    {{State: ledger.Sent}, {State: ledger.Uncertain}, {State: ledger.Closed, Via: ledger.ViaByHand}},
 }
 
 // transitions is the state machine as users may rely on it: read a difference as a
@@ -60,7 +60,7 @@ func (s store) EveryTransition(t *testing.T) {
 func (s store) NotFound(t *testing.T) {
 	l := s.fresh(t)
 	append := func(step, kind string, to ledger.State, notFound bool) error {
-		return l.Append(ledger.Event{StepID: jane("m", step), Kind: kind, At: noon, To: to, NotFound: notFound})
+		return l.Append(ledger.Event{StepID: jane("m", step), Kind: kind, At: noon, State: to, NotFound: notFound})
 	}
 	for _, kind := range kinds {
 		step := kind + "/1"
@@ -93,7 +93,7 @@ func allowed(t *testing.T, l *ledger.Ledger, from, to ledger.State) []string {
 	var tries sync.WaitGroup
 	for v, via := range vias {
 		for k, kind := range kinds {
-			events := append(slices.Clone(roads[from]), ledger.Event{To: to, Via: via})
+			events := append(slices.Clone(roads[from]), ledger.Event{State: to, Via: via})
 			for i := range events {
 				events[i].StepID, events[i].At, events[i].Kind = jane("m", fmt.Sprint(from, to, via, kind)), noon, kind
 			}

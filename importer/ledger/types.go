@@ -103,9 +103,9 @@ const (
 // and does not use them after it returns; empty means none.
 type Event struct {
 	StepID
-	To  State
-	At  time.Time // UTC
-	Run string    // the run in which it happened
+	State State
+	At    time.Time // UTC
+	Run   string    // the run in which it happened
 
 	// Kind is the step's kind: client, claim, activity or link. Only a step's first
 	// event needs it; a later one may leave it empty but not change it.
@@ -157,7 +157,7 @@ func (e Event) Words() (why, advice string, ok bool) {
 // wordsHead begins Words. No kept answer of a service has it: apiclient keeps no body that is not text.
 const wordsHead = "\x00"
 
-// Step is a step's current state. To, At, Run, Via and Reason
+// Step is a step's current state. State, At, Run, Via and Reason
 // are those of its last event; Data and Digest those of the last event that has
 // them; Status, Answer, ID and URL those of the last event that has them, since the last
 // Sent and the last Refused of a run. A refused step has the Status of its last event.
@@ -182,20 +182,20 @@ func (s Step) After(e Event) Step {
 	if len(e.Data) == 0 && e.Digest == "" {
 		now.Data, now.Digest = s.Data, s.Digest
 	}
-	if e.To == Sent { // a new attempt: the answer to an earlier one does not count
+	if e.State == Sent { // a new attempt: the answer to an earlier one does not count
 		now.Attempts++
 		return now
 	}
-	if e.To == Refused && e.Via == viaRun { // nothing was created, and what was found before does not count
+	if e.State == Refused && e.Via == viaRun { // nothing was created, and what was found before does not count
 		return now
 	}
-	if e.Status == 0 && e.To != Refused { // it stays that of the answer
+	if e.Status == 0 && e.State != Refused { // it stays that of the answer
 		now.Status = s.Status
 	}
 	if len(e.Answer) == 0 {
 		now.Answer = s.Answer
 	}
-	if e.To != Uncertain || e.Via != ViaByHand { // else the decision is undone
+	if e.State != Uncertain || e.Via != ViaByHand { // else the decision is undone
 		now.ID, now.URL = cmp.Or(e.ID, s.ID), cmp.Or(e.URL, s.URL)
 	}
 	return now

@@ -104,14 +104,14 @@ func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error
 		}
 		known := steps[id.Step]
 		event, exists := line.toEvent(id)
-		isNewer := known.To == ledger.Refused || known.To == ledger.Uncertain && event.To == ledger.Done
+		isNewer := known.State == ledger.Refused || known.State == ledger.Uncertain && event.State == ledger.Done
 		if exists && !runKnown && isNewer {
 			known = ledger.Step{}
 		}
 		found = append(found, line.conflict(known, r.showsFound())...)
-		if exists && known.To == "" {
+		if exists && known.State == "" {
 			found = append(found, r.take(line, event, who)...)
-			known.To = event.To
+			known.State = event.State
 		}
 		found = append(found, r.decide(line, known)...)
 	}
@@ -132,10 +132,10 @@ func (r *Comparison) take(line Step, event ledger.Event, who mapping.Identity) (
 	case event.ID != "" && first.event.ID != "" && event.ID != first.event.ID:
 		wrong = problem.List{problem.At(here.at, "id-conflict", "this id differs from %s, and both are the id of one contact or step", first.at).
 			Hinted("clear the wrong one of the two")}
-	case first.event.To != ledger.Done && event.To == ledger.Done:
+	case first.event.State != ledger.Done && event.State == ledger.Done:
 		r.taken[i] = here
 	}
-	if event.Kind == ledger.KindLink && event.To == ledger.Done {
+	if event.Kind == ledger.KindLink && event.State == ledger.Done {
 		if last, ok := r.links[who]; !ok || r.taken[last].number <= line.Number {
 			r.links[who] = i
 		}
@@ -164,7 +164,7 @@ func (r *Comparison) decide(line Step, known ledger.Step) problem.List {
 	case err != nil:
 	case slices.ContainsFunc(r.decisions, func(d settle.Settlement) bool { return d.Step == id && d.Decision == decision }):
 		return nil // one decision, in two lines
-	case known.To != ledger.Uncertain:
+	case known.State != ledger.Uncertain:
 		err = problem.New("not-uncertain", "a decision stands beside a step that is not uncertain").Hinted("clear the cell")
 	default:
 		err = decision.Check(settle.KindOf(line.Step), r.ActivityIDs)
@@ -197,13 +197,13 @@ func (r *Comparison) TakeOver(run string, rows iter.Seq2[Row, error]) error {
 	for i, t := range r.taken {
 		e, who := t.event, mapping.Identity{Space: t.event.Space, Key: t.event.Client}
 		last, isLinked := r.links[who]
-		if e.To == ledger.Done && (e.Kind == ledger.KindLink && isLinked && last == i || e.Kind == ledger.KindClient && r.Binding.Mapping().V1()) {
+		if e.State == ledger.Done && (e.Kind == ledger.KindLink && isLinked && last == i || e.Kind == ledger.KindClient && r.Binding.Mapping().V1()) {
 			e.URL = urls[who]
 		}
-		if e.Kind == ledger.KindClient && e.To == ledger.Done && r.found[who] {
+		if e.Kind == ledger.KindClient && e.State == ledger.Done && r.found[who] {
 			e.Via = ledger.ViaAdopted // so that the activities stay skipped
 		}
-		if e.Run = run; e.To == ledger.Refused {
+		if e.Run = run; e.State == ledger.Refused {
 			unmade = append(unmade, e)
 		} else {
 			events = append(events, e)
@@ -318,9 +318,9 @@ func (r *Comparison) asDecided(who mapping.Identity, known map[string]ledger.Ste
 	known = maps.Clone(known)
 	for _, d := range r.decisions {
 		if step := known[d.Step.Step]; d.Step.Space == who.Space && d.Step.Client == who.Key {
-			step.To, step.ID = ledger.Refused, d.Decision.Value
+			step.State, step.ID = ledger.Refused, d.Decision.Value
 			if d.Decision.Choice == settle.WasCreated {
-				step.To = ledger.Done
+				step.State = ledger.Done
 			}
 			known[d.Step.Step] = step
 		}

@@ -149,7 +149,7 @@ func TestTakeOver(t *testing.T) {
 				t.Errorf("%d steps are missing", r.Missing())
 			}
 			step := stepsOf(t, r, "ann@example.test")[test.line.Step]
-			same(t, "the ledger's step", test.want, fact{step.To, step.ID, step.URL})
+			same(t, "the ledger's step", test.want, fact{step.State, step.ID, step.URL})
 		})
 	}
 }
@@ -265,7 +265,7 @@ func TestSeveralLinesOfOnePerson(t *testing.T) {
 			}
 			must(t, r.Settle(t.Context(), "run-1"))
 			step := stepsOf(t, r, bob)["client"]
-			if diff := cmp.Diff(test.want, fact{step.To, step.ID, step.URL}); diff != "" || step.Via != test.via {
+			if diff := cmp.Diff(test.want, fact{step.State, step.ID, step.URL}); diff != "" || step.Via != test.via {
 				t.Errorf("the ledger's step, via %q (-want +got):\n%s", step.Via, diff)
 			}
 		})
@@ -359,7 +359,7 @@ func TestRowsInDoubt(t *testing.T) {
 		owner := ledger.ClientKey{Environment: service, Space: "email", Client: "ann@example.test"}
 		for _, to := range []ledger.State{ledger.Sent, ledger.Uncertain} {
 			e := known(owner, "loans", "claim/loan/L4", "")
-			if e.To, e.Via, e.At = to, "", time.Now(); r.Ledger.Append(e) != nil {
+			if e.State, e.Via, e.At = to, "", time.Now(); r.Ledger.Append(e) != nil {
 				t.Fatal("the ledger refuses the claim")
 			}
 		}
@@ -416,7 +416,7 @@ func TestKnownIDs(t *testing.T) {
 
 // known is a step that is done.
 func known(owner ledger.ClientKey, mapping, step, id string) ledger.Event {
-	return ledger.Event{StepID: ledger.StepID{ClientKey: owner, Mapping: mapping, Step: step}, To: ledger.Done, Kind: settle.KindOf(step), Via: ledger.ViaAdopted, ID: id}
+	return ledger.Event{StepID: ledger.StepID{ClientKey: owner, Mapping: mapping, Step: step}, State: ledger.Done, Kind: settle.KindOf(step), Via: ledger.ViaAdopted, ID: id}
 }
 
 // rowsComparison returns a Comparison of two sheets with a ledger that knows a
@@ -424,7 +424,7 @@ func known(owner ledger.ClientKey, mapping, step, id string) ledger.Event {
 func rowsComparison(t *testing.T, options, more string) *rerun.Comparison {
 	t.Helper()
 	ann := ledger.ClientKey{Environment: service, Space: "email", Client: "ann@example.test"}
-	refused := ledger.Event{StepID: ledger.StepID{ClientKey: ann, Mapping: "loans", Step: "claim/loan/L3"}, To: ledger.Refused, Kind: ledger.KindClaim}
+	refused := ledger.Event{StepID: ledger.StepID{ClientKey: ann, Mapping: "loans", Step: "claim/loan/L3"}, State: ledger.Refused, Kind: ledger.KindClaim}
 	return newComparison(t, strings.Replace(rowsMapping, "client: {", "client: {"+options, 1)+more, 2, []string{"E-mail", "Loan", "Card"}, refused,
 		known(ann, "", "client", "c-1"), known(ann, "loans", "claim/loan/L1", "loan-1"), known(ann, "loans", "claim/loan/L2", "loan-2"),
 		known(ann, "loans", "claim/card/K1", "card-1"))

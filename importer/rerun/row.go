@@ -48,11 +48,11 @@ func (r Row) conflicts(known map[string]ledger.Step, asks []string, showsFound, 
 		doubtHint  = "to say what became of the step in doubt, clear this cell, and write “created” with the id behind it into its cell Settle in the sheet Steps"
 		claimHint  = "put the claim's key or the id back as it was; if this is to be a new claim, clear Claimsheet's cells in the row"
 	)
-	isInDoubt := func(key string) bool { return known[key].To == ledger.Uncertain }
+	isInDoubt := func(key string) bool { return known[key].State == ledger.Uncertain }
 	client := known[string(mapping.ClientStep)]
 	switch {
-	case r.ClientID == "" || showsFound && (client.To == "" || slices.Contains(unsent, string(client.To))) || r.ClientID == client.ID:
-	case client.To == ledger.Uncertain:
+	case r.ClientID == "" || showsFound && (client.State == "" || slices.Contains(unsent, string(client.State))) || r.ClientID == client.ID:
+	case client.State == ledger.Uncertain:
 		conflict(r.ClientIDAt, "the row shows a client's id, and the ledger has the client in doubt", doubtHint)
 	case client.ID == "":
 		conflict(r.ClientIDAt, "the row shows a client's id, and the ledger knows none under the row's client key", clientHint)
@@ -64,7 +64,7 @@ func (r Row) conflicts(known map[string]ledger.Step, asks []string, showsFound, 
 		conflict(r.ClaimIDsAt, "the row shows the id of a claim that the ledger does not know, and has a claim in doubt", doubtHint)
 	case r.strays(known, claimSteps(known)):
 		conflict(r.ClaimIDsAt, "the row shows the id of a claim that the ledger does not know for this client", clientHint)
-	case r.strays(known, asks) && (invalid || slices.ContainsFunc(asks, func(key string) bool { return known[key].To != ledger.Done })):
+	case r.strays(known, asks) && (invalid || slices.ContainsFunc(asks, func(key string) bool { return known[key].State != ledger.Done })):
 		conflict(r.ClaimIDsAt, "the row shows the id of a claim that the ledger has under another claim key than the row's", claimHint)
 	}
 	_, _, ofContact := mapping.ContactOf(r.FailedStep) // in a report also where nothing was sent for the row's own client
@@ -140,16 +140,16 @@ func (s Step) toEvent(id ledger.StepID) (event ledger.Event, ok bool) {
 		return ledger.Event{}, false
 	}
 	id.Space, id.Client, id.Step = strings.Clone(id.Space), strings.Clone(id.Client), strings.Clone(id.Step) // the reader reuses the texts
-	event = ledger.Event{StepID: id, To: ledger.State(s.State), At: time.Now().UTC(), Kind: settle.KindOf(s.Step),
+	event = ledger.Event{StepID: id, State: ledger.State(s.State), At: time.Now().UTC(), Kind: settle.KindOf(s.Step),
 		Via: ledger.ViaWorkbook, Reason: reasonTakenOver, ID: strings.Clone(s.ID)}
 	needsID := event.Kind == ledger.KindClient || event.Kind == ledger.KindClaim
 	switch {
 	case isUnsent:
-		event.To, event.Via = ledger.Refused, ""
-	case event.To == ledger.Sent:
-		event.To = ledger.Uncertain
-	case event.To == ledger.Done && needsID && s.ID == "":
-		event.To, event.Reason = ledger.Uncertain, reasonLostID
+		event.State, event.Via = ledger.Refused, ""
+	case event.State == ledger.Sent:
+		event.State = ledger.Uncertain
+	case event.State == ledger.Done && needsID && s.ID == "":
+		event.State, event.Reason = ledger.Uncertain, reasonLostID
 	}
 	return event, true
 }
@@ -157,8 +157,8 @@ func (s Step) toEvent(id ledger.StepID) (event ledger.Event, ok bool) {
 // conflict returns a problem when the line has another id than the ledger; the zero ledger.Step is an unknown one. An empty id is no
 // conflict, and neither is that of a client whom a look-up found.
 func (s Step) conflict(known ledger.Step, showsFound bool) problem.List {
-	takenOver := known.To == "" && !slices.Contains(unsent, s.State)
-	found := known.To == "" && showsFound && s.Step == ledger.KindClient && s.State != string(result.Planned)
+	takenOver := known.State == "" && !slices.Contains(unsent, s.State)
+	found := known.State == "" && showsFound && s.Step == ledger.KindClient && s.State != string(result.Planned)
 	switch {
 	case s.ID == "" || s.ID == known.ID || takenOver || found:
 		return nil

@@ -121,8 +121,8 @@ func (s Settler) event(ctx context.Context, one Settlement) (ledger.Event, error
 		if err := s.checkUndo(ctx, step); err != nil {
 			return event, err
 		}
-	case step.To != ledger.Uncertain:
-		return event, problem.New("not-uncertain", "the step is %s: only what is uncertain can be decided", step.To).
+	case step.State != ledger.Uncertain:
+		return event, problem.New("not-uncertain", "the step is %s: only what is uncertain can be decided", step.State).
 			Hinted("claimsheet settle lists what is uncertain, and --undo takes a decision back")
 	}
 	if err := one.Decision.Check(step.Kind, s.ActivityIDs); err != nil {
@@ -130,19 +130,19 @@ func (s Settler) event(ctx context.Context, one Settlement) (ledger.Event, error
 	}
 	switch one.Decision.Choice {
 	case NotCreated:
-		event.To, event.Reason = ledger.Refused, decidedNotCreated
+		event.State, event.Reason = ledger.Refused, decidedNotCreated
 	case GiveUp:
-		event.To, event.Reason = ledger.Closed, decidedToGiveUp
+		event.State, event.Reason = ledger.Closed, decidedToGiveUp
 	case Undo:
-		event.To, event.Reason = ledger.Uncertain, undidDecision
+		event.State, event.Reason = ledger.Uncertain, undidDecision
 		if step.Via == ledger.ViaSheet {
 			event.Reason = withdrewID
 		}
 		if step.Via == ledger.ViaSheet && step.Attempts == 0 { // no request can have created it
-			event.To = ledger.Refused
+			event.State = ledger.Refused
 		}
 	default:
-		event.To, event.Reason = ledger.Done, decidedCreated
+		event.State, event.Reason = ledger.Done, decidedCreated
 		if step.Kind == ledger.KindLink {
 			event.URL = one.Decision.Value
 		} else {
@@ -183,16 +183,16 @@ func isDecision(s ledger.Step) bool {
 // checkUndo refuses to take back what is neither a decision nor an id of the sheet, and what other steps, which may exist, were built on.
 func (s Settler) checkUndo(ctx context.Context, step ledger.Step) error {
 	if !isDecision(step) && step.Via != ledger.ViaSheet {
-		return problem.New("not-decided", "the step is %s, and no decision made it so: there is nothing to take back", step.To).
+		return problem.New("not-decided", "the step is %s, and no decision made it so: there is nothing to take back", step.State).
 			Hinted("claimsheet history CLIENT-KEY shows what happened to it")
 	}
 	others, err := s.Ledger.StepsOfClient(ctx, step.ClientKey)
 	for _, other := range others {
 		onClient := step.Kind == ledger.KindClient && other.Kind != ledger.KindClient
 		onClaim := step.Kind == ledger.KindClaim && other.Mapping == step.Mapping && ledger.ClaimOf(other.StepID.Step) == step.StepID.Step
-		if (onClient || onClaim) && other.To != ledger.Refused {
+		if (onClient || onClaim) && other.State != ledger.Refused {
 			return problem.New("built-on", "the decision cannot be taken back or corrected: the %s that came since belongs to this %s and is %s",
-				other.Kind, step.Kind, other.To).
+				other.Kind, step.Kind, other.State).
 				Hinted("take back first what the sheet gave (known_id) or you decided; the rest must be corrected in the service")
 		}
 	}

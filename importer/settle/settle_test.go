@@ -50,10 +50,10 @@ func newSettler(t *testing.T, events ...ledger.Event) settle.Settler {
 // inDoubt has uncertain steps, and the client ann, who is done.
 func inDoubt(t *testing.T) settle.Settler {
 	t.Helper()
-	events := []ledger.Event{{StepID: settleStep("ann", "client"), To: ledger.Done, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: "contact-1"}}
+	events := []ledger.Event{{StepID: settleStep("ann", "client"), State: ledger.Done, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: "contact-1"}}
 	for _, id := range []ledger.StepID{settleStep("ann", "claim/loan/1"), settleStep("ann", "claim/loan/2"), settleStep("ann", "activity/a@loan/1"),
 		settleStep("ann", "link"), settleStep("bob", "client")} {
-		events = append(events, ledger.Event{StepID: id, To: ledger.Sent, Kind: settle.KindOf(id.Step)}, ledger.Event{StepID: id, To: ledger.Uncertain, Reason: "no answer"})
+		events = append(events, ledger.Event{StepID: id, State: ledger.Sent, Kind: settle.KindOf(id.Step)}, ledger.Event{StepID: id, State: ledger.Uncertain, Reason: "no answer"})
 	}
 	return newSettler(t, events...)
 }
@@ -65,7 +65,7 @@ func settleStates(t *testing.T, s settle.Settler) map[string]string {
 		steps, err := s.Ledger.Steps(t.Context(), settleStep(client, "").ClientKey, "loans")
 		must(t, err)
 		for name, s := range steps {
-			states[client+" "+name] = string(s.To) + " " + s.ID + s.URL
+			states[client+" "+name] = string(s.State) + " " + s.ID + s.URL
 		}
 	}
 	return states
@@ -152,7 +152,7 @@ func TestSettleAllOrNone(t *testing.T) {
 // Then the step is as it was before: uncertain, or not created.
 func TestUndo(t *testing.T) {
 	at := func(client, step string, to ledger.State, via string) ledger.Event {
-		return ledger.Event{StepID: settleStep(client, step), Kind: settle.KindOf(step), To: to, Via: via}
+		return ledger.Event{StepID: settleStep(client, step), Kind: settle.KindOf(step), State: to, Via: via}
 	}
 	given := func(step, id string) ledger.Event {
 		e := at("bob", step, ledger.Done, ledger.ViaSheet)
@@ -184,7 +184,7 @@ func TestUndo(t *testing.T) {
 		"a known claim":                 {events{given("claim/loan/1", "x1")}, nil, nil, "claim/loan/1", "refused x1"},
 		"of a known claim, an activity": {events{given("claim/loan/1", "x1"), at("bob", "activity/a@loan/1", ledger.Sent, "")}, nil, nil, "claim/loan/1", "built-on"},
 		"beside a known claim":          {events{given("client", "x1"), given("claim/loan/1", "c1")}, nil, nil, "client", "built-on"},
-		"found by a look-up":            {events{{StepID: settleStep("bob", "client"), Kind: "client", To: ledger.Done, Via: ledger.ViaAdopted, ID: "x1"}}, nil, nil, "client", "not-decided"},
+		"found by a look-up":            {events{{StepID: settleStep("bob", "client"), Kind: "client", State: ledger.Done, Via: ledger.ViaAdopted, ID: "x1"}}, nil, nil, "client", "not-decided"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

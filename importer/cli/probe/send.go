@@ -163,7 +163,7 @@ func (p *prober) carryOutAll(ctx context.Context, binding *mapping.Binding, plan
 	defer func() { p.judgeSteps(plan, known) }()
 	for _, s := range plan.Steps {
 		part := partOf(plan, s)
-		if slices.ContainsFunc(part.Steps, func(n mapping.Step) bool { return n.Key != s.Key && known[n.Key].To != ledger.Done }) {
+		if slices.ContainsFunc(part.Steps, func(n mapping.Step) bool { return n.Key != s.Key && known[n.Key].State != ledger.Done }) {
 			continue
 		}
 		var stopped error // perhaps because a place is wrong that the answer shows
@@ -182,7 +182,7 @@ func (p *prober) carryOutAll(ctx context.Context, binding *mapping.Binding, plan
 				break
 			}
 		}
-		if stopped != nil && (s.Kind == mapping.ClientStep || known[s.Key].To == "") {
+		if stopped != nil && (s.Kind == mapping.ClientStep || known[s.Key].State == "") {
 			return stopped
 		}
 	}
@@ -243,13 +243,13 @@ func (p *prober) keysOf(s mapping.Step) []string {
 
 // learn learns from the answer to a step where it has the id and the redirect url, or that the request for a link has no body.
 func (p *prober) learn(ctx context.Context, s mapping.Step, was ledger.Step) error {
-	if s.Kind == mapping.ClientStep && was.To == ledger.Done {
+	if s.Kind == mapping.ClientStep && was.State == ledger.Done {
 		p.clientID = was.ID
 	}
 	if isProvoked(s) {
 		return p.learnRefusal(ctx, s, was)
 	}
-	if was.Status == 0 || was.To == ledger.Done && was.Status/100 != 2 { // a look-up found later what was refused before
+	if was.Status == 0 || was.State == ledger.Done && was.Status/100 != 2 { // a look-up found later what was refused before
 		return nil
 	}
 	a := apiclient.StoredAnswer(was.Status, was.Answer)
@@ -258,7 +258,7 @@ func (p *prober) learn(ctx context.Context, s mapping.Step, was ledger.Step) err
 		p.show(nameOf(s), r, a)
 		p.asked[s.Key] = len(p.Asked) - 1
 	}
-	if s.Kind == mapping.LinkStep && was.To == ledger.Refused && a.Status/100 == 4 && p.Session.Client.LinkBody() != nil {
+	if s.Kind == mapping.LinkStep && was.State == ledger.Refused && a.Status/100 == 4 && p.Session.Client.LinkBody() != nil {
 		p.Session.Env.Wire.LinkBody = nil
 		return p.set(ctx, linkBody, "none", was.Reason+" with a body")
 	}
@@ -330,7 +330,7 @@ func (p *prober) judgeSteps(plan mapping.Plan, known map[string]ledger.Step) {
 		}
 		was, what, so := known[s.Key], "how the service answers: "+nameOf(s), ""
 		at, answered := p.asked[s.Key]
-		switch was.To {
+		switch was.State {
 		case ledger.Done:
 			if so = "created before"; was.Run == p.RunID && was.Via == ledger.ViaAnswer {
 				so = "created now"
@@ -358,7 +358,7 @@ func (p *prober) judgeSteps(plan mapping.Plan, known map[string]ledger.Step) {
 		if answered {
 			p.Asked[at].So = so
 		}
-		if s.Kind == mapping.LinkStep && was.To != ledger.Done {
+		if s.Kind == mapping.LinkStep && was.State != ledger.Done {
 			p.Lines = slices.DeleteFunc(p.Lines, func(l Line) bool { return l.Key == linkBody })
 		}
 	}

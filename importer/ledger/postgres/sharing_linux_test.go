@@ -63,7 +63,7 @@ func stepOf(n int) ledger.StepID {
 }
 
 func event(n int, to ledger.State) ledger.Event {
-	e := ledger.Event{StepID: stepOf(n), To: to, At: time.Now(), Kind: ledger.KindClaim, Run: "r"}
+	e := ledger.Event{StepID: stepOf(n), State: to, At: time.Now(), Kind: ledger.KindClaim, Run: "r"}
 	if to == ledger.Done {
 		e.Via, e.Status, e.ID, e.Answer = ledger.ViaAnswer, 201, fmt.Sprint("id-", n), []byte(`{}`)
 	}
@@ -143,14 +143,14 @@ func TestAddressOfTwoProcesses(t *testing.T) {
 	t.Parallel()
 	one, two := processes(t)
 	intent := func(n int, address string) ledger.Event {
-		return ledger.Event{StepID: ledger.StepID{ClientKey: who(n), Step: ledger.KindClient}, To: ledger.Sent, At: time.Now(), Kind: ledger.KindClient, Run: "r",
+		return ledger.Event{StepID: ledger.StepID{ClientKey: who(n), Step: ledger.KindClient}, State: ledger.Sent, At: time.Now(), Kind: ledger.KindClient, Run: "r",
 			Addresses: []string{address}, LookedUp: []string{address}}
 	}
 	for i := range 60 {
 		address, used := fmt.Sprintf("p%d@example.com", i), i%2 == 0
 		if used { // the address of a client who was certainly not created is free
 			do(t, one.Append(intent(3*i, address)))
-			do(t, one.Append(ledger.Event{StepID: intent(3*i, "").StepID, To: ledger.Refused, At: time.Now(), Kind: ledger.KindClient, Run: "r"}))
+			do(t, one.Append(ledger.Event{StepID: intent(3*i, "").StepID, State: ledger.Refused, At: time.Now(), Kind: ledger.KindClient, Run: "r"}))
 		}
 		errs := atOnce(one, two, func(n int, l *ledger.Ledger) error { return l.Append(intent(3*i+1+n, address)) })
 		if taken := oneOf(t, errs); !taken.Address {
@@ -177,7 +177,7 @@ func TestLockEndsWithItsSession(t *testing.T) {
 	do(t, err)
 	t.Logf("free after %v", time.Since(began))
 	unlock()
-	if got := state(t, two, 1).To; got != ledger.Uncertain {
+	if got := state(t, two, 1).State; got != ledger.Uncertain {
 		t.Errorf("its intent is %q, want uncertain", got)
 	}
 	if err := one.Append(event(2, ledger.Sent)); !errors.Is(err, ledger.ErrStopped) || !errors.Is(one.Stopped(), ledger.ErrStopped) {
@@ -232,7 +232,7 @@ func TestChangedByAnother(t *testing.T) {
 	}
 	all.Wait()
 	for n, want := range map[int]ledger.State{1: ledger.Done, 2: ledger.Refused, 3: ledger.Uncertain} {
-		if got := state(t, two, n).To; got != want {
+		if got := state(t, two, n).State; got != want {
 			t.Errorf("step %d is %q, want %q", n, got, want)
 		}
 	}
@@ -252,8 +252,8 @@ func TestChangedByAnother(t *testing.T) {
 		t.Errorf("an answer hides that the service has created the step before: %v", err)
 	}
 	do(t, one.Append(second))
-	if got := state(t, two, 5); got.To != ledger.Uncertain || got.Reason != first.Reason+"; "+second.Reason {
-		t.Errorf("a step with two ids is %q: %q", got.To, got.Reason)
+	if got := state(t, two, 5); got.State != ledger.Uncertain || got.Reason != first.Reason+"; "+second.Reason {
+		t.Errorf("a step with two ids is %q: %q", got.State, got.Reason)
 	}
 	begun := atOnce(one, two, func(_ int, l *ledger.Ledger) error { return l.Append(event(9, ledger.Sent)) })
 	if (begun[0] == nil) == (begun[1] == nil) {
