@@ -50,7 +50,8 @@ func (c *Client) Find(ctx context.Context, by By, value string) (Found, error) {
 	}
 	id, err := idAt(FindClient, a, c.lookupPlace(), c.urlOf(r))
 	if err != nil {
-		return Found{}, &Failure{Retry: unlessJSON(a), Reason: "the look-up by " + string(by) + " got " + statusText(a.Status) + ", but the answer " + err.Error()}
+		return Found{}, &Failure{Retry: unlessJSON(a), Reason: "the look-up by " + string(by) + " got " + statusText(a.Status) +
+			", but the answer " + err.Error()}
 	}
 	return Found{ID: id, Body: a.Body}, nil
 }

@@ -182,7 +182,8 @@ func (a Activity) body(v Version) json.RawMessage {
 		body.Attributes = []json.RawMessage{}
 	}
 	for _, at := range a.Attributes {
-		body.Attributes = append(body.Attributes, slices.Concat([]byte(idKey), encode(at.TemplateID), []byte(","), encode(at.Field), []byte(":"), at.Value, []byte("}")))
+		body.Attributes = append(body.Attributes, slices.Concat([]byte(idKey), encode(at.TemplateID), []byte(","), encode(at.Field),
+			[]byte(":"), at.Value, []byte("}")))
 	}
 	return encode(body)
 }

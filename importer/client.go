@@ -424,7 +424,8 @@ func (r *clientRun) decideContact(d *decision) error {
 }
 
 // withContact calls do while no other client works on the contact, in this process and in others.
-func (r *clientRun) withContact(ctx context.Context, step *mapping.Step, plan mapping.Plan, do func(*furtherContact) (stepOutcome, error)) (stepOutcome, error) {
+func (r *clientRun) withContact(ctx context.Context, step *mapping.Step, plan mapping.Plan,
+	do func(*furtherContact) (stepOutcome, error)) (stepOutcome, error) {
 	if err := r.commit(); err != nil { // the client who has the contact needs a place and a slot, and must not wait for those of this one
 		return stepOutcome{}, err
 	}
@@ -442,7 +443,8 @@ func (r *clientRun) withContact(ctx context.Context, step *mapping.Step, plan ma
 	unlock, err := r.job.lock(waiting, []mapping.Plan{plan}, r.group)
 	if errors.Is(err, context.DeadlineExceeded) {
 		const why = "another process is at work on the contact"
-		return stepOutcome{Step: step, Status: result.Failed, Error: why, reason: why, Advice: "Nothing was sent. Run again when the other process has finished."}, nil
+		return stepOutcome{Step: step, Status: result.Failed, Error: why, reason: why,
+			Advice: "Nothing was sent. Run again when the other process has finished."}, nil
 	}
 	if err != nil {
 		return stepOutcome{}, err

@@ -21,7 +21,8 @@ func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]
 		return err
 	}
 	j.mode = modeDry
-	j.Ledger = &overlay{Ledger: j.Ledger, empty: known == 0, contacts: j.hasContacts(), meet: j.hasContacts() || len(j.Groups.sizes) > 0, ids: map[string]ledger.StepID{},
+	j.Ledger = &overlay{Ledger: j.Ledger, empty: known == 0, contacts: j.hasContacts(), meet: j.hasContacts() || len(j.Groups.sizes) > 0,
+		ids:   map[string]ledger.StepID{},
 		steps: map[ledger.ClientKey]map[string]ledger.Event{}, addresses: map[string][]ledger.AddressOwner{}}
 	if err := j.Do(ctx, plans); err != nil {
 		return err
@@ -59,7 +60,8 @@ func (l *overlay) Append(events ...ledger.Event) error {
 		}
 		for _, address := range e.Addresses {
 			if l.meet {
-				owner := ledger.AddressOwner{ClientKey: e.ClientKey, Address: address, State: ledger.Done, Run: e.Run, LookedUp: slices.Contains(e.LookedUp, address)}
+				owner := ledger.AddressOwner{ClientKey: e.ClientKey, Address: address, State: ledger.Done, Run: e.Run,
+					LookedUp: slices.Contains(e.LookedUp, address)}
 				l.addresses[address] = withOwner(l.addresses[address], owner)
 			}
 		}

@@ -51,7 +51,8 @@ func (j *Job) grouped(plans iter.Seq2[mapping.Plan, error]) iter.Seq2[[]mapping.
 					}
 				}
 				if of := rows[ids[plan.Client]]; len(of) > 1 {
-					plan.Problems = append(plan.Problems, problem.At(j.Binding.AtRow(plan.Rows[0]), "known-id-twice", "the sheet gives one id to several clients, in the rows %s", strings.Join(of, ", ")).
+					plan.Problems = append(plan.Problems, problem.At(j.Binding.AtRow(plan.Rows[0]), "known-id-twice",
+						"the sheet gives one id to several clients, in the rows %s", strings.Join(of, ", ")).
 						Hinted("look in the service whose id it is, and correct the cells"))
 				}
 			}
@@ -100,7 +101,8 @@ func (j *Job) prepareClients(plans []mapping.Plan) []*clientRun {
 }
 
 // preparedBy prepares clients by the steps that read returns of them.
-func (j *Job) preparedBy(plans []mapping.Plan, read func(context.Context, string, string, []ledger.ClientKey) ([]map[string]ledger.Step, error)) []*clientRun {
+func (j *Job) preparedBy(plans []mapping.Plan,
+	read func(context.Context, string, string, []ledger.ClientKey) ([]map[string]ledger.Step, error)) []*clientRun {
 	owners := make([]ledger.ClientKey, len(plans))
 	for i, plan := range plans {
 		owners[i] = j.clientKey(plan.Client)

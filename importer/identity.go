@@ -34,7 +34,8 @@ func (j *Job) CheckIdentity(ctx context.Context, plans iter.Seq2[mapping.Plan, e
 	then, known := definitions[m.Name.Text]
 	if known {
 		if changes := j.Binding.Redefined(then); len(changes) > 0 {
-			return newIdentity(m.At(m.Name.At), "the mapping “%s” has run before with %s: with other keys, what is done would be done again", m.Name.Text, strings.Join(changes, " and ")).
+			return newIdentity(m.At(m.Name.At), "the mapping “%s” has run before with %s: with other keys, what is done would be done again",
+				m.Name.Text, strings.Join(changes, " and ")).
 				Hinted("take the change of client.key, client.key_space, client.lookup or the claims' keys back; or add --accept new-identity: " +
 					"where a column was only renamed, and its cells are the same, nothing is sent again; where the keys are others, everything is created again")
 		}
@@ -129,7 +130,8 @@ func (j *Job) checkName(ctx context.Context, plan mapping.Plan, alike map[string
 			if step.State == ledger.Refused || shared && key == string(mapping.ClientStep) {
 				continue
 			}
-			return newIdentity(m.At(m.Name.At), "the mapping “%s” is new, and “%s”, which is defined alike, has run for clients of this sheet: what is done would be done again", m.Name.Text, name).
+			return newIdentity(m.At(m.Name.At),
+				"the mapping “%s” is new, and “%s”, which is defined alike, has run for clients of this sheet: what is done would be done again", m.Name.Text, name).
 				Hinted("use the name “%s” again; or add --accept new-identity if everything should be created again for these clients", name)
 		}
 	}
@@ -365,9 +367,11 @@ func (j *Job) CheckMovedClaims(ctx context.Context, plans iter.Seq2[mapping.Plan
 		return nil, err
 	case len(newClaims) < fewestMoved || moved*2 <= len(newClaims):
 		first := strings.Join(places[:min(moved, maxTroubled)], ", ")
-		return problem.List{problem.New("claims-moved", "%d of the first %d new claims of the sheet are done under other clients, and are made again for these: %s", moved, len(newClaims), first).
+		return problem.List{problem.New("claims-moved",
+			"%d of the first %d new claims of the sheet are done under other clients, and are made again for these: %s", moved, len(newClaims), first).
 			Hinted("where the key of a client was only corrected, write it as before: else the client and the claims exist twice")}, nil
 	}
-	return nil, problem.New("claims-moved", "%d of the first %d new claims of the sheet are done under other clients: it looks as if a column was sorted alone, and they would be made again for the wrong clients", moved, len(newClaims)).
+	return nil, problem.New("claims-moved",
+		"%d of the first %d new claims of the sheet are done under other clients: it looks as if a column was sorted alone, and they would be made again for the wrong clients", moved, len(newClaims)).
 		Hinted("compare the sheet with the last one; if these claims have other clients now, add --accept claims-moved")
 }

@@ -117,7 +117,8 @@ var uninterrupted = context.Background()
 
 // load reads from the ledger what counts for all clients.
 func (j *Job) load(ctx context.Context) (err error) {
-	j.lookups = &lookups{service: j.Service, firstWait: j.FirstWait, now: j.now, keepGoing: j.MaxFailures.Lifted(), prefetched: map[mapping.Identity]lookedUp{}}
+	j.lookups = &lookups{service: j.Service, firstWait: j.FirstWait, now: j.now, keepGoing: j.MaxFailures.Lifted(),
+		prefetched: map[mapping.Identity]lookedUp{}}
 	j.openIntents, j.canary.first = make(chan struct{}, maxInDoubt(j.Concurrency)), make(chan struct{}, 1)
 	if j.readByOthers, err = j.Ledger.AnswersReadBy(ctx, j.Environment, j.Service.ReadingRules()); err != nil {
 		return err

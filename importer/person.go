@@ -527,10 +527,12 @@ func sentLookupOf(plan mapping.Plan, d decision) sentLookup {
 // client under the row's own key for whom something was sent or found, nothing changes.
 func (r *clientRun) ownerOfKnownID(known map[string]ledger.Step) (map[string]ledger.Step, error) {
 	j := r.job
-	if own := known[string(mapping.ClientStep)]; !givesID(r.plan) || j.erased(r.plan.Client) != "" || own.State != "" && (own.State != ledger.Refused || own.Attempts > 0) {
+	if own := known[string(mapping.ClientStep)]; !givesID(r.plan) || j.erased(r.plan.Client) != "" || own.State != "" &&
+		(own.State != ledger.Refused || own.Attempts > 0) {
 		return known, nil
 	}
-	holder, isKnown, err := j.Ledger.StepWithID(uninterrupted, ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Environment: j.Environment}}, Kind: ledger.KindClient, ID: r.plan.Steps[0].KnownID})
+	holder, isKnown, err := j.Ledger.StepWithID(uninterrupted,
+		ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Environment: j.Environment}}, Kind: ledger.KindClient, ID: r.plan.Steps[0].KnownID})
 	if _, isErased := ledger.Erased(holder.Holder.Client); !isKnown || isErased || err != nil || holder.Holder.Step != ledger.KindClient {
 		return known, err
 	}

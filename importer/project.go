@@ -92,7 +92,8 @@ func nameOf(step *mapping.Step) string {
 // withoutLink reports whether a client is done, or in a dry run would be, and has no
 // redirect url.
 func (o clientOutcome) withoutLink(m *mapping.Mapping) bool {
-	if !slices.Contains([]result.Status{result.Done, result.Unchanged, result.Changed, result.Planned}, o.Status) || o.URL != "" || m.Link == mapping.LinkNever {
+	if !slices.Contains([]result.Status{result.Done, result.Unchanged, result.Changed, result.Planned}, o.Status) || o.URL != "" ||
+		m.Link == mapping.LinkNever {
 		return false
 	}
 	return !slices.ContainsFunc(o.Steps, func(s stepOutcome) bool {

@@ -371,7 +371,8 @@ func (b *binder) checkPaths(fields []FieldRule) {
 func (b *binder) bindActivities() {
 	order := 0
 	if b.service != nil && strings.ContainsAny(b.service.WorkflowTemplateIdentifier, "{}") && len(b.mapping.Activities) > 0 && !b.mapping.V1() {
-		b.wrongAt(b.mapping.Activities[0].Template.At, "braces", "the environment “%s” has the workflow template identifier “%s”, and nothing replaces its braces",
+		b.wrongAt(b.mapping.Activities[0].Template.At, "braces",
+			"the environment “%s” has the workflow template identifier “%s”, and nothing replaces its braces",
 			b.service.Environment, problem.Shorten(b.service.WorkflowTemplateIdentifier)).
 			Hint = "write it as workflow.template_identifier in the mapping: there {Column} is replaced by the cell's text"
 	}
@@ -391,7 +392,8 @@ func (b *binder) bindActivities() {
 			a.template, known = b.template(rule.Template)
 		}
 		if known && len(a.template.Attributes) > 0 && len(rule.Attributes) == 0 && rule.Status != Open && rule.Status != "" && b.mapping.ResumeAt == nil {
-			b.wrongAt(rule.Template.At, "no-attributes", "“%s” is back-filled (%s) without attributes, and its template has some", rule.Template.Text, rule.Status).
+			b.wrongAt(rule.Template.At, "no-attributes", "“%s” is back-filled (%s) without attributes, and its template has some",
+				rule.Template.Text, rule.Status).
 				Hint = "add attributes, or give it the status Open"
 		}
 		var on []*boundPart
@@ -462,7 +464,8 @@ func (b *binder) workflow(rule *ActivityRule) (name, identifier boundValue) {
 		return name, b.workflowText("workflow template identifier", own)
 	}
 	if b.service.WorkflowTemplateIdentifier == "" {
-		b.wrongAt(rule.Template.At, "no-workflow", "“%s” has no workflow template identifier, which every activity of version 2 carries", rule.Template.Text).
+		b.wrongAt(rule.Template.At, "no-workflow", "“%s” has no workflow template identifier, which every activity of version 2 carries",
+			rule.Template.Text).
 			Hint = "the service's operator supplies it: write it as workflow.template_identifier, or as workflow_template_identifier of the environment"
 	}
 	return name, boundValue{constant: &cell.Value{Field: cell.StringValue, Literal: b.service.WorkflowTemplateIdentifier}}

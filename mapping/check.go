@@ -94,7 +94,8 @@ func (p *checker) checkPeople(m *Mapping) {
 		isCreated := !isContact && m.Client.Existing == Create
 		isReported := slices.ContainsFunc(p.problems, func(q problem.Problem) bool { return q.Where == l.At.In(p.file) })
 		if !l.isGiven() && !isCreated && !isKnown && !isReported {
-			p.wrongAt(l.At.Or(c.At), "no-lookup", "%s needs lookup with email or phone: without one, a person whom the service already knows is not found", name).
+			p.wrongAt(l.At.Or(c.At), "no-lookup",
+				"%s needs lookup with email or phone: without one, a person whom the service already knows is not found", name).
 				Hint = hint
 		}
 		administers := slices.ContainsFunc(m.Claims, func(c ClaimRule) bool { return c.Administrator.Text == id })
@@ -182,7 +183,8 @@ func (p *checker) checkUnusedContacts(m *Mapping) {
 	}
 	for _, contact := range m.Contacts {
 		if !slices.Contains(used, contact.ID.Text) {
-			p.wrongAt(contact.ID.At, "unused-contact", "no claim names the contact “%s” and no activity is on it, so it would never be created", contact.ID.Text).
+			p.wrongAt(contact.ID.At, "unused-contact", "no claim names the contact “%s” and no activity is on it, so it would never be created",
+				contact.ID.Text).
 				Hint = "name it under a claims entry, e.g. claimants: [client, " + contact.ID.Text + "]; or take it out"
 		}
 	}
@@ -204,7 +206,8 @@ func (p *checker) checkClaims(m *Mapping) {
 			p.wrongAt(at, "duplicate-id", "two claims entries have the id “%s”, and differ in known_id, administrator or claimants", id).
 				Hint = "a claim of one is a claim of the other: give both a known_id or neither, and the same people; or give each entry an id of its own"
 		case id == clientRole || id == onContact || strings.ContainsAny(id, "/@"):
-			p.wrongAt(at, "bad-id", "a claims entry cannot have the id “%s”: client and contact are taken, and / and @ separate the parts of a step's name", id)
+			p.wrongAt(at, "bad-id",
+				"a claims entry cannot have the id “%s”: client and contact are taken, and / and @ separate the parts of a step's name", id)
 		case id == "claim" && same == nil && len(m.claimIDs()) > 1:
 			p.wrongAt(at, "bad-id", "among several claims entries none can have the id “claim”: on: claim means every claim").
 				Hint = "give it an id that says what it is, e.g. id: loan"
@@ -248,7 +251,8 @@ func (p *checker) checkActivities(m *Mapping) {
 		for _, attr := range a.Attributes {
 			v := attr.Value
 			if t := convert.Type(v.Type.Text); t == convert.Email || t == convert.Phone {
-				p.wrongAt(v.Type.At, "wrong-type", "an attribute cannot be of type %s; expected %s", t, problem.OrList(typeNames()[:len(convert.AttributeTypes())])).
+				p.wrongAt(v.Type.At, "wrong-type", "an attribute cannot be of type %s; expected %s", t,
+					problem.OrList(typeNames()[:len(convert.AttributeTypes())])).
 					Hint = "Email and Phone are for client fields and look-ups; an attribute that holds one is a Text"
 			}
 			if v.Output.Text != "" {
@@ -294,7 +298,8 @@ func (p *checker) checkOrder(m *Mapping) {
 	for i := range m.Activities {
 		a := &m.Activities[i]
 		if !m.V1() && len(m.Claims) > 0 && a.On.Text == clientRole && a.Status == Accepted {
-			p.warnAt(a.StatusAt, "accepted-on-client", "“%s” is on the client and Accepted: for a client with several claims, activities on the client are back-filled as Submitted", a.Template.Text).
+			p.warnAt(a.StatusAt, "accepted-on-client",
+				"“%s” is on the client and Accepted: for a client with several claims, activities on the client are back-filled as Submitted", a.Template.Text).
 				Hint = "leave the status out; keep Accepted only if no client has more than one claim and the service's operator specifies it for this activity"
 		}
 		if a.Assigned {
@@ -308,7 +313,8 @@ func (p *checker) checkOrder(m *Mapping) {
 			case !open.opensWorkflow():
 				continue
 			case a.Status == Open && onSame && !hasCondition:
-				p.wrongAt(a.Template.At, "two-open", "“%s” is Open, and so is “%s” in line %d: one scope can have one Open activity", a.Template.Text, open.Template.Text, line).
+				p.wrongAt(a.Template.At, "two-open", "“%s” is Open, and so is “%s” in line %d: one scope can have one Open activity", a.Template.Text,
+					open.Template.Text, line).
 					Hint = "an activity that a handler assigns outside the workflow is marked assigned: true"
 			case m.ResumeAt != nil:
 			case a.Status == Open && onSame:

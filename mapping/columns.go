@@ -153,7 +153,8 @@ func (b *binder) doubtHeader() {
 	for _, name := range slices.Sorted(maps.Values(b.named)) {
 		names = append(names, "“"+name+"”")
 	}
-	b.problems = append(b.problems, problem.At(b.sheet.AtRow(row), "no-header", "this row is read as the header, and the sheet “%s” has no %s there", b.sheet.Label(), named("column", names)).
+	b.problems = append(b.problems, problem.At(b.sheet.AtRow(row), "no-header",
+		"this row is read as the header, and the sheet “%s” has no %s there", b.sheet.Label(), named("column", names)).
 		Hinted("let sheet.header_row be the row that names the columns; when no row does, the export needs one"))
 }
 

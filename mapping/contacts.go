@@ -142,7 +142,8 @@ func (p *planner) personOf(c *planned, entry int, people []*planned) (found *pla
 		found = cmp.Or(found, who)
 	}
 	if len(cells) > 1 {
-		p.differ("the rows of one claim must agree on the contact “"+p.b.parts[entry].id+"”", "make the cells the same, or leave all but one empty", cells, false)
+		p.differ("the rows of one claim must agree on the contact “"+p.b.parts[entry].id+"”",
+			"make the cells the same, or leave all but one empty", cells, false)
 	}
 	return found
 }

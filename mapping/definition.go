@@ -48,7 +48,8 @@ func (p definedPart) makesSameSteps(other definedPart) bool {
 // the same scope or id: an activity that moves to another scope is sent again.
 func (p definedPart) isForSame(other definedPart) bool {
 	if p.On != "" {
-		return (p.ID == other.ID || haveCommonScope(p.On, other.On)) && (p.Template == other.Template || p.TemplateID != "" && p.TemplateID == other.TemplateID)
+		return (p.ID == other.ID || haveCommonScope(p.On, other.On)) && (p.Template == other.Template || p.TemplateID != "" &&
+			p.TemplateID == other.TemplateID)
 	}
 	return p.ID == other.ID || slices.Equal(p.Key, other.Key)
 }

@@ -49,9 +49,11 @@ func mappingKeys(k *yamltree.Keys, m *Mapping) {
 	yamltree.To(k, "workflow", &m.Workflow, yamltree.Object(workflowKeys), "the workflow name and template identifier of the activities (v2)")
 	yamltree.To(k, "link", &m.Link, yamltree.OneOf(linkOnce, LinkOnNewClaim, LinkNever).Placed(func(*string) *yamltree.Place { return &m.LinkAt }),
 		"which clients get a magic link (v2): once (default), after everything else; on_new_claim, a fresh one after a new claim too; never")
-	yamltree.ToNew(k, "resume_at", &m.ResumeAt, resume, "the activity at which the client resumes, whatever its when says: a template's name, or {column: …}")
+	yamltree.ToNew(k, "resume_at", &m.ResumeAt, resume,
+		"the activity at which the client resumes, whatever its when says: a template's name, or {column: …}")
 	// An activity without a template is reported where the activity begins.
-	yamltree.To(k, "activities", &m.Activities, yamltree.List(yamltree.Object(activityKeys).Placed(func(a *ActivityRule) *yamltree.Place { return &a.Template.At })),
+	yamltree.To(k, "activities", &m.Activities,
+		yamltree.List(yamltree.Object(activityKeys).Placed(func(a *ActivityRule) *yamltree.Place { return &a.Template.At })),
 		"the activities, in workflow order")
 }
 
@@ -374,7 +376,8 @@ func claimKeys(k *yamltree.Keys, c *ClaimRule) {
 }
 
 // claimName is a text, or a text with a table for its cells.
-var claimName = yamltree.TextOr(template, func(r *ClaimRule) *yamltree.Scalar { return &r.Name }, yamltree.Object(nameKeys), "a text or {text: …, values: {…}}")
+var claimName = yamltree.TextOr(template, func(r *ClaimRule) *yamltree.Scalar { return &r.Name }, yamltree.Object(nameKeys),
+	"a text or {text: …, values: {…}}")
 
 func nameKeys(k *yamltree.Keys, c *ClaimRule) {
 	yamltree.To(k, "text", &c.Name, template, "the claim's name, a text with {Column}").Required()

@@ -295,7 +295,8 @@ func (r *rowConverter) activities(of *boundPart) []rowPart {
 }
 
 // totals are the words for a sum of the rows above, in the languages of the exports.
-var totals = []string{"total", "totals", "grand total", "subtotal", "sub total", "sub-total", "sum", "summe", "gesamt", "gesamtsumme", "zwischensumme",
+var totals = []string{"total", "totals", "grand total", "subtotal", "sub total", "sub-total", "sum", "summe", "gesamt", "gesamtsumme",
+	"zwischensumme",
 	"insgesamt", "somme", "totale", "totaal"}
 
 const totalsCode = "totals-row"

@@ -55,7 +55,8 @@ func (m *Mapping) Templates() int {
 // findNamed returns the entry of the service that a name of the mapping means: the one with
 // that name, however its accents are written, or with the id that template_ids gives for the
 // path of the name, “Template” or “Template/Attribute”.
-func findNamed[T any](b *binder, code, in, kind string, list []T, ident func(*T) (id, name string), name yamltree.Scalar, path string) (found T, ok bool) {
+func findNamed[T any](b *binder, code, in, kind string, list []T, ident func(*T) (id, name string), name yamltree.Scalar,
+	path string) (found T, ok bool) {
 	chosen, isChosen := "", false
 	for p, id := range b.service.TemplateIDs {
 		if convert.Composed(p) == path {

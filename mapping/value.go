@@ -207,7 +207,8 @@ func (v *ValueRule) optionsAt() yamltree.Place {
 // conversion returns the converter of a rule, with the defaults of its options.
 func (b *binder) conversion(rule *ValueRule, typ convert.Type) convert.Converter {
 	c := convert.Converter{
-		Type: typ, Format: rule.format().Text, OtherFormats: scalarTexts(rule.Formats[min(1, len(rule.Formats)):]), Region: strings.ToUpper(rule.Region.Text),
+		Type: typ, Format: rule.format().Text, OtherFormats: scalarTexts(rule.Formats[min(1,
+			len(rule.Formats)):]), Region: strings.ToUpper(rule.Region.Text),
 		Zone: b.zone, Date1904: b.sheet.Date1904, Numbers: b.mapping.Sheet.Numbers, Percent: rule.Percent,
 		Years: rule.Years, Today: b.runDate, Checked: rule.Checked, Unchecked: rule.Unchecked,
 		Values: rule.Values, Else: rule.Else, MaxLength: rule.MaxLength, IsBareDate: rule.Output.Text == "date",
@@ -259,7 +260,8 @@ func (b *binder) column(w yamltree.Scalar) (int, bool) {
 		b.usedAliases[alias.At] = true
 		w = alias
 	} else if alias, at := b.bypassed(w.Text); alias != "" {
-		b.wrongAt(w.At, "one-claim-column", "“%s” is the column of one claims entry (line %d), and this activity is on %d entries: every claim would get it",
+		b.wrongAt(w.At, "one-claim-column",
+			"“%s” is the column of one claims entry (line %d), and this activity is on %d entries: every claim would get it",
 			w.Text, at.Line, len(b.entries)).Hint = "write “" + alias + "”, which each entry's columns give a column of its own"
 		return 0, false
 	}
@@ -311,7 +313,8 @@ func (b *binder) aliasElsewhere(w yamltree.Scalar) bool {
 			continue
 		}
 		if len(b.entries) > 0 {
-			b.wrongAt(w.At, "unknown-column", "“%s” is a name of some of the claims that this activity is on, and another entry has none of that name", w.Text).
+			b.wrongAt(w.At, "unknown-column",
+				"“%s” is a name of some of the claims that this activity is on, and another entry has none of that name", w.Text).
 				Hint = "add “" + w.Text + "” to the columns of each of these entries"
 			return true
 		}

@@ -46,7 +46,8 @@ func (s *Server) createClient(call *Call, r *http.Request) action {
 		case !onlyFlag(query, flag):
 			return refuse("the query has more than " + flag + "=true")
 		}
-		c := &client{id: s.newID(kind), key: call.Client, email: text(payload, s.EmailField), phone: text(payload, "phone"), since: time.Now().Add(call.hidden)}
+		c := &client{id: s.newID(kind), key: call.Client, email: text(payload, s.EmailField), phone: text(payload, "phone"),
+			since: time.Now().Add(call.hidden)}
 		s.clients = append(s.clients, c)
 		made, values := Made{ID: c.id}, map[string]any{place: s.idValue(c.id)}
 		if v1 && query.Has(flag) {

@@ -117,7 +117,8 @@ const proxyWants = "a url such as http://proxy.example.com:3128"
 
 // proxyURL is scheme, host and port of a proxy, which is asked by http: TLS to the service runs through it. Messages never
 // quote a url: people write passwords into urls.
-var proxyURL = matching("url", proxyWants, yamltree.Schema{"type": "string", "pattern": proxyPattern}, proxyPattern, "http, host and port, and nothing else",
+var proxyURL = matching("url", proxyWants, yamltree.Schema{"type": "string", "pattern": proxyPattern}, proxyPattern,
+	"http, host and port, and nothing else",
 	"write it as http://proxy.example.com:3128; with a password, {url: http://proxy.example.com:3128, username: NAME, password: env:NAME}")
 
 const proxyPattern = `^http://[^/@?#\s]+:[0-9]{1,5}/?$`

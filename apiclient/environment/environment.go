@@ -174,7 +174,8 @@ func (e *Environment) dir() string { return filepath.Dir(e.where.File) }
 // references are the values that are kept elsewhere.
 func (e *Environment) references() []reference {
 	a := e.auth
-	all := slices.Concat([]reference{a.token, a.key, a.username, a.password, a.clientID, a.clientSecret}, e.headers, []reference{e.proxy.username, e.proxy.password})
+	all := slices.Concat([]reference{a.token, a.key, a.username, a.password, a.clientID, a.clientSecret}, e.headers,
+		[]reference{e.proxy.username, e.proxy.password})
 	if w := e.Tracking.webhook; w != nil {
 		all = append(all, w.token, w.secret)
 	}

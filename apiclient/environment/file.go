@@ -121,7 +121,8 @@ func (f *File) Choose(name string) (*Environment, error) {
 		return nil, problem.New("no-environment", "no environment is named and there is no default").
 			Hinted(beside + " and name one of its environments with -e, or use -e sandbox")
 	case name == "":
-		return nil, problem.At(where, "no-environment", "no environment is named and there is no default").Hinted("name one with -e: %s", problem.OrList(choices))
+		return nil, problem.At(where, "no-environment", "no environment is named and there is no default").
+			Hinted("name one with -e: %s", problem.OrList(choices))
 	case none:
 		unknown.Message += ", because there is no environments file"
 		unknown.Hint = beside + ", name one with --environments, or use -e sandbox"

@@ -68,7 +68,8 @@ func tokenFailure(err error) *apiclient.Failure {
 		return tokenRefused(refused)
 	}
 	if f, ok := errors.AsType[*apiclient.Failure](err); ok { // of the proxy
-		return &apiclient.Failure{NotSent: true, Stop: f.Stop, Retry: f.Retry, Hint: f.Hint, Err: f, Reason: "the token endpoint cannot be reached: " + f.Reason}
+		return &apiclient.Failure{NotSent: true, Stop: f.Stop, Retry: f.Retry, Hint: f.Hint, Err: f,
+			Reason: "the token endpoint cannot be reached: " + f.Reason}
 	}
 	failed, ok := errors.AsType[*url.Error](err)
 	if !ok {

@@ -82,7 +82,8 @@ func checkFormat(r *yamltree.Reader, n *yamltree.Node, f *tracking.Format) {
 
 func checkCompleted(r *yamltree.Reader, n *yamltree.Node, c *tracking.Completed) {
 	if n.Given("kinds") == nil && n.Given("statuses") == nil {
-		r.Wrong(n, "missing-key", "%s needs “kinds”, “statuses”, or both", n.Name()).Hint = "list the words of the events which say that the client has completed an activity"
+		r.Wrong(n, "missing-key", "%s needs “kinds”, “statuses”, or both",
+			n.Name()).Hint = "list the words of the events which say that the client has completed an activity"
 	}
 }
 

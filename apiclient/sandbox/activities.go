@@ -74,11 +74,13 @@ func (ref *reference) readActivity(body object, d dialect) activityRecord {
 	act := activityRecord{TemplateID: body.uuid(d.template)}
 	t, ok := ref.byID[act.TemplateID]
 	if !ok {
-		body.in.note(bad("unknown-template", d.template, "there is no activity template %s: expected an id from GET activity-templates. If the run and this sandbox have different ones: claimsheet sandbox --templates FILE, or --reset for a new start", act.TemplateID))
+		body.in.note(bad("unknown-template", d.template,
+			"there is no activity template %s: expected an id from GET activity-templates. If the run and this sandbox have different ones: claimsheet sandbox --templates FILE, or --reset for a new start", act.TemplateID))
 	}
 	act.Template, act.Status = t.Name, body.text("status")
 	if !slices.Contains(d.statuses, act.Status) {
-		body.in.note(bad("unknown-status", "status", "this version of the interface has no such status: expected one of %s", strings.Join(d.statuses, ", ")))
+		body.in.note(bad("unknown-status", "status", "this version of the interface has no such status: expected one of %s",
+			strings.Join(d.statuses, ", ")))
 	}
 	if d.workflow {
 		act.WorkflowName, act.WorkflowTemplateIdentifier = body.text("workflowName"), body.text("workflowTemplateIdentifier")
@@ -115,7 +117,8 @@ func readAttributes(body object, d dialect, t activityTemplate, status string) (
 		o := body.in.object(raw, at)
 		attr := readAttribute(o, d, t)
 		if n, twice := first[attr.TemplateID]; twice {
-			body.in.note(bad("duplicate-attribute", o.at(d.attributeTemplate), "attribute %q is there twice, as attributes[%d] already: expected once", attr.Name, n))
+			body.in.note(bad("duplicate-attribute", o.at(d.attributeTemplate),
+				"attribute %q is there twice, as attributes[%d] already: expected once", attr.Name, n))
 		}
 		first[attr.TemplateID] = i
 		list = append(list, attr)
@@ -137,7 +140,8 @@ func readAttribute(o object, d dialect, t activityTemplate) attributeRecord {
 	id := o.uuid(d.attributeTemplate)
 	at, ok := t.attribute(id)
 	if !ok {
-		o.in.note(bad("unknown-attribute", o.at(d.attributeTemplate), "activity template %q has no attribute template %s: expected one of the %d from GET activity-templates", t.Name, id, len(t.Attributes)))
+		o.in.note(bad("unknown-attribute", o.at(d.attributeTemplate),
+			"activity template %q has no attribute template %s: expected one of the %d from GET activity-templates", t.Name, id, len(t.Attributes)))
 	}
 	typed := at.DataType != ""
 	wanted := cmp.Or(fieldOf(at.DataType), "stringValue, boolValue, dateTimeValue or doubleValue")

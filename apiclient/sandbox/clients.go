@@ -81,12 +81,14 @@ func foldPhone(s string) string {
 func (s *Service) createClaim(in *input) answer {
 	body := in.body()
 	body.only("administratorId", "claimants", "claimName")
-	c := &claimRecord{ID: uuid.NewString(), AdministratorID: body.uuid("administratorId"), Claimants: readClaimants(body), Name: body.text("claimName"), Created: s.clock()}
+	c := &claimRecord{ID: uuid.NewString(), AdministratorID: body.uuid("administratorId"), Claimants: readClaimants(body),
+		Name: body.text("claimName"), Created: s.clock()}
 	switch administrator, ok := s.known("v2", c.AdministratorID); {
 	case !ok:
 		in.note(bad("unknown-administrator", "administratorId", "there is no contact %s: expected the contactId of an existing contact", c.AdministratorID))
 	case !administrator.Administrator:
-		in.note(bad("not-administrator", "administratorId", "contact %s is not an administrator: expected one created with isAdministrator=true", c.AdministratorID))
+		in.note(bad("not-administrator", "administratorId",
+			"contact %s is not an administrator: expected one created with isAdministrator=true", c.AdministratorID))
 	}
 	for i, id := range c.Claimants {
 		if _, ok := s.known("v2", id); !ok {

@@ -44,7 +44,8 @@ func openJournal(dir string, apply func(record) error) (*journal, error) {
 		}
 		var r record
 		if json.Unmarshal(line, &r) != nil || apply(r) != nil { // the error itself would show the content of the line
-			err = fmt.Errorf("%s:%d is damaged: it is not what the sandbox has written; move the file away to start with an empty service", file.Name(), number)
+			err = fmt.Errorf("%s:%d is damaged: it is not what the sandbox has written; move the file away to start with an empty service",
+				file.Name(), number)
 		}
 		j.end += int64(len(line))
 	}

@@ -33,8 +33,9 @@ func (s *Service) Dashboard() string { return s.dashboard }
 
 // addPages routes the pages, and what is asked for by neither programs nor people.
 func (s *Service) addPages() {
-	unknown := says(http.StatusNotFound, "There is no such page", "The sandbox has the pages of redirect urls, which are in results workbooks, and a dashboard. "+
-		"The dashboard's address changes with each start of the sandbox: it is in the terminal where the sandbox was started.")
+	unknown := says(http.StatusNotFound, "There is no such page",
+		"The sandbox has the pages of redirect urls, which are in results workbooks, and a dashboard. "+
+			"The dashboard's address changes with each start of the sandbox: it is in the terminal where the sandbox was started.")
 	for pattern, find := range map[string]func(*http.Request) page{
 		s.dashboard:                   s.list,
 		s.dashboard + "/clients/{id}": s.file,

@@ -173,8 +173,10 @@ Examples:
     claimsheet run -m mapping.yaml -e uat leads.xlsx`
 
 func (p *program) app() *cli.App {
-	first := []*cli.Command{p.studioCommand(), p.checkCommand(), p.runCommand(), p.rerunCommand(), p.settleCommand(), p.historyCommand(), p.doctorCommand(), p.sandboxCommand()}
-	more := []*cli.Command{p.initCommand(), p.templatesCommand(), p.reportCommand(), p.linkCommand(), p.trackCommand(), p.listenCommand(), p.workerCommand(), p.copyLedgerCommand(),
+	first := []*cli.Command{p.studioCommand(), p.checkCommand(), p.runCommand(), p.rerunCommand(), p.settleCommand(), p.historyCommand(),
+		p.doctorCommand(), p.sandboxCommand()}
+	more := []*cli.Command{p.initCommand(), p.templatesCommand(), p.reportCommand(), p.linkCommand(), p.trackCommand(), p.listenCommand(),
+		p.workerCommand(), p.copyLedgerCommand(),
 		p.schemaCommand(), p.explainCommand(), p.helpCommand(), p.completionCommand(), p.versionCommand()}
 	for _, c := range more {
 		c.Category = "More commands"

@@ -174,7 +174,8 @@ func (k *check) survey(ctx context.Context, s *load.Session) (notes mapping.Cell
 		}
 		k.warn(sheet.found...)
 		if sheet.invalid > 0 {
-			k.warn(problem.At(problem.Where{File: s.Inputs[i].Given}, "invalid-rows", "wrong cells in %d of %s", sheet.invalid, reports.Count(sheet.Rows, "row")).
+			k.warn(problem.At(problem.Where{File: s.Inputs[i].Given}, "invalid-rows", "wrong cells in %d of %s", sheet.invalid,
+				reports.Count(sheet.Rows, "row")).
 				Hinted("%s names every cell", k.commandFor(append([]string{"check", "--rows"}, k.report.Checked.Sheets...)...)))
 		}
 	}
@@ -226,7 +227,8 @@ func (k *check) writeJSON() error {
 		if file == "" && w.Sheet != "" && w.Table < len(k.report.Checked.Sheets) {
 			file = k.report.Checked.Sheets[w.Table] // places of cells name it only when there are several
 		}
-		k.report.Problems = append(k.report.Problems, foundJSON{severity, p.Code, w.String(), file, w.Line, w.Column, w.Sheet, w.Cell, w.Row, p.Message, p.Hint})
+		k.report.Problems = append(k.report.Problems, foundJSON{severity, p.Code, w.String(), file, w.Line, w.Column, w.Sheet, w.Cell, w.Row,
+			p.Message, p.Hint})
 	}
 	return reports.WriteObject(k.stdout, k.report)
 }

@@ -136,7 +136,8 @@ func (d *diagnosis) ledger(ctx context.Context) error {
 	}
 	scope, then, err := d.session.FindScope(ctx, known, d.session.Scope())
 	if now, _ := environment.ServiceOf(scope); err == nil && then != "" {
-		d.say(apiclient.Fail, "ledger", load.MovedHint, "the base url was %s when the environment last ran, and is %s now: a run stops before it sends anything", then, now)
+		d.say(apiclient.Fail, "ledger", load.MovedHint,
+			"the base url was %s when the environment last ran, and is %s now: a run stops before it sends anything", then, now)
 	}
 	return err
 }

@@ -111,7 +111,8 @@ func (p *program) ledgerFlags(more ...cli.Flag) []cli.Flag {
 // commandWords returns a command for the same place: its name, the flags of where, and the other words.
 func commandWords(where load.Where, words ...string) []string {
 	line := []string{"claimsheet", words[0]}
-	for _, flag := range [][2]string{{"-m", where.Mapping}, {"-e", where.Env}, {"--environments", where.Environments}, {"--state", where.State}, {"--ledger", where.Ledger}} {
+	for _, flag := range [][2]string{{"-m", where.Mapping}, {"-e", where.Env}, {"--environments", where.Environments},
+		{"--state", where.State}, {"--ledger", where.Ledger}} {
 		if flag[1] != "" {
 			line = append(line, flag[0], flag[1])
 		}

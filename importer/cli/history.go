@@ -137,7 +137,8 @@ func (p *program) listRuns(ctx context.Context) error {
 	table := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "RUN\tSTARTED\tTOOK\tMAPPING\tSHEET\tROWS")
 	for _, r := range runs {
-		one := runJSON{Run: r.ID, Started: r.Started, Mapping: r.Mapping, Input: r.Input, KeptInput: r.KeptInput != "", Results: r.Output, Version: r.Version}
+		one := runJSON{Run: r.ID, Started: r.Started, Mapping: r.Mapping, Input: r.Input, KeptInput: r.KeptInput != "", Results: r.Output,
+			Version: r.Version}
 		took, rows := "–", "did not end: it is still running, or was stopped from outside"
 		if !r.Finished.IsZero() {
 			s, err := readSummary(r.Summary)
@@ -308,7 +309,8 @@ func (p *program) gather(ctx context.Context, owner ledger.ClientKey) (clientJSO
 		}
 		for _, e := range tracked {
 			if e.Of.StepID == s.StepID {
-				step.Tracked = append(step.Tracked, trackedJSON{e.At, e.Kind, e.Status, e.Tracked.Activity, p.session.Env.Tracking.Completed.Means(e.Kind, e.Status)})
+				step.Tracked = append(step.Tracked, trackedJSON{e.At, e.Kind, e.Status, e.Tracked.Activity,
+					p.session.Env.Tracking.Completed.Means(e.Kind, e.Status)})
 			}
 		}
 		c.Steps = append(c.Steps, step)
@@ -457,7 +459,8 @@ func (p *program) forget(ctx context.Context, key string, yes bool) error {
 		return nil
 	})
 	if errors.Is(err, ledger.ErrUncertain) {
-		return problem.New("client-undecided", "the client has a step that may or may not have been created; once the client is erased, nobody can look for it").
+		return problem.New("client-undecided",
+			"the client has a step that may or may not have been created; once the client is erased, nobody can look for it").
 			Hinted("decide it first: %s", p.commandFor("settle"))
 	}
 	if err != nil {

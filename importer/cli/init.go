@@ -50,7 +50,8 @@ func (p *program) initCommand() *cli.Command {
 				return problem.New("no-sheet", "no sheet is given").Hinted("claimsheet init -e ENVIRONMENT leads.xlsx")
 			}
 			if api != "" && api != string(apiclient.V1) && api != string(apiclient.V2) {
-				return problem.New("usage", "--api takes v1 or v2, not “%s”", problem.OneLine(api)).Hinted("leave it out to have the one that fits the environment")
+				return problem.New("usage", "--api takes v1 or v2, not “%s”", problem.OneLine(api)).
+					Hinted("leave it out to have the one that fits the environment")
 			}
 			if err := refuseExisting(out, "-o"); err != nil {
 				return err
@@ -264,7 +265,8 @@ func (f *sheetFinder) choose(path string, names []string, first *sheet.Reader, o
 		_ = r.Close()
 	}
 	s := best.Sheet()
-	chosen = draft.Setting{Value: s.Name, Why: fmt.Sprintf("of %d sheets; %d of its %d headers are known words", len(names), known, draft.NamedColumns(s.Header))}
+	chosen = draft.Setting{Value: s.Name, Why: fmt.Sprintf("of %d sheets; %d of its %d headers are known words", len(names), known,
+		draft.NamedColumns(s.Header))}
 	if alike != "" {
 		chosen.Ask = fmt.Sprintf("this sheet or “%s”, which has the same headers?", problem.OneLine(alike))
 	}
@@ -313,7 +315,9 @@ func isNoHeader(text string) bool {
 // movesOn reports whether another header row may avoid the error: this one has no headers, or is a title above rows with more fields.
 func movesOn(err error) bool {
 	var list problem.List
-	return list.Collect(err) == nil && !slices.ContainsFunc(list, func(p problem.Problem) bool { return p.Code != "extra-field" && p.Code != "no-header" })
+	return list.Collect(err) == nil && !slices.ContainsFunc(list, func(p problem.Problem) bool {
+		return p.Code != "extra-field" && p.Code != "no-header"
+	})
 }
 
 func hasCode(err error, code string) bool {

@@ -95,7 +95,8 @@ func (p *program) findLink(ctx context.Context, number int, key string) (link wa
 	var newest int64
 	for _, owner := range owners {
 		if _, inCase := environment.ServiceOf(owner.Environment); inCase != "" {
-			return link, problem.New("no-links", "key %d is a client of version 1, which has no magic links: its redirect url comes with the creation of a client", number).
+			return link, problem.New("no-links",
+				"key %d is a client of version 1, which has no magic links: its redirect url comes with the creation of a client", number).
 				Hinted("the results workbook has it")
 		}
 		steps, err := p.session.Ledger.StepsOfClient(ctx, owner)
@@ -113,7 +114,8 @@ func (p *program) findLink(ctx context.Context, number int, key string) (link wa
 		}
 	}
 	if link.clientID == "" || link.step.Step == "" {
-		return link, problem.New("link-waits", "the client of key %d has no link yet: the first link is the last step of a client's plan; nothing was sent", number).
+		return link, problem.New("link-waits",
+			"the client of key %d has no link yet: the first link is the last step of a client's plan; nothing was sent", number).
 			Hinted("%s decides what is uncertain; then run the sheet again: it sends what is missing, and then the link", p.commandFor("settle"))
 	}
 	return link, nil
@@ -164,6 +166,7 @@ func (p *program) freshLink(ctx context.Context, number int, link wantedLink) er
 	if v.Stop {
 		return errors.New(failure.Message)
 	}
-	console.PrintProblems(p.Err, problem.List{failure.Hinted("%s", strings.TrimSpace(v.Hint+" The client keeps the earlier link; to ask again: claimsheet link"))})
+	console.PrintProblems(p.Err,
+		problem.List{failure.Hinted("%s", strings.TrimSpace(v.Hint+" The client keeps the earlier link; to ask again: claimsheet link"))})
 	return nil
 }

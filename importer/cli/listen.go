@@ -27,7 +27,8 @@ func (p *program) listenCommand() *cli.Command {
 	addr := ""
 	return newCommand("listen", "[-e ENVIRONMENT] [options]",
 		"receive the service's webhooks about what clients complete; its url is the first line on stdout", listenHelp,
-		p.ledgerFlags(&cli.StringFlag{Name: "addr", Value: "127.0.0.1:8090", Usage: "the `ADDRESS` to listen on; port 0 takes any free one", Destination: &addr}),
+		p.ledgerFlags(&cli.StringFlag{Name: "addr", Value: "127.0.0.1:8090", Usage: "the `ADDRESS` to listen on; port 0 takes any free one",
+			Destination: &addr}),
 		func(c *cli.Context) error { return p.listen(c.Context, addr) })
 }
 
@@ -53,7 +54,8 @@ func (p *program) listen(ctx context.Context, addr string) error {
 	}
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
-		return problem.New("address", "claimsheet cannot listen there: %v", problem.Cause(err)).Hinted("choose another address with --addr, such as 127.0.0.1:8090")
+		return problem.New("address", "claimsheet cannot listen there: %v", problem.Cause(err)).
+			Hinted("choose another address with --addr, such as 127.0.0.1:8090")
 	}
 	fmt.Fprintln(p.Out, "http://"+listener.Addr().String()+hook.Path)
 	if at, ok := listener.Addr().(*net.TCPAddr); ok && !at.IP.IsLoopback() {

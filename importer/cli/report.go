@@ -40,7 +40,8 @@ Examples:
 func (p *program) reportCommand() *cli.Command {
 	out := ""
 	return newCommand("report", "[options] [RUN]", "write a run's results workbook again, from the ledger and the kept input", reportHelp,
-		p.ledgerFlags(p.passwordFlag(), textFlag(&out, "out", "o", "the workbook's `FILE`; default: where the run wrote it, unless a later run did so too")),
+		p.ledgerFlags(p.passwordFlag(), textFlag(&out, "out", "o",
+			"the workbook's `FILE`; default: where the run wrote it, unless a later run did so too")),
 		func(c *cli.Context) error { return p.report(c, out) })
 }
 
@@ -118,7 +119,8 @@ func (p *program) findRun(ctx context.Context, prefix string) (ledger.Run, error
 	case len(runs) == 0:
 		return ledger.Run{}, p.noRun()
 	case len(found) == 0:
-		return ledger.Run{}, problem.New("unknown-run", "no run in the environment “%s” has an id that begins with “%s”", p.session.Env.Name, problem.OneLine(prefix)).
+		return ledger.Run{}, problem.New("unknown-run", "no run in the environment “%s” has an id that begins with “%s”", p.session.Env.Name,
+			problem.OneLine(prefix)).
 			Hinted("%s lists the runs", p.commandFor("history"))
 	case len(found) > 1 && prefix != "":
 		return ledger.Run{}, problem.New("ambiguous-run", "%d runs have ids that begin with “%s”", len(found), problem.OneLine(prefix)).
@@ -135,7 +137,8 @@ func (p *program) planAgain(ctx context.Context, run ledger.Run) (book reports.W
 	case err != nil:
 		return book, binding, err
 	case run.KeptInput == "" || s.Kept == nil:
-		return book, binding, problem.New("input-purged", "the input of run %s of %s was purged, or never here, so its workbook cannot be written again", run.ID, moment(run.Started)).
+		return book, binding, problem.New("input-purged",
+			"the input of run %s of %s was purged, or never here, so its workbook cannot be written again", run.ID, moment(run.Started)).
 			Hinted("what is known of a client: %s", p.commandFor("history", "CLIENT-KEY"))
 	}
 	m, found := mapping.Parse(run.MappingFile, []byte(s.Kept.Mapping))

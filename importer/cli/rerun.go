@@ -142,7 +142,8 @@ func (r *importRun) compareWorkbook(ctx context.Context) error {
 		return err
 	}
 	if _, err := os.Stat(book.Ledger); !began && err == nil && book.Ledger != safefile.Absolute(r.session.Place.String()) {
-		return problem.At(at, "other-ledger", "the workbook belongs to the ledger %s; this run would use %s, which does not know it", book.Ledger, r.session.Place).
+		return problem.At(at, "other-ledger", "the workbook belongs to the ledger %s; this run would use %s, which does not know it",
+			book.Ledger, r.session.Place).
 			Hinted("give --state with the folder of earlier runs, or the mapping and the environments file that belong to it")
 	}
 	switch {
@@ -151,7 +152,8 @@ func (r *importRun) compareWorkbook(ctx context.Context) error {
 			"lines of the workbook's sheet Steps are gone, and the ledger does not know what they said: what is done could be done again").
 			Hinted("give the copy that was kept of the workbook, or bring the ledger back: %s", r.session.Place)
 	case o.dryRun && c.Missing()+c.Decisions() > 0:
-		return problem.New("dry-run-ledger", "a dry run changes nothing, and the ledger must learn %d steps from the workbook first", c.Missing()+c.Decisions()).
+		return problem.New("dry-run-ledger", "a dry run changes nothing, and the ledger must learn %d steps from the workbook first",
+			c.Missing()+c.Decisions()).
 			Of(problem.Stopped).Hinted("leave --dry-run out: decisions in the sheet Steps are recorded then, and you are asked before steps are taken over")
 	case c.Missing() > 0:
 		question := fmt.Sprintf("The ledger %s does not know %d steps that the workbook shows as done or undecided.\n"+

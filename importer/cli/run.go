@@ -307,7 +307,8 @@ func (r *importRun) load(ctx context.Context) (err error) {
 		s.record = ledger.Run{
 			ID: r.run, EnvironmentName: r.session.Env.Name,
 			Mapping: r.session.Mapping.Name.Text, MappingFile: safefile.Absolute(r.session.Mapping.File), MappingDigest: r.session.Mapping.Digest,
-			Input: given, InputDigest: src.Digest, KeptInput: src.Path, Version: thisVersion(), Started: r.started.UTC().Truncate(time.Microsecond), // as the ledger keeps it
+			// as the ledger keeps it
+			Input: given, InputDigest: src.Digest, KeptInput: src.Path, Version: thisVersion(), Started: r.started.UTC().Truncate(time.Microsecond),
 		}
 		if i > 0 { // the first has the run's own id
 			s.record.ID = uuid.NewString()
@@ -318,7 +319,8 @@ func (r *importRun) load(ctx context.Context) (err error) {
 				Hinted("rename one of the sheets, name a folder that exists with -o, or import each with an -o of its own"))
 		}
 		if src.Encrypted && s.output == given {
-			found = append(found, problem.At(out, "output-encrypted", "the new results workbook, which is not encrypted, would take the place of this encrypted one").
+			found = append(found, problem.At(out, "output-encrypted",
+				"the new results workbook, which is not encrypted, would take the place of this encrypted one").
 				Hinted("choose another name with -o"))
 		} else if src.Encrypted {
 			r.session.Warnings = append(r.session.Warnings, problem.At(out, "not-encrypted", "this workbook will not be encrypted, though the sheet is").
@@ -383,7 +385,8 @@ func (r *importRun) surveySheets(ctx context.Context) (err error) {
 func (r *importRun) makeJob() error {
 	o, s := r.options, r.session
 	r.job = &importer.Job{
-		Environment: r.scope, Binding: s.Binding, Service: s.Client, Ledger: r.session.Ledger, Concurrency: cmp.Or(o.concurrency, s.Env.Concurrency), Limit: o.limit,
+		Environment: r.scope, Binding: s.Binding, Service: s.Client, Ledger: r.session.Ledger, Concurrency: cmp.Or(o.concurrency,
+			s.Env.Concurrency), Limit: o.limit,
 		NoLookup: o.noLookup, Groups: r.survey.Groups, MaxFailures: o.maxFailures,
 		NewLedger: o.accept["new-ledger"], SimilarKeys: o.accept["similar-key"],
 		LookAgain: r.pace.LookAgain, FirstWait: r.pace.AskAgain, Believable: r.pace.Believable, Clock: r.pace.Clock,
@@ -414,7 +417,8 @@ func (r *importRun) guard(ctx context.Context) error {
 			return err
 		}
 		if n > 0 {
-			return problem.New("dry-run-journal", "a dry run changes nothing, and %d outcomes in the journal of an earlier run must be recorded in the ledger first", n).
+			return problem.New("dry-run-journal",
+				"a dry run changes nothing, and %d outcomes in the journal of an earlier run must be recorded in the ledger first", n).
 				Of(problem.Stopped).Hinted("leave --dry-run out: the run records them before anything else; claimsheet settle records them, too, and sends nothing")
 		}
 	} else {
@@ -455,7 +459,8 @@ func (r *importRun) execute(ctx context.Context) (err error) {
 		}
 	}
 	defer context.AfterFunc(ctx, func() {
-		fmt.Fprintf(r.Err, "claimsheet: stopping: requests in flight: %d; waiting for their answers; press Ctrl-C again to stop at once\n", r.session.Client.InFlight())
+		fmt.Fprintf(r.Err, "claimsheet: stopping: requests in flight: %d; waiting for their answers; press Ctrl-C again to stop at once\n",
+			r.session.Client.InFlight())
 	})()
 	stop := r.observer.Watch(r.job.Progress, r.survey.Clients)
 	err = do(ctx, r.plans())

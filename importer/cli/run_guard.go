@@ -170,7 +170,8 @@ func (r *importRun) checkNextRun(ctx context.Context, b *workbook.Results) error
 		"a later run began after the workbook was written, and the ledger does not know all that it created: that could be created again")
 	const byHand = "look in the service for what was created, and add --accept lost-run"
 	if b.NextResults != "" && (next == nil || next.Run != b.Run) {
-		return p.Of(problem.Stopped).Hinted("run that run's results workbook again first: %s; if it is lost too, %s", r.commandFor("rerun", b.NextResults), byHand)
+		return p.Of(problem.Stopped).Hinted("run that run's results workbook again first: %s; if it is lost too, %s", r.commandFor("rerun",
+			b.NextResults), byHand)
 	}
 	return p.Of(problem.Stopped).Hinted("bring the ledger back; if it is lost, %s", byHand)
 }

@@ -44,7 +44,8 @@ func (r *importRun) report(ctx context.Context) (err error) {
 		return err
 	}
 	if summary.Rows.Total != r.survey.Rows {
-		return fmt.Errorf("%d rows were read and %d have a result: this is a bug of Claimsheet's, and every id is safe in the ledger", r.survey.Rows, summary.Rows.Total)
+		return fmt.Errorf("%d rows were read and %d have a result: this is a bug of Claimsheet's, and every id is safe in the ledger",
+			r.survey.Rows, summary.Rows.Total)
 	}
 	if err := r.writeWorkbooks(ctx, &summary, problems); err != nil {
 		return err
@@ -172,7 +173,8 @@ func (r *importRun) unwritten(s *sheetRun, err error) problem.Problem {
 	if p.Hint != "" {
 		p.Hint += "; "
 	}
-	return p.Hinted("%severy id is safe in the ledger, and this command writes the workbook: %s", p.Hint, r.commandFor("report", "-o", "FILE", s.record.ID))
+	return p.Hinted("%severy id is safe in the ledger, and this command writes the workbook: %s", p.Hint, r.commandFor("report", "-o",
+		"FILE", s.record.ID))
 }
 
 func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *result.Summary, problems problem.List) (err error) {
@@ -203,7 +205,8 @@ func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *res
 	r.reportBackup(s, written)
 	if written.Path != s.output {
 		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: s.output}, "output-held",
-			"could not be replaced: another program has it open, or it is protected; the results are in %s", written.Path).Hinted("close it before the next run")})
+			"could not be replaced: another program has it open, or it is protected; the results are in %s", written.Path).
+			Hinted("close it before the next run")})
 	}
 	summary.Results = written.Path
 	run.Output, run.OutputDigest = safefile.Absolute(written.Path), written.Digest
@@ -313,6 +316,7 @@ func (r *importRun) keep(s *sheetRun) *keptRun {
 			return a.Template.Text == t.Name || service.TemplateIDs[a.Template.Text] == t.ID
 		})
 	})
-	return &keptRun{Mapping: string(r.session.MappingText), Service: &service, Date: r.session.RunDate, Limit: r.options.limit, SimilarKeys: r.job.SimilarKeys,
-		Sheets: len(r.sheets), Input: safefile.Absolute(s.source.Given)}
+	return &keptRun{Mapping: string(r.session.MappingText), Service: &service, Date: r.session.RunDate, Limit: r.options.limit,
+		SimilarKeys: r.job.SimilarKeys,
+		Sheets:      len(r.sheets), Input: safefile.Absolute(s.source.Given)}
 }

@@ -59,12 +59,15 @@ func (p *program) sandboxCommand() *cli.Command {
 	return newCommand("sandbox", "[options]",
 		"serve the embedded service, for trying things out; its url is the first line on stdout", sandboxHelp(),
 		[]cli.Flag{
-			&cli.StringFlag{Name: "addr", Value: sandbox.DefaultAddress, Usage: "the loopback `ADDRESS` to listen on; port 0 takes any free one; with --like, that of its base_url unless given"},
+			&cli.StringFlag{Name: "addr", Value: sandbox.DefaultAddress,
+				Usage: "the loopback `ADDRESS` to listen on; port 0 takes any free one; with --like, that of its base_url unless given"},
 			textFlag(&like, "like", "", "demand the credentials of this `ENVIRONMENT`; default: none"),
 			p.templatesFlag(),
 			textFlag(&p.where.State, "state", "", "keep what it holds in `FOLDER`/sandbox; default: in memory only"),
-			&cli.StringSliceFlag{Name: "workflow", Usage: "place the next activity when a client completes one, by an `ORDER` such as 'WF-1 = Your details > Sign your claim', and refuse other identifiers; without “WF-1 =” for version 1; may be given more than once"},
-			&cli.StringSliceFlag{Name: "fault", Usage: "fail on purpose, by a `RULE` such as 'POST /funnel/v2/claims:5%:lose-answer'; may be given more than once"},
+			&cli.StringSliceFlag{Name: "workflow",
+				Usage: "place the next activity when a client completes one, by an `ORDER` such as 'WF-1 = Your details > Sign your claim', and refuse other identifiers; without “WF-1 =” for version 1; may be given more than once"},
+			&cli.StringSliceFlag{Name: "fault",
+				Usage: "fail on purpose, by a `RULE` such as 'POST /funnel/v2/claims:5%:lose-answer'; may be given more than once"},
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "another `NUMBER` lets faults hit other requests"},
 			switchFlag(nil, "reset", "empty the sandbox of --state, or of this folder's .claimsheet, and its ledger; then end"),
 		},
@@ -139,7 +142,8 @@ func (p *program) serve(c *cli.Context, like string) error {
 	if like != "" {
 		fmt.Fprintf(p.Err, "requests must have the credentials of the environment “%s”\n", like)
 	}
-	faults := fault.New(service, rules, c.Uint64("seed"), func(rule fault.Rule, request int) { // the rule's path stands for the request's, which may hold an address
+	// the rule's path stands for the request's, which may hold an address
+	faults := fault.New(service, rules, c.Uint64("seed"), func(rule fault.Rule, request int) {
 		fmt.Fprintf(p.Err, "fault at request %d of %s: %s\n", request, rule.Target(), rule.Kind)
 	})
 	return serve.Until(c.Context, l, sandbox.Guard(faults, l.Addr()))

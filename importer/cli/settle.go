@@ -157,7 +157,8 @@ type decidedJSON struct {
 func (s settleJSON) with(doubts []settle.UncertainStep) settleJSON {
 	s.Uncertain = []doubtJSON{}
 	for _, d := range doubts {
-		s.Uncertain = append(s.Uncertain, doubtJSON{d.Number, d.Client, d.StepID.Step, d.Kind, d.Mapping, string(d.State), d.At.UTC(), whyUncertain(d), whatToLookFor(d)})
+		s.Uncertain = append(s.Uncertain, doubtJSON{d.Number, d.Client, d.StepID.Step, d.Kind, d.Mapping, string(d.State), d.At.UTC(),
+			whyUncertain(d), whatToLookFor(d)})
 	}
 	return s
 }
@@ -202,7 +203,8 @@ func (p *program) describe(doubt settle.UncertainStep) {
 	if doubt.Entry != "" {
 		as = ", a contact “" + doubt.Entry + "”"
 	}
-	fmt.Fprintf(p.Out, "%d  %s of the client %s%s\n", doubt.Number, problem.OneLine(doubt.StepID.Step), problem.OneLine(doubt.Client), problem.OneLine(as))
+	fmt.Fprintf(p.Out, "%d  %s of the client %s%s\n", doubt.Number, problem.OneLine(doubt.StepID.Step), problem.OneLine(doubt.Client),
+		problem.OneLine(as))
 	from := ""
 	if doubt.Mapping != "" {
 		from = "mapping " + doubt.Mapping + ", "
@@ -310,7 +312,8 @@ func (p *program) namedSteps(ctx context.Context, choice settle.Choice, words []
 func naming(steps []settle.UncertainStep, word string) (named []settle.UncertainStep) {
 	for _, s := range steps {
 		full := s.Client + ":" + s.StepID.Step
-		if s.Number > 0 && word == fmt.Sprint(s.Number) || word == s.StepID.Step || word == full || s.Space == mapping.EmailSpace && strings.EqualFold(word, full) {
+		if s.Number > 0 && word == fmt.Sprint(s.Number) || word == s.StepID.Step || word == full || s.Space == mapping.EmailSpace &&
+			strings.EqualFold(word, full) {
 			named = append(named, s)
 		}
 	}

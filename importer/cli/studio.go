@@ -43,7 +43,8 @@ func (p *program) studioCommand() *cli.Command {
 	return newCommand("studio", "[-m FILE] [-e ENVIRONMENT] [options] SHEET…",
 		"make and edit a mapping in the browser, with the sheet in view; its link is the first line on stdout", studioHelp,
 		p.placeFlags("the mapping `FILE`, which need not exist yet; default: mapping.yaml in this folder", p.templatesFlag(), p.passwordFlag(),
-			&cli.StringFlag{Name: "addr", Value: "127.0.0.1:0", Usage: "the `ADDRESS` to listen on, of this computer alone; port 0 takes any free one", Destination: &addr}),
+			&cli.StringFlag{Name: "addr", Value: "127.0.0.1:0",
+				Usage: "the `ADDRESS` to listen on, of this computer alone; port 0 takes any free one", Destination: &addr}),
 		func(c *cli.Context) error { return p.studio(c, addr) })
 }
 

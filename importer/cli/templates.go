@@ -93,7 +93,8 @@ func (p *program) printTemplates(object templatesJSON, xlsx string) error {
 		if err := reports.WriteList(xlsx, "Templates", []string{"Template", "Attribute", "Data type", "Id"}, rows); err != nil {
 			return err
 		}
-		fmt.Fprintf(p.Out, "%s: %d activity templates of the environment “%s” (%s)\n", problem.OneLine(xlsx), len(object.Templates), object.Environment, object.API)
+		fmt.Fprintf(p.Out, "%s: %d activity templates of the environment “%s” (%s)\n", problem.OneLine(xlsx), len(object.Templates),
+			object.Environment, object.API)
 		return nil
 	}
 	fmt.Fprintf(p.Out, "Activity templates of the environment “%s” (%s): %d\n", object.Environment, object.API, len(object.Templates))

@@ -22,7 +22,8 @@ func init() {
 			usualPace.LookAgain = append(usualPace.LookAgain, parseWait(word))
 		}
 	}
-	for name, wait := range map[string]*time.Duration{"TRIAL_BELIEVE": &usualPace.Believable, "TRIAL_ASK_AGAIN": &usualPace.AskAgain, "TRIAL_LEASE": &hooks.silence} {
+	for name, wait := range map[string]*time.Duration{"TRIAL_BELIEVE": &usualPace.Believable, "TRIAL_ASK_AGAIN": &usualPace.AskAgain,
+		"TRIAL_LEASE": &hooks.silence} {
 		if word := os.Getenv(name); word != "" {
 			*wait = parseWait(word)
 		}

@@ -72,7 +72,8 @@ const longestPause = 5 * time.Second
 
 // isTransient reports whether a worker may go on in a new session after this error.
 func isTransient(err error) bool {
-	return errors.Is(err, ledger.ErrStopped) || errors.Is(err, importer.ErrCutOff) || problem.ClassOf(err) == problem.Locked || errors.Is(err, ledger.ErrServer)
+	return errors.Is(err, ledger.ErrStopped) || errors.Is(err, importer.ErrCutOff) || problem.ClassOf(err) == problem.Locked ||
+		errors.Is(err, ledger.ErrServer)
 }
 
 // worker carries out plans that runs hand over. What it holds belongs to one session.

@@ -31,7 +31,8 @@ func (b *Broker) Start(ctx context.Context, id, queue string, spec any) (*Run, e
 	err := b.again(ctx, func(ctx context.Context) error {
 		batch := &pgx.Batch{} // is a transaction
 		batch.Queue(`DELETE FROM dispatched_runs r WHERE r.coordinator NOT IN (SELECT s.number FROM (` + ledger.Sessions + `) s)`)
-		batch.Queue(`DELETE FROM river_job j WHERE j.kind = $1 AND NOT EXISTS (SELECT 1 FROM dispatched_runs r WHERE r.run = ANY (j.tags))`, groupArgs{}.Kind())
+		batch.Queue(`DELETE FROM river_job j WHERE j.kind = $1 AND NOT EXISTS (SELECT 1 FROM dispatched_runs r WHERE r.run = ANY (j.tags))`,
+			groupArgs{}.Kind())
 		batch.Queue(`INSERT INTO dispatched_runs (run, coordinator, spec) VALUES ($1, $2, $3) ON CONFLICT (run) DO NOTHING`, id, b.session, spec)
 		return b.pool.SendBatch(ctx, batch).Close()
 	})
@@ -42,7 +43,8 @@ func (b *Broker) Start(ctx context.Context, id, queue string, spec any) (*Run, e
 func (r *Run) Add(ctx context.Context, groups map[int64][]byte) error {
 	var jobs []river.InsertManyParams
 	for _, n := range slices.Sorted(maps.Keys(groups)) { // in the order of the sheet
-		jobs = append(jobs, river.InsertManyParams{Args: groupArgs{r.run, n, string(groups[n])}, InsertOpts: &river.InsertOpts{Queue: r.queue, Tags: []string{r.run}}})
+		jobs = append(jobs, river.InsertManyParams{Args: groupArgs{r.run, n, string(groups[n])}, InsertOpts: &river.InsertOpts{Queue: r.queue,
+			Tags: []string{r.run}}})
 	}
 	return r.broker.again(ctx, func(ctx context.Context) error {
 		_, err := r.broker.river.InsertMany(ctx, jobs)
@@ -103,7 +105,8 @@ func (r *Run) Check(ctx context.Context, out int) (workers int, err error) {
 	}
 	var jobs int
 	err = r.broker.again(ctx, func(ctx context.Context) error {
-		return r.broker.pool.QueryRow(ctx, `SELECT count(*), count(DISTINCT attempted_by[array_upper(attempted_by, 1)]) FILTER (WHERE state = 'running') FROM river_job WHERE $1 = ANY (tags)`, r.run).Scan(&jobs, &workers)
+		return r.broker.pool.QueryRow(ctx,
+			`SELECT count(*), count(DISTINCT attempted_by[array_upper(attempted_by, 1)]) FILTER (WHERE state = 'running') FROM river_job WHERE $1 = ANY (tags)`, r.run).Scan(&jobs, &workers)
 	})
 	if err == nil && jobs < out {
 		err = ledger.ServerFailed(fmt.Errorf("%d of %d groups that were handed over have disappeared from the database; what was done is in the ledger",

@@ -21,7 +21,8 @@ import (
 // coordinator was just silent. Several goroutines call it.
 //
 // The same plans may come twice at once, to two processes; the locks of the ledger keep them apart.
-func (b *Broker) Work(ctx context.Context, queue string, most int, log slog.Handler, handle func(run string, plans []byte) (done bool, err error)) error {
+func (b *Broker) Work(ctx context.Context, queue string, most int, log slog.Handler,
+	handle func(run string, plans []byte) (done bool, err error)) error {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, river.WorkFunc(func(_ context.Context, job *river.Job[groupArgs]) error {
 		done, err := handle(job.Args.Run, []byte(job.Args.Plans))
@@ -63,7 +64,8 @@ const (
 // Active returns the runs whose coordinator is not silent.
 func (b *Broker) Active(ctx context.Context) (runs map[string]bool, err error) {
 	err = b.again(ctx, func(ctx context.Context) error {
-		rows, err := b.pool.Query(ctx, `SELECT r.run FROM dispatched_runs r JOIN (`+ledger.Sessions+`) s ON s.number = r.coordinator WHERE s.silent < $1`, b.silence)
+		rows, err := b.pool.Query(ctx,
+			`SELECT r.run FROM dispatched_runs r JOIN (`+ledger.Sessions+`) s ON s.number = r.coordinator WHERE s.silent < $1`, b.silence)
 		if err != nil {
 			return err
 		}

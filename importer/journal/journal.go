@@ -52,7 +52,8 @@ func Open(path string, report func(kind, id string)) (*File, error) {
 		}
 	}
 	if err != nil {
-		return nil, problem.At(problem.Where{File: path}, "ledger-file", "no room can be kept for outcomes that the ledger may not take: %v", problem.Cause(err)).
+		return nil, problem.At(problem.Where{File: path}, "ledger-file", "no room can be kept for outcomes that the ledger may not take: %v",
+			problem.Cause(err)).
 			Of(problem.Stopped).Hinted("let this user write to the folder, and see that its disk has at least 2 MB of room; nothing was sent, so run again then")
 	}
 	return &File{path: path, report: report, file: file}, nil

@@ -31,7 +31,8 @@ func Replay(l *ledger.Ledger, path string) (n int, conflicts problem.List, err e
 	for _, outcome := range outcomes {
 		_, known, err := l.Run(context.Background(), outcome.Run)
 		if err == nil && !known {
-			err = problem.At(problem.Where{File: path}, "journal-run", "this journal is of a run that the ledger does not know: the ledger is older than the journal").
+			err = problem.At(problem.Where{File: path}, "journal-run",
+				"this journal is of a run that the ledger does not know: the ledger is older than the journal").
 				Of(problem.Stopped).Hinted("restore the newest backup of the ledger; the journal holds ids of things that were created")
 		}
 		if err != nil {
@@ -173,7 +174,8 @@ func read(path string) (outcomes []ledger.Event, err error) {
 		d := json.NewDecoder(bytes.NewReader(line))
 		d.DisallowUnknownFields()
 		if d.Decode(&outcomes[i]) != nil { // its error would quote personal data
-			return nil, problem.At(problem.Where{File: path, Line: i + 1, Column: 1}, "journal-damaged", "this journal of an earlier run is damaged: the line is not what this version of Claimsheet writes").
+			return nil, problem.At(problem.Where{File: path, Line: i + 1, Column: 1}, "journal-damaged",
+				"this journal of an earlier run is damaged: the line is not what this version of Claimsheet writes").
 				Of(problem.Stopped).Hinted("restore it from a copy; else move it away, and settle the steps that the next run finds uncertain with the ids that can be read in it")
 		}
 	}

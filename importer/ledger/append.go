@@ -158,7 +158,8 @@ func (t *transaction) client(key ClientKey) (n int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	isNew, err := t.add(&n, `INSERT INTO clients (environment, client, space) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, environment, key.Client, key.Space)
+	isNew, err := t.add(&n, `INSERT INTO clients (environment, client, space) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, environment,
+		key.Client, key.Space)
 	if err == nil && !isNew {
 		n, _, err = t.findClient(key)
 	}
@@ -173,7 +174,8 @@ func (t *transaction) client(key ClientKey) (n int64, err error) {
 
 // findClient returns the number of a client; ok is false when it is unknown.
 func (t *transaction) findClient(key ClientKey) (n int64, ok bool, err error) {
-	ok, err = first(context.Background(), t.database, []any{&n}, `SELECT id FROM clients WHERE environment = `+numberOf+` AND client = ? AND space = ?`, key.Environment, key.Client, key.Space)
+	ok, err = first(context.Background(), t.database, []any{&n},
+		`SELECT id FROM clients WHERE environment = `+numberOf+` AND client = ? AND space = ?`, key.Environment, key.Client, key.Space)
 	return n, ok, err
 }
 
@@ -215,7 +217,8 @@ func (l *Ledger) StepWithID(ctx context.Context, e Event) (t Taken, ok bool, err
 func stepWithID(ctx context.Context, db *database, e Event) (t Taken, ok bool, err error) {
 	t.Step = e.StepID
 	if e.ID != "" {
-		found, err := collect(ctx, db, scanRow, selectSteps+`WHERE s.environment = `+numberOf+` AND s.remote_id = ? AND `+hasID, e.Environment, idBytes(e.ID))
+		found, err := collect(ctx, db, scanRow, selectSteps+`WHERE s.environment = `+numberOf+` AND s.remote_id = ? AND `+hasID, e.Environment,
+			idBytes(e.ID))
 		for _, r := range found {
 			if r.StepID != e.StepID && (r.Kind == e.Kind || isUUID(e.ID)) {
 				t.Holder, t.Kind = r.StepID, r.Kind

@@ -26,7 +26,8 @@ func (l *Ledger) Check(ctx context.Context) error {
 	case err == nil || errors.As(err, new(problem.Problem)):
 		return err
 	case l.server != nil:
-		return problem.At(problem.Where{File: l.path}, "ledger-server", "the ledger cannot be read: %v", problem.Cause(err)).Hinted("See that the server answers, and run again.")
+		return problem.At(problem.Where{File: l.path}, "ledger-server", "the ledger cannot be read: %v", problem.Cause(err)).
+			Hinted("See that the server answers, and run again.")
 	}
 	return unreadable(l.path, err)
 }
@@ -49,10 +50,12 @@ func checkStructure(ctx context.Context, db *database, path, pragma string) erro
 func checkReferences(ctx context.Context, db *database, path string) error {
 	for _, c := range []struct{ what, query string }{
 		{"a client without its environment", `SELECT count(*) FROM clients c WHERE NOT EXISTS (SELECT 1 FROM names e WHERE e.id = c.environment)`},
-		{"a step without its client", `SELECT count(*) FROM steps s WHERE NOT EXISTS (SELECT 1 FROM clients c WHERE c.id = s.client AND c.environment = s.environment)`},
+		{"a step without its client",
+			`SELECT count(*) FROM steps s WHERE NOT EXISTS (SELECT 1 FROM clients c WHERE c.id = s.client AND c.environment = s.environment)`},
 		{"a step without its mapping or run", `SELECT count(*) FROM steps s WHERE s.mapping <> 0 AND s.mapping NOT IN (SELECT id FROM names)
 			OR s.run <> 0 AND s.run NOT IN (SELECT id FROM names) OR s.sent_run <> 0 AND s.sent_run NOT IN (SELECT id FROM names)`},
-		{"a state without its step", `SELECT count(*) FROM history h WHERE NOT EXISTS (SELECT 1 FROM steps s WHERE s.id = h.step AND s.version > h.version)`},
+		{"a state without its step",
+			`SELECT count(*) FROM history h WHERE NOT EXISTS (SELECT 1 FROM steps s WHERE s.id = h.step AND s.version > h.version)`},
 		{"a completion without its step", `SELECT count(*) FROM tracked t WHERE t.step <> 0 AND NOT EXISTS (SELECT 1 FROM steps s WHERE s.id = t.step)`},
 	} {
 		var n int64

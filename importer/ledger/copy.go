@@ -41,7 +41,8 @@ func Save(ctx context.Context, from *Ledger, to string) (steps int, err error) {
 	case errors.Is(err, fs.ErrExist):
 		err = unusable(to, "Name a new file, or move this one away: a copy never replaces a file.", err, "there is a file in the place of the copy already")
 	case err != nil:
-		err = unusable(to, "Let this user write to the folder, and see that its disk has room.", err, "the copy of the ledger cannot be written: %v", problem.Cause(err))
+		err = unusable(to, "Let this user write to the folder, and see that its disk has room.", err,
+			"the copy of the ledger cannot be written: %v", problem.Cause(err))
 	}
 	return steps, err
 }

@@ -60,7 +60,8 @@ func Lock(path string) (release func(), err error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, unusable(path, "Name a folder that this user may write to with --state.", err, "the ledger's folder cannot be made: %v", problem.Cause(err))
+		return nil, unusable(path, "Name a folder that this user may write to with --state.", err, "the ledger's folder cannot be made: %v",
+			problem.Cause(err))
 	}
 	if err := inspectLock(path + ".lock"); err != nil {
 		return nil, err
@@ -68,7 +69,8 @@ func Lock(path string) (release func(), err error) {
 	file := safefile.NewLock(path + ".lock")
 	taken, err := file.TryLock()
 	if err != nil {
-		return nil, unusable(path, "Let this user write to the folder, and keep it on a local disk.", err, "the ledger cannot be locked: %v", problem.Cause(err))
+		return nil, unusable(path, "Let this user write to the folder, and keep it on a local disk.", err, "the ledger cannot be locked: %v",
+			problem.Cause(err))
 	}
 	if !taken {
 		p := problem.At(problem.Where{File: path}, "ledger-locked", "another run holds the ledger%s", whoHolds(path))

@@ -194,7 +194,8 @@ func useLog(conn *sql.Conn, path string) error {
 	err := setJournal(conn, "wal")
 	switch {
 	case isBusy(err):
-		return unusable(path, "Wait until the other program has finished: it may be claimsheet copy-ledger, claimsheet doctor or a backup. Nothing was sent, so run again then.",
+		return unusable(path,
+			"Wait until the other program has finished: it may be claimsheet copy-ledger, claimsheet doctor or a backup. Nothing was sent, so run again then.",
 			err, "the ledger cannot be opened for writing: another program has it open")
 	case err != nil:
 		return unusable(path, "Let this user write to the file and its folder, keep the folder on a local disk, and see that no other program has it open.",
@@ -325,9 +326,11 @@ func inspect(path string) (found fs.FileInfo, err error) {
 // foreignLog reports that a ledger has the log of another copy beside it.
 func foreignLog(path string) error {
 	name := filepath.Base(path)
-	p := problem.At(problem.Where{File: path}, "ledger-damaged", "the ledger was closed, but a write-ahead log that does not belong to it lies beside it (%s-wal)", name)
-	return p.Of(problem.Stopped).Hinted("If %[1]s was restored from a backup, move %[1]s-wal and %[1]s-shm to another folder, keep what you move, and run again. "+
-		"Otherwise bring back the %[1]s that was there when the run was killed: all three files together, as the killed run left them.", name)
+	p := problem.At(problem.Where{File: path}, "ledger-damaged",
+		"the ledger was closed, but a write-ahead log that does not belong to it lies beside it (%s-wal)", name)
+	return p.Of(problem.Stopped).
+		Hinted("If %[1]s was restored from a backup, move %[1]s-wal and %[1]s-shm to another folder, keep what you move, and run again. "+
+			"Otherwise bring back the %[1]s that was there when the run was killed: all three files together, as the killed run left them.", name)
 }
 
 // inspectFile is inspect without the comparison of the file with its log. isOpen reports whether the file
@@ -411,7 +414,8 @@ func initialise(path string) error {
 	if err != nil {
 		return err
 	}
-	_, err = db.ExecContext(context.Background(), fmt.Sprintf("BEGIN; PRAGMA application_id = %d; PRAGMA user_version = %d; %s COMMIT;", applicationID, SchemaVersion, schema))
+	_, err = db.ExecContext(context.Background(), fmt.Sprintf("BEGIN; PRAGMA application_id = %d; PRAGMA user_version = %d; %s COMMIT;",
+		applicationID, SchemaVersion, schema))
 	return errors.Join(err, db.Close())
 }
 
@@ -437,8 +441,9 @@ func OfAnotherVersion(where string, version int64, away string) error {
 // damaged reports that the file at path is not a sound ledger.
 func damaged(path, format string, args ...any) error {
 	p := problem.At(problem.Where{File: path}, "ledger-damaged", format, args...)
-	return p.Of(problem.Stopped).Hinted("Restore the ledger from a backup; or move it away, and rerun your last results workbook with a new ledger, which takes over its ids: " +
-		"claimsheet rerun --yes --accept ledger-missing RESULTS.xlsx")
+	return p.Of(problem.Stopped).
+		Hinted("Restore the ledger from a backup; or move it away, and rerun your last results workbook with a new ledger, which takes over its ids: " +
+			"claimsheet rerun --yes --accept ledger-missing RESULTS.xlsx")
 }
 
 // unreadable reports that the ledger at path cannot be read: because it is not a sound
@@ -449,12 +454,14 @@ func unreadable(path string, err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err // the caller gave up
 	case isBusy(err):
-		return unusable(path, "Wait until the other program has finished, then run again. If none should be using the ledger, find out which one has the file open.",
+		return unusable(path,
+			"Wait until the other program has finished, then run again. If none should be using the ledger, find out which one has the file open.",
 			err, "the ledger cannot be read: another program keeps it locked")
 	case isDamage(err):
 		return damaged(path, "the ledger cannot be read: %v", err)
 	}
-	return unusable(path, "Check the disk, and let this user read the file and the files beside it.", err, "the ledger cannot be read: %v", problem.Cause(err))
+	return unusable(path, "Check the disk, and let this user read the file and the files beside it.", err, "the ledger cannot be read: %v",
+		problem.Cause(err))
 }
 
 // unusable reports that there can be no ledger at path.

@@ -197,11 +197,13 @@ func (l *Ledger) Purge(environments []string, service string, before time.Time) 
 func (t *transaction) purgeSteps(environment string, before int64) (n, unsettled int, err error) {
 	const (
 		remove = ` SET request = NULL, answer = NULL, url = '' WHERE `
-		steps  = `environment = ` + numberOf + ` AND (request IS NOT NULL OR answer IS NOT NULL OR url <> '') AND (at < ? OR sent > 0 AND sent_at < ?) AND state `
-		past   = `at < ? AND (request IS NOT NULL OR answer IS NOT NULL OR url <> '')
+		steps  = `environment = ` + numberOf +
+			` AND (request IS NOT NULL OR answer IS NOT NULL OR url <> '') AND (at < ? OR sent > 0 AND sent_at < ?) AND state `
+		past = `at < ? AND (request IS NOT NULL OR answer IS NOT NULL OR url <> '')
 			AND EXISTS (SELECT 1 FROM steps s WHERE s.id = history.step AND s.environment = ` + numberOf + ` AND s.state NOT IN (1, 4))`
 	)
-	_, err1 := first(context.Background(), t.database, []any{&unsettled}, `SELECT count(*) FROM steps WHERE `+steps+`IN (1, 4)`, environment, before, before)
+	_, err1 := first(context.Background(), t.database, []any{&unsettled}, `SELECT count(*) FROM steps WHERE `+steps+`IN (1, 4)`, environment,
+		before, before)
 	now, err2 := t.exec(`UPDATE steps`+remove+steps+`NOT IN (1, 4)`, environment, before, before)
 	older, err3 := t.exec(`UPDATE history`+remove+past, before, environment)
 	return int(now + older), unsettled, errors.Join(err1, err2, err3)

@@ -47,7 +47,8 @@ func (l *Ledger) BriefStepsOfClients(ctx context.Context, environment, mapping s
 
 // stepsOfClients reads the numbers of the clients first and then their steps. For a join of both, a server may keep a plan
 // that it made while the tables were small, and that reads one of them whole.
-func (l *Ledger) stepsOfClients(ctx context.Context, columns string, scan func(*sql.Rows) (row, error), environment, mapping string, owners []ClientKey) ([]map[string]Step, error) {
+func (l *Ledger) stepsOfClients(ctx context.Context, columns string, scan func(*sql.Rows) (row, error), environment, mapping string,
+	owners []ClientKey) ([]map[string]Step, error) {
 	all := make([]map[string]Step, len(owners))
 	for i, chunk := range slices.Collect(slices.Chunk(owners, clientsAtOnce)) {
 		var keys, numbers []any
@@ -212,7 +213,8 @@ func (l *Ledger) WasUncertain(ctx context.Context, number int64) (was bool, err 
 func (l *Ledger) ChangeDefinition(environment, mapping string, change func(stored string) string) error {
 	return l.submit(func(t *transaction) error {
 		var stored string
-		_, err := first(context.Background(), t.database, []any{&stored}, `SELECT definition FROM definitions WHERE environment = ? AND mapping = ?`, environment, mapping)
+		_, err := first(context.Background(), t.database, []any{&stored},
+			`SELECT definition FROM definitions WHERE environment = ? AND mapping = ?`, environment, mapping)
 		if err == nil {
 			_, err = t.exec(`INSERT INTO definitions (environment, mapping, definition) VALUES (?, ?, ?)
 				ON CONFLICT (environment, mapping) DO UPDATE SET definition = excluded.definition`, environment, mapping, change(stored))

@@ -94,7 +94,8 @@ func (t *transaction) values(r row) (values []any, err error) {
 		return nil, err
 	}
 	run, err := t.number(r.Run)
-	values = append(make([]any, 0, 32), code(states, r.State), r.Version, int64(r.Attempts), r.SentVersion, r.sentAt, sentRun, r.At.UnixMicro(), run, code(vias, r.Via), int64(r.Status), r.Reason,
+	values = append(make([]any, 0, 32), code(states, r.State), r.Version, int64(r.Attempts), r.SentVersion, r.sentAt, sentRun,
+		r.At.UnixMicro(), run, code(vias, r.Via), int64(r.Status), r.Reason,
 		blob(r.Data), digestBytes(r.Digest), blob(r.Answer), idBytes(r.ID), r.URL, bit(r.NotFound))
 	return values, err
 }
@@ -134,7 +135,8 @@ func scanBehind(rows *sql.Rows, before ...any) (r row, err error) {
 func scanState(rows *sql.Rows, r *row, columns ...any) error {
 	var state, via int64
 	var digest, id sql.RawBytes
-	err := rows.Scan(append(columns, &state, &r.Version, &r.Attempts, &r.SentVersion, &r.sentAt, &r.sentRun, (*instant)(&r.At), &r.Run, &via, &r.Status, &r.Reason,
+	err := rows.Scan(append(columns, &state, &r.Version, &r.Attempts, &r.SentVersion, &r.sentAt, &r.sentRun, (*instant)(&r.At), &r.Run, &via,
+		&r.Status, &r.Reason,
 		&r.Data, &digest, &r.Answer, &id, &r.URL, &r.NotFound)...)
 	r.State, r.Via, r.Digest, r.ID = word(states, state), word(vias, via), hex.EncodeToString(digest), idText(id)
 	return err

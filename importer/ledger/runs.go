@@ -85,7 +85,8 @@ func (l *Ledger) Runs(ctx context.Context, environments []string) ([]Run, error)
 	for _, environment := range environments {
 		args = append(args, environment)
 	}
-	return collect(ctx, l.read, scanRun, `SELECT `+runColumns+` FROM runs WHERE environment IN (`+params(len(args))+`) ORDER BY started DESC, id`, args...)
+	return collect(ctx, l.read, scanRun,
+		`SELECT `+runColumns+` FROM runs WHERE environment IN (`+params(len(args))+`) ORDER BY started DESC, id`, args...)
 }
 
 // OutputOf returns the run that last wrote a workbook to path, and the workbook's digest, by

@@ -124,7 +124,8 @@ func (t *transaction) findTracked(e Tracked, environments []string, name func(St
 	if e.Activity == "" {
 		return of, true, nil
 	}
-	activities, err := collect(context.Background(), t.database, scanRow, selectSteps+`WHERE s.client = ? AND s.kind = ?`, of.client, code(kinds, KindActivity))
+	activities, err := collect(context.Background(), t.database, scanRow, selectSteps+`WHERE s.client = ? AND s.kind = ?`, of.client,
+		code(kinds, KindActivity))
 	activities = slices.DeleteFunc(activities, func(r row) bool { return !strings.HasSuffix(r.StepID.Step, end) || name(r.step()) != e.Activity })
 	if len(activities) == 1 { // else it may be any of several
 		of = activities[0]
@@ -136,7 +137,8 @@ func (t *transaction) findTracked(e Tracked, environments []string, name func(St
 func (t *transaction) doneWith(environments []string, kind, id string) (of row, ok bool, err error) {
 	for _, environment := range environments {
 		for _, spelling := range spellings(id) {
-			found, err := collect(context.Background(), t.database, scanRow, selectSteps+`WHERE s.environment = `+numberOf+` AND s.remote_id = ? AND s.kind = ? AND `+hasID,
+			found, err := collect(context.Background(), t.database, scanRow,
+				selectSteps+`WHERE s.environment = `+numberOf+` AND s.remote_id = ? AND s.kind = ? AND `+hasID,
 				environment, idBytes(spelling), code(kinds, kind))
 			if err != nil {
 				return of, false, err

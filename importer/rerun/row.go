@@ -119,7 +119,8 @@ func (s Step) check() problem.List {
 			"this line of the sheet Steps names no step of a client; the client key and the step as Claimsheet wrote them were expected").
 			Hinted("take them from the copy that was kept of the workbook, or delete the line")}
 	case !slices.Contains(workbookStates, s.State):
-		return problem.List{problem.At(s.StateAt, "unknown-state", "this is no state of a step; one of %s was expected", strings.Join(workbookStates, ", ")).
+		return problem.List{problem.At(s.StateAt, "unknown-state", "this is no state of a step; one of %s was expected",
+			strings.Join(workbookStates, ", ")).
 			Hinted("a state is not changed here: write created, not created or give up into the column Settle")}
 	}
 	return nil

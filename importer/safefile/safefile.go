@@ -116,7 +116,8 @@ func check(path string, info fs.FileInfo) error {
 			Hinted("use a copy of your own, or run as that user")
 	}
 	if rights := forbidden(info); rights != "" {
-		return problem.At(at, "others-can-write", "other users can write to the file (mode %04o), and so could change what this user does with it", info.Mode().Perm()).
+		return problem.At(at, "others-can-write",
+			"other users can write to the file (mode %04o), and so could change what this user does with it", info.Mode().Perm()).
 			Hinted("chmod %s-w %s", rights, path)
 	}
 	return nil

@@ -157,7 +157,8 @@ func (f *csvFile) broken(err error, last int) error {
 			Hinted("put the whole field in quotes, and write a quote inside it twice; or export the sheet again")
 	}
 	at.Line = parse.StartLine
-	return problem.At(at, "open-quote", "the row that begins here has a quote that is not closed before line %d ends, or a quote inside a quoted field that is not written twice", parse.Line).
+	return problem.At(at, "open-quote",
+		"the row that begins here has a quote that is not closed before line %d ends, or a quote inside a quoted field that is not written twice", parse.Line).
 		Hinted("close the quote, or export the sheet again")
 }
 

@@ -25,7 +25,8 @@ func (c *Converter) convertEmail(in cell.Cell) (string, *CellError) {
 	s := token(in)
 	at := strings.IndexByte(s, '@')
 	if at > 0 && strings.ContainsFunc(s[:at], func(r rune) bool { return r > unicode.MaxASCII }) {
-		return "", refuse("not-email", "has a letter before the @ that is not one of a to z; such addresses are not supported", "ask for an address without it")
+		return "", refuse("not-email", "has a letter before the @ that is not one of a to z; such addresses are not supported",
+			"ask for an address without it")
 	}
 	if at <= 0 || strings.Count(s, "@") != 1 || at > maxEmailLocal || !isDotAtom(s[:at]) {
 		return "", refuseEmail

@@ -67,7 +67,8 @@ func plainDecimal(literal string) (string, *CellError) {
 		return "", refuseNumberRange
 	}
 	f, err := strconv.ParseFloat(literal, 64)
-	if size := math.Abs(f); err == nil && 0 < size && size < 1e15 && len(literal) <= significantDigits && strconv.FormatFloat(f, 'f', -1, 64) == literal {
+	if size := math.Abs(f); err == nil && 0 < size && size < 1e15 && len(literal) <= significantDigits && strconv.FormatFloat(f, 'f', -1,
+		64) == literal {
 		return literal, nil // as most are; a decimal takes four times as long
 	}
 	d, err := decimal.NewFromString(literal)

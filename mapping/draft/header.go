@@ -100,7 +100,8 @@ func (w *SheetWatch) Warnings() (warnings problem.List) {
 		if len(bare) > 1 {
 			what = "columns " + problem.Some(bare, 8) + " hold data below this row, from row %d on, and have"
 		}
-		warnings = append(warnings, problem.At(w.sheet.AtRow(w.sheet.HeaderRow), "no-header-over-data", what+" no header here: no mapping can use it", from).
+		warnings = append(warnings, problem.At(w.sheet.AtRow(w.sheet.HeaderRow), "no-header-over-data",
+			what+" no header here: no mapping can use it", from).
 			Hinted("write the row of the headers in the mapping: sheet: {header_row: N}; or give these columns headers"))
 	}
 	if w.hidden > 0 {

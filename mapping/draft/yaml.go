@@ -131,7 +131,8 @@ func (w *writer) client(p *Proposal) {
 	if len(p.lookup) == 0 {
 		w.commented("  ", "existing: create", "no column holds an e-mail address or phone number to look clients up by", "")
 	} else {
-		w.general("  ", "existing_activities: send", "client.existing_activities", "does a client who was found, not created, get the activities too: send or skip?", "")
+		w.general("  ", "existing_activities: send", "client.existing_activities",
+			"does a client who was found, not created, get the activities too: send or skip?", "")
 		w.line("  lookup:")
 	}
 	for _, l := range p.lookup {
@@ -204,7 +205,8 @@ func list(texts []string, quote func(string) string) string {
 
 func (w *writer) claims(p *Proposal) {
 	if len(p.claims) == 0 && p.request.API == "v2" && !w.isPlain {
-		w.questions = append(w.questions, "claims: no column numbers claims; is each row a claim of its client? Then add claims: [{key: COLUMN, name: TEXT}]")
+		w.questions = append(w.questions,
+			"claims: no column numbers claims; is each row a claim of its client? Then add claims: [{key: COLUMN, name: TEXT}]")
 	}
 	for i, c := range p.claims {
 		if i == 0 {

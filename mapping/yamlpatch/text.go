@@ -200,9 +200,11 @@ func (s Style) fits(key string, n *yaml.Node, before int) bool {
 		return false
 	}
 	isFlat := func(c *yaml.Node) bool {
-		return c.Kind == yaml.ScalarNode || c.Kind == yaml.SequenceNode && !slices.ContainsFunc(c.Content, func(e *yaml.Node) bool { return e.Kind != yaml.ScalarNode })
+		return c.Kind == yaml.ScalarNode || c.Kind == yaml.SequenceNode && !slices.ContainsFunc(c.Content,
+			func(e *yaml.Node) bool { return e.Kind != yaml.ScalarNode })
 	}
-	return n.Kind == yaml.SequenceNode && isFlat(n) || n.Kind == yaml.MappingNode && !slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return !isFlat(c) })
+	return n.Kind == yaml.SequenceNode && isFlat(n) || n.Kind == yaml.MappingNode && !slices.ContainsFunc(n.Content,
+		func(c *yaml.Node) bool { return !isFlat(c) })
 }
 
 // pair returns the lines of a key with its value, each but the first indented.

@@ -202,7 +202,8 @@ func (o *Observer) Surveyed(rows, clients, invalid int) {
 // log. On stderr, what kept a run from starting was printed already.
 func (o *Observer) Ended(code int, level slog.Level, printed string, s *result.Summary) {
 	if o.begun || o.logsAll {
-		attrs := []any{"exitCode", code, "seconds", time.Since(o.started).Round(time.Millisecond).Seconds(), "environment", o.Environment, "mapping", o.Mapping}
+		attrs := []any{"exitCode", code, "seconds", time.Since(o.started).Round(time.Millisecond).Seconds(), "environment", o.Environment,
+			"mapping", o.Mapping}
 		if why, _, _ := strings.Cut(printed, "\n"); why != "" { // the rest was logged before
 			attrs = append(attrs, "why", strings.TrimPrefix(why, "claimsheet: "))
 		}

@@ -28,7 +28,8 @@ type Shared struct {
 
 // Share returns what workers need of a session.
 func (s *Session) Share() (Shared, error) {
-	shared := Shared{MappingFile: s.Mapping.File, Mapping: s.MappingText, RunDate: s.RunDate, Service: s.Service, Identity: s.Scope(), Rate: s.connection.Rate}
+	shared := Shared{MappingFile: s.Mapping.File, Mapping: s.MappingText, RunDate: s.RunDate, Service: s.Service, Identity: s.Scope(),
+		Rate: s.connection.Rate}
 	for _, src := range s.Inputs {
 		sheet := src.Sheet()
 		sheet.Copied = nil // the worker names cells of the sheet
@@ -70,7 +71,8 @@ func Join(ctx context.Context, where Where, c Connection, shared Shared) (s *Ses
 		return s, err
 	}
 	if s.Scope() != shared.Identity || settings != shared.Settings {
-		return s, problem.New("other-environment", "the environment “%s” of this worker is not that of the run: base_url, case_id, wire, not_found, errors or repeatable differ", s.Env.Name).
+		return s, problem.New("other-environment",
+			"the environment “%s” of this worker is not that of the run: base_url, case_id, wire, not_found, errors or repeatable differ", s.Env.Name).
 			Hinted("give all machines the same environments file; secrets may be in other places")
 	}
 	if shared.Rate > 0 {

@@ -85,7 +85,8 @@ func Open(ctx context.Context, o Options) (s *Session, err error) {
 		}
 	}()
 	if o.Mapping == "" {
-		return s, problem.New("no-mapping", "no mapping is given, and there is no mapping.yaml in this folder").Hinted("name one with -m: claimsheet run -m mapping.yaml leads.xlsx")
+		return s, problem.New("no-mapping", "no mapping is given, and there is no mapping.yaml in this folder").
+			Hinted("name one with -m: claimsheet run -m mapping.yaml leads.xlsx")
 	}
 	var found problem.List
 	if err := found.Collect(s.readMapping(o.Mapping)); err != nil {

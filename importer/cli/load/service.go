@@ -148,7 +148,8 @@ func (s *Session) contactIDs() (map[string]string, error) {
 			}
 		}
 		if err != nil {
-			found = append(found, problem.At(s.Mapping.At(ref.At), "contact-id", "the contact's id cannot be read from %s: %v", problem.OneLine(ref.Text), err).
+			found = append(found, problem.At(s.Mapping.At(ref.At), "contact-id", "the contact's id cannot be read from %s: %v",
+				problem.OneLine(ref.Text), err).
 				Hinted("put the id of the contact in the environment “%s” there, as the service shows it", s.Env.Name))
 		}
 		ids[ref.Text] = id

@@ -87,7 +87,8 @@ func CheckState(folder string) error {
 		switch {
 		case err != nil || !info.IsDir(): // reported when something is created or opened there
 		case info.Mode().Perm()&forbidden != 0 && (classes == "go" || info.Mode()&os.ModeSticky == 0):
-			return problem.At(problem.Where{File: dir}, "state-folder", "other users can write to the folder (mode %04o), and so could change what the ledger says is done",
+			return problem.At(problem.Where{File: dir}, "state-folder",
+				"other users can write to the folder (mode %04o), and so could change what the ledger says is done",
 				info.Mode().Perm()).Hinted("%s; or name another state folder with --state", fmt.Sprintf("chmod %s-w %s", classes, dir))
 		}
 		above := filepath.Dir(dir)

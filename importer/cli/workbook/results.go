@@ -188,7 +188,8 @@ func (b *Results) CheckMapping(m *mapping.Mapping) error {
 	if b.Mapping == m.Name.Text {
 		return nil
 	}
-	return problem.At(problem.Where{File: b.Path}, "other-mapping", "the workbook was made by the mapping “%s”, not by “%s”: what is done would be done again",
+	return problem.At(problem.Where{File: b.Path}, "other-mapping",
+		"the workbook was made by the mapping “%s”, not by “%s”: what is done would be done again",
 		b.Mapping, m.Name.Text).
 		Hinted("give -m with the mapping “%s”", b.Mapping)
 }

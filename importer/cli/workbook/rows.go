@@ -49,7 +49,8 @@ func Open(open func(sheet.Options) (*sheet.Reader, error), m *mapping.Mapping, b
 		}
 	}
 	if len(t.fillDown) > 0 && !slices.Contains(slices.Collect(maps.Values(t.added)), cell.SourceRowHeader) {
-		p := problem.At(t.source.At(0, 1), "unknown-column", "the workbook has no column “%s” any more, and the mapping has sheet.fill_down: rows that were sorted would take the cells of other clients", cell.SourceRowHeader).
+		p := problem.At(t.source.At(0, 1), "unknown-column",
+			"the workbook has no column “%s” any more, and the mapping has sheet.fill_down: rows that were sorted would take the cells of other clients", cell.SourceRowHeader).
 			Hinted("put the column back from a copy; or write the workbook again: claimsheet report")
 		return nil, errors.Join(p, r.Close())
 	}

@@ -29,7 +29,8 @@ func Examine(ctx context.Context, a Address) (found []Finding) {
 	defer conn.Close()
 	s, err := a.settings(ctx, conn)
 	if err != nil {
-		add(true, "See that the server runs and can be reached from here, and that the user and the password in the url are right.", "%s: %v", a, problem.Cause(withoutValues(err)))
+		add(true, "See that the server runs and can be reached from here, and that the user and the password in the url are right.", "%s: %v",
+			a, problem.Cause(withoutValues(err)))
 		return found
 	}
 	add(false, "", "%s: PostgreSQL %s answers", a, s.VersionName)

@@ -45,7 +45,8 @@ func (l *Limiter) Close() error { return l.db.Close() }
 // version is 0 if the row is missing and -1 if the table is; then the state is the process's own.
 func (l *Limiter) read(ctx context.Context) (state []byte, now time.Time, version int64, err error) {
 	var at int64
-	err = l.db.QueryRowContext(ctx, `SELECT `+ledger.ServerTime+`, p.state, coalesce(p.version, 0) FROM (SELECT 1) one LEFT JOIN pace p ON p.service = $1`, l.service).
+	err = l.db.QueryRowContext(ctx,
+		`SELECT `+ledger.ServerTime+`, p.state, coalesce(p.version, 0) FROM (SELECT 1) one LEFT JOIN pace p ON p.service = $1`, l.service).
 		Scan(&at, &state, &version)
 	if answers(err, undefinedTable) {
 		version = -1

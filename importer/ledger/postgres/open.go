@@ -123,7 +123,8 @@ func (a Address) dial(ctx context.Context, network, address string) (net.Conn, e
 
 // String names the ledger without the user and the password.
 func (a Address) String() string {
-	return fmt.Sprintf("postgres %s, database %s, schema %s", net.JoinHostPort(a.config.Host, strconv.Itoa(int(a.config.Port))), a.config.Database, a.schema)
+	return fmt.Sprintf("postgres %s, database %s, schema %s", net.JoinHostPort(a.config.Host, strconv.Itoa(int(a.config.Port))),
+		a.config.Database, a.schema)
 }
 
 // Beside begins the names of the files that a machine keeps for the ledger in a folder.
@@ -233,8 +234,9 @@ func (a Address) refused(err error) error {
 		return err
 	}
 	if answers(err, insufficientPrivilege) {
-		return a.trouble(nil, "Let an administrator create the schema "+a.schema+" and give this user USAGE and CREATE on it, SELECT, INSERT, UPDATE and DELETE on its tables, and USAGE on its sequences; "+
-			"to read the ledger, USAGE and SELECT are enough. docs/scale.md has the commands.", "this user lacks rights: %v", err)
+		return a.trouble(nil,
+			"Let an administrator create the schema "+a.schema+" and give this user USAGE and CREATE on it, SELECT, INSERT, UPDATE and DELETE on its tables, and USAGE on its sequences; "+
+				"to read the ledger, USAGE and SELECT are enough. docs/scale.md has the commands.", "this user lacks rights: %v", err)
 	}
 	return a.unreachable(err)
 }
@@ -364,7 +366,8 @@ func (a Address) lock(ctx context.Context, conn *sql.Conn, shared bool) error {
 	}
 	for began := time.Now(); ; time.Sleep(lockPause) {
 		var taken bool
-		err := conn.QueryRowContext(ctx, fmt.Sprintf(`SELECT %s(%d, CAST(CAST(CAST(to_regnamespace('%s') AS bigint) AS bit(32)) AS int))`, try, lockClass, a.schema)).Scan(&taken)
+		err := conn.QueryRowContext(ctx, fmt.Sprintf(`SELECT %s(%d, CAST(CAST(CAST(to_regnamespace('%s') AS bigint) AS bit(32)) AS int))`, try,
+			lockClass, a.schema)).Scan(&taken)
 		if taken || err != nil {
 			return err
 		}

@@ -33,7 +33,8 @@ func Decrypt(file io.ReaderAt, size int64, password string) (workbook []byte, er
 	}
 	workbook, err = decryptCompound(raw, password)
 	if errors.Is(err, errCompound) {
-		err = problem.New("encrypted-workbook", "is damaged, or encrypted in a way that cannot be read; expected an .xlsx file, with a password as Excel sets it or without").
+		err = problem.New("encrypted-workbook",
+			"is damaged, or encrypted in a way that cannot be read; expected an .xlsx file, with a password as Excel sets it or without").
 			Hinted("open it in a spreadsheet program and save it as .xlsx")
 	}
 	return workbook, err

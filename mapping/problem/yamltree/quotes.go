@@ -15,14 +15,16 @@ import (
 // has it read without them.
 func (r *Reader) straighten(n *yaml.Node) {
 	bare := trimQuotes(n.Value)
-	if n.Kind != yaml.ScalarNode || n.Style&^yaml.TaggedStyle != 0 || bare == n.Value || bare == "" { // a value of quotes alone may be meant, such as a separator
+	// a value of quotes alone may be meant, such as a separator
+	if n.Kind != yaml.ScalarNode || n.Style&^yaml.TaggedStyle != 0 || bare == n.Value || bare == "" {
 		return
 	}
 	quote := []rune(n.Value)
 	if strings.HasPrefix(n.Value, bare) {
 		quote = quote[len(quote)-1:]
 	}
-	r.WrongAt(placeOf(n), "typographic-quotes", "%c is a typographic quote, which YAML takes for part of the text", quote[0]).Hint = "type straight quotes"
+	r.WrongAt(placeOf(n), "typographic-quotes", "%c is a typographic quote, which YAML takes for part of the text",
+		quote[0]).Hint = "type straight quotes"
 	n.Value = bare
 }
 

@@ -169,7 +169,8 @@ func (s *Server) Start() error {
 	if s.shared {
 		left = s.sockets
 	}
-	args := []string{"-c", untilEOF, left, filepath.Join(s.bin, "postgres"), "-D", s.data, "-k", s.sockets, "-c", "listen_addresses=", "-c", "max_connections=500", "-c", "shared_buffers=32MB", "-c", "autovacuum_naptime=3600"}
+	args := []string{"-c", untilEOF, left, filepath.Join(s.bin, "postgres"), "-D", s.data, "-k", s.sockets, "-c", "listen_addresses=", "-c",
+		"max_connections=500", "-c", "shared_buffers=32MB", "-c", "autovacuum_naptime=3600"}
 	for _, setting := range s.settings {
 		args = append(args, "-c", setting)
 	}
