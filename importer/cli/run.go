@@ -307,7 +307,7 @@ func (r *importRun) load(ctx context.Context) (err error) {
 		s.record = ledger.Run{
 			ID: r.run, EnvironmentName: r.session.Env.Name,
 			Mapping: r.session.Mapping.Name.Text, MappingFile: safefile.Absolute(r.session.Mapping.File), MappingDigest: r.session.Mapping.Digest,
-			// as the ledger keeps it
+			// Started is rounded as the ledger keeps it.
 			Input: given, InputDigest: src.Digest, KeptInput: src.Path, Version: thisVersion(), Started: r.started.UTC().Truncate(time.Microsecond),
 		}
 		if i > 0 { // the first has the run's own id
