@@ -268,3 +268,45 @@ func TestGate(t *testing.T) {
 		}
 	})
 }
+
+// TestCanary lets one client go first, the next one where nothing of the first
+// reached the service, and all once it has answered for one.
+func TestCanary(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := canary{first: make(chan struct{}, 1)}
+		var first, second, third bool // whether they go first
+		ctx := context.Background()
+		c.enter(ctx, &first)
+		c.enter(ctx, &first) // again, for its next step
+		passed := make(chan *bool, 2)
+		for _, leads := range []*bool{&second, &third} {
+			go func() {
+				c.enter(ctx, leads)
+				passed <- leads
+			}()
+		}
+		synctest.Wait()
+		if len(passed) != 0 {
+			t.Fatal("another client is sent beside the first")
+		}
+		c.leave(&first, false)
+		synctest.Wait()
+		if len(passed) != 1 || c.passed.Load() {
+			t.Fatalf("%d clients go on after one who was not reached, want 1", len(passed))
+		}
+		leader := <-passed
+		if !*leader || first {
+			t.Error("it is not known who leads")
+		}
+		c.leave(leader, true)
+		synctest.Wait()
+		if len(passed) != 1 || !c.passed.Load() || second || third {
+			t.Error("the others wait though the service has answered")
+		}
+		ended, cancel := context.WithCancel(ctx)
+		cancel()
+		other := canary{first: make(chan struct{}, 1)}
+		other.enter(ctx, &first)
+		other.enter(ended, &second)
+	})
+}
