@@ -9,10 +9,9 @@ import (
 	"net/http"
 	"net/textproto"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
-
-	"claimsheet/mapping/problem"
 )
 
 // Answer is what the service said: any status, with the whole body (up to 1 MiB, 64 MiB of templates).
@@ -83,13 +82,24 @@ func detail(a Answer) string {
 	return printable(b.String())
 }
 
-// printable returns s on one line, at most maxDetail characters.
+// printable returns s on one line, at most maxDetail characters, with everything
+// escaped that does not print (control characters, direction marks, broken
+// UTF-8).
 func printable(s string) string {
-	line := []rune(problem.OneLine(strings.TrimSpace(s))) // broken UTF-8 becomes U+FFFD
-	if len(line) > maxDetail {
-		return string(line[:maxDetail-1]) + "…"
+	var b strings.Builder
+	n := 0
+	for _, r := range strings.TrimSpace(s) {
+		piece := string(r)
+		if !strconv.IsPrint(r) {
+			quoted := strconv.QuoteRune(r)
+			piece = quoted[1 : len(quoted)-1]
+		}
+		if n += len([]rune(piece)); n > maxDetail-1 {
+			return b.String() + "…"
+		}
+		b.WriteString(piece)
 	}
-	return string(line)
+	return b.String()
 }
 
 // storedHead begins an answer that is stored with headers. No JSON begins so.

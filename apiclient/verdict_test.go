@@ -203,11 +203,11 @@ func TestRulesComeFirst(t *testing.T) {
 func TestDetailIsTheServicesOwnWordsOnOneLine(t *testing.T) {
 	long := strings.Repeat("é", 400)
 	tests := []struct{ contentType, body, want string }{
-		{"application/json", `{"message":"e-mail is\ntaken"}`, `e-mail is taken`},
+		{"application/json", `{"message":"e-mail is\ntaken"}`, `e-mail is\ntaken`},
 		{"application/problem+json", `{"title":"Invalid","errors":{"email": ["bad"]}}`, `Invalid {"email":["bad"]}`},
 		{"application/json", `{"code": 17}`, `{"code":17}`},
-		{"text/plain", "no\r\nERROR forged\x1b[31m", `no  ERROR forged [31m`},
-		{"text/plain", "right\u202eleft", `right left`},
+		{"text/plain", "no\r\nERROR forged\x1b[31m", `no\r\nERROR forged\x1b[31m`},
+		{"text/plain", "right\u202eleft", `right\u202eleft`},
 		{"text/html", "<html>secret</html>", ""},
 		{"text/plain", long, strings.Repeat("é", 299) + "…"},
 	}
