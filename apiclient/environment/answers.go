@@ -183,7 +183,11 @@ var notFound = func() yamltree.Value[[]apiclient.NotFoundRule] {
 	single, v := rule.Then(keepDefault).Then(checkAbsence), yamltree.OneOrMore(rule.Then(checkAbsence))
 	list := v.Parse
 	v.Parse = func(r *yamltree.Reader, n *yamltree.Node, into *[]apiclient.NotFoundRule) bool {
-		if n.Kind() == yamltree.Lists {
+		switch {
+		case n.Kind() == yamltree.Lists && len(n.Items()) == 0:
+			r.Wrong(n, "no-value", "%s has no rule: every look-up that finds nobody would fail", n.Name()).Hint = "leave the key out for its default"
+			return false
+		case n.Kind() == yamltree.Lists:
 			return list(r, n, into)
 		}
 		*into = make([]apiclient.NotFoundRule, 1)
@@ -193,6 +197,7 @@ var notFound = func() yamltree.Value[[]apiclient.NotFoundRule] {
 	return v
 }()
 
+// keepDefault gives a rule by status and emptiness the default of the one that is left out.
 func keepDefault(_ *yamltree.Reader, n *yamltree.Node, rule *apiclient.NotFoundRule) {
 	usual := apiclient.DefaultNotFound().Rules[0]
 	if n.Given("pointer") != nil || n.Given("equals") != nil {
